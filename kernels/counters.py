@@ -1,7 +1,7 @@
-"""The counters of a launch in one table, which JSON, text, page, goals and the comparison of submissions read.
+"""The counters of a launch in one table. JSON, text, page, goals and the comparison of submissions read it.
 
-Reports keep the fields of Totals, in this order; what follows from those alone is in DERIVED. An entry in either adds
-a counter.
+Reports keep the fields of Totals, in this order. DERIVED has numbers computed from those fields. An entry in either
+adds a counter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class AccessSum:
-    """Accesses added up: the rows of ACCESS_FIELDS by name, their number, the widest, and the bytes asked for."""
+    """Sums over accesses: the rows of ACCESS_FIELDS by name, the number, the widest, and the requested bytes."""
 
     width: int = 0
     number: int = 0
@@ -40,10 +40,10 @@ class AccessSum:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run did, added up.
+    """The sums of a run.
 
-    access: by space and verb, such as ("global", "load"), as the hardware executes it; ptx: by the PTX
-    branches, divergent: conditional branches that warps came to, and those that split them
+    access: the hardware's accesses by space and verb, such as ("global", "load"); ptx: the same for the PTX
+    branches: conditional branches that warps reached; divergent: branches that split a warp
     """
 
     access: Mapping[tuple[str, str], AccessSum]
@@ -60,7 +60,7 @@ class Run:
 
 
 class Kind(Enum):
-    """How a number is written; LANES: a share, as so many of the 32 threads of a warp."""
+    """The format of a number. LANES: a share, written as a number of a warp's 32 threads."""
 
     COUNT = auto()
     RATIO = auto()
@@ -76,14 +76,14 @@ _BRANCHES, _INSTRUCTIONS, _OPERATIONS = (WORK, "branches"), (WORK, "instructions
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """What is said of a number. Without a title it isn't on the page; without a row and a title not in the text.
+    """The words about a number. The page needs a title; the text needs a row or a title.
 
     section: its table on the page; meaning: explains it there
-    row: its line of the text, by default one of its own
-    column: its place there, 0 to 3; where the number at 0 is 0, the line is left out
-    text: what follows the number in the text, by default the unit
-    better: "less" or "more", where two submissions are compared; without it, the comparison leaves it out
-    compared: its title there, where that isn't the page's
+    row: its line of the text, by default a separate one
+    column: its position there, 0 to 3; a line with 0 in column 0 is left out
+    text: the words after the number in the text, by default the unit
+    better: "less" or "more" in the comparison of submissions, which leaves out all others
+    compared: its title there, if it isn't the page's
     of: its value; None for an average over nothing
     """
 
@@ -102,29 +102,29 @@ class Counter:
 
 
 def _kept(total: Callable[[Run], float], counter: Counter | None = None) -> Any:
-    """A field of Totals. total: how a run gives it."""
+    """A field of Totals. total: computes it from a run."""
     counter = counter or Counter()
     return field(
         default=0 if counter.kind is Kind.COUNT else 0.0, metadata={"total": total, "counter": counter}
     )
 
 
-_CONFLICTS = "turns that were needed only because threads met in a bank"
+_CONFLICTS = "passes needed only because threads requested different words of one bank"
 
 
 # fmt: off
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The whole launch. `shared_*` and `global_*` are what the hardware executes, `ptx_*` what the PTX says.
+    """The whole launch. `shared_*` and `global_*` count the hardware's accesses, `ptx_*` those in the PTX.
 
-    global_bytes: bytes that threads asked of global memory, loads and stores
-    warp_efficiency: threads at work per executed warp instruction, of 32
+    global_bytes: bytes that threads requested from global memory, loads and stores
+    warp_efficiency: active threads per executed warp instruction, as a share of 32
     compute_to_memory: floating-point operations per 4-byte access of a thread to global memory
     """
 
     global_load_requests: int = _kept(
         lambda run: run.access["global", "load"].requests,
-        Counter("load requests", "requests", "loads of whole warps; each asks for up to 32 elements at once", *_LOADS))
+        Counter("load requests", "requests", "loads of whole warps, each for up to 32 elements", *_LOADS))
     global_load_sectors: int = _kept(
         lambda run: run.access["global", "load"].sectors,
         Counter("sectors loaded", "sectors", "pieces of 32 bytes that the loads touched", *_LOADS, 1,
@@ -132,8 +132,8 @@ class Totals:
     global_load_segments: int = _kept(lambda run: run.access["global", "load"].segments)
     global_load_efficiency: float = _kept(
         lambda run: run.access["global", "load"].efficiency,
-        Counter("bytes used of those loaded", "", "100 % where every byte of a sector was asked for", *_LOADS, 3,
-                "of the bytes used", Kind.SHARE))
+        Counter("load efficiency", "", "the share of loaded bytes that threads use; 100 % is best", *_LOADS, 3,
+                "load efficiency", Kind.SHARE))
     global_store_requests: int = _kept(
         lambda run: run.access["global", "store"].requests,
         Counter("store requests", "requests", "stores of whole warps", *_STORES))
@@ -143,8 +143,8 @@ class Totals:
     global_store_segments: int = _kept(lambda run: run.access["global", "store"].segments)
     global_store_efficiency: float = _kept(
         lambda run: run.access["global", "store"].efficiency,
-        Counter("bytes used of those stored", "", "100 % where whole sectors were written", *_STORES, 3,
-                "of the bytes used", Kind.SHARE))
+        Counter("store efficiency", "", "the share of stored sectors that threads write; 100 % is best", *_STORES, 3,
+                "store efficiency", Kind.SHARE))
     global_atomic_requests: int = _kept(
         lambda run: run.access["global", "atomic"].requests,
         Counter("atomic requests", "requests", "atomic updates of whole warps", *_ATOMICS))
@@ -156,48 +156,48 @@ class Totals:
         Counter("store requests", "requests", "stores of whole warps", *_SHARED_STORES))
     shared_load_conflicts: int = _kept(
         lambda run: run.access["shared", "load"].conflicts,
-        Counter("of them by conflicts", "passes", _CONFLICTS, *_SHARED_LOADS, 3, "by conflicts"))
+        Counter("caused by conflicts", "passes", _CONFLICTS, *_SHARED_LOADS, 3, "by conflicts"))
     shared_store_conflicts: int = _kept(
         lambda run: run.access["shared", "store"].conflicts,
-        Counter("of them by conflicts", "passes", _CONFLICTS, *_SHARED_STORES, 3, "by conflicts"))
+        Counter("caused by conflicts", "passes", _CONFLICTS, *_SHARED_STORES, 3, "by conflicts"))
     shared_load_wavefronts: int = _kept(
         lambda run: run.access["shared", "load"].wavefronts,
-        Counter("load passes", "passes", "turns that the 32 banks took to answer them", *_SHARED_LOADS, 1))
+        Counter("load passes", "passes", "steps of the 32 banks for these loads", *_SHARED_LOADS, 1))
     shared_store_wavefronts: int = _kept(
         lambda run: run.access["shared", "store"].wavefronts,
-        Counter("store passes", "passes", "turns that the 32 banks took to take them", *_SHARED_STORES, 1))
+        Counter("store passes", "passes", "steps of the 32 banks for these stores", *_SHARED_STORES, 1))
     divergent_branches: int = _kept(
         lambda run: run.divergent,
-        Counter("of them divergent", "of warps", "threads of the warp went both ways, one after the other",
+        Counter("divergent branches", "of warps", "the warp's threads took both ways, one after the other",
                 *_BRANCHES, 1, "split", better="less", compared="Divergent branches"))
     branches: int = _kept(
         lambda run: run.branches,
-        Counter("branches", "of warps", "conditional branches that a warp came to", *_BRANCHES))
+        Counter("branches", "of warps", "conditional branches that a warp reached", *_BRANCHES))
     thread_instructions: int = _kept(
         lambda run: run.threads,
-        Counter("instructions of threads", "instructions", "what the threads of those warps executed",
+        Counter("instructions of threads", "instructions", "instructions that the threads of those warps executed",
                 *_INSTRUCTIONS, 1, "of threads"))
     warp_instructions: int = _kept(
         lambda run: run.warps,
-        Counter("instructions of warps", "instructions", "what the schedulers issue, by the PTX",
+        Counter("instructions of warps", "instructions", "instructions in the PTX that the schedulers issue",
                 *_INSTRUCTIONS, 0, "of warps", better="less"))
     warp_efficiency: float = _kept(
         lambda run: run.threads / (32 * run.warps) if run.warps else 0.0,
-        Counter("threads at work", "of 32", "the mean over all instructions of warps",
-                *_INSTRUCTIONS, 3, "of 32 threads at work", Kind.LANES))
+        Counter("active threads per warp", "of 32", "the mean over all instructions of warps",
+                *_INSTRUCTIONS, 3, "of 32 threads active", Kind.LANES))
     flops: int = _kept(
         lambda run: run.flops,
         Counter("floating-point operations", "operations", "a fused multiply-add counts as two",
                 *_OPERATIONS, 0, "flops"))
     global_bytes: int = _kept(
         lambda run: run.global_bytes,
-        Counter("bytes asked for", "bytes", "what all threads read and wrote, before any cache",
+        Counter("requested bytes", "bytes", "bytes that all threads read and wrote, before any cache",
                 GLOBAL, "operations", 1))
     global_load_bytes: int = _kept(lambda run: run.access["global", "load"].bytes)
     global_store_bytes: int = _kept(lambda run: run.access["global", "store"].bytes)
     compute_to_memory: float = _kept(
         lambda run: run.flops / (run.global_bytes / 4) if run.global_bytes else 0.0,
-        Counter("compute to memory", "per access", "operations for each 4 bytes that a thread asks of global memory",
+        Counter("compute to memory", "per access", "operations per 4 bytes that threads request from global memory",
                 *_OPERATIONS, 3, "flops per access", Kind.RATIO, better="more", compared="Operations per access"))
     ptx_global_load_requests: int = _kept(lambda run: run.ptx["global", "load"].requests)
     ptx_global_load_sectors: int = _kept(lambda run: run.ptx["global", "load"].sectors)
@@ -217,7 +217,7 @@ def _each(amount: int, requests: int) -> float | None:
 
 DERIVED: Mapping[str, Counter] = {
     "global_load_sectors_per_request": Counter(
-        "sectors per load", "sectors each", "4 for a warp that reads 32 floats side by side, 32 at worst", *_LOADS, 2,
+        "sectors per load", "sectors each", "4 for a warp that reads 32 neighbouring floats, 32 at worst", *_LOADS, 2,
         "each", Kind.RATIO, "less", of=lambda t: _each(t.global_load_sectors, t.global_load_requests)),
     "global_store_sectors_per_request": Counter("", "", "", *_STORES, 2, "each", Kind.RATIO,
         of=lambda t: _each(t.global_store_sectors, t.global_store_requests)),
@@ -235,7 +235,7 @@ DERIVED: Mapping[str, Counter] = {
 
 
 def _table() -> dict[str, Counter]:
-    """Every counter by its name, in the order of the text."""
+    """All counters by name, in the order of the text."""
     kept = [
         replace(each.metadata["counter"], of=attrgetter(each.name), name=each.name) for each in fields(Totals)
     ]
@@ -249,7 +249,7 @@ COUNTERS: Mapping[str, Counter] = _table()
 
 
 def totals_of(run: Run) -> Totals:
-    """All counters that are kept of a run."""
+    """The counters of a run that reports keep."""
     return Totals(**{each.name: each.metadata["total"](run) for each in fields(Totals)})
 
 
@@ -259,6 +259,6 @@ def number(name: str, totals: Totals) -> float:
 
 
 def by_ptx(counter: Counter, totals: Totals) -> float | None:
-    """The same as the PTX has it, before the assembler merged accesses; None for what it doesn't change."""
+    """The counter in the PTX, before the assembler merged accesses; None if the assembler can't change it."""
     found = COUNTERS.get(f"ptx_{counter.name}")
     return None if found is None else found.of(totals)

@@ -1,8 +1,8 @@
-"""What a kernel did, per source line and in sum, and what that means in the course's terms.
+"""The counts of a kernel, per source line and in total, and their meaning in the course's terms.
 
-Every number says what it is: counted (by the CPU device, exact for its model), modelled (from counts and a device's
-limits) or measured (on a GPU). Sizes are bounded by whoever fills these in. Plain data: reports hold it, and the
-command that prints one loads no numpy.
+Every number has a basis. Counted: by the CPU device, exact for its model. Modelled: from counts and a device's limits.
+Measured: on a GPU. The code that fills these classes bounds their sizes. They are plain data, so a command that prints
+a report loads no numpy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernels.launch import Launch
 
 
 class Verb(StrEnum):
-    """What an access does."""
+    """The kind of an access."""
 
     LOAD = "load"
     STORE = "store"
@@ -24,7 +24,7 @@ class Verb(StrEnum):
 
 
 class Basis(StrEnum):
-    """Where a number comes from."""
+    """The origin of a number."""
 
     MEASURED = "measured"
     COUNTED = "counted"
@@ -35,11 +35,11 @@ class Basis(StrEnum):
 class AccessEvidence:
     """All accesses of one source line to one variable, of one verb, as the hardware executes them.
 
-    name: the variable, "" where unknown
+    name: the variable, "" if unknown
     width: bytes per thread of the widest access
-    ideal_sectors: the fewest sectors that could have held what each request asked for
-    ptx_requests, ptx_wavefronts, ptx_conflicts, ptx_sectors: before the assembler merged neighbouring accesses
-    note: why the two differ, or what is special here; "" where there is nothing to say
+    ideal_sectors: the fewest sectors that could hold the requested bytes.
+    ptx_requests to ptx_conflicts: counts before the assembler merged accesses
+    note: why the two differ, or another remark; "" for none
     """
 
     space: str
@@ -68,22 +68,22 @@ class AccessEvidence:
 
     @property
     def efficiency(self) -> float:
-        """Distinct bytes asked for, of the bytes that the sectors moved; 1 is ideal."""
+        """The share of moved bytes that threads requested, each byte once; 1 is ideal."""
         return self.unique_bytes / (32 * self.sectors) if self.sectors else 0.0
 
     @property
     def wavefronts_per_request(self) -> float:
-        """1 where there is no bank conflict (for accesses of 4 bytes)."""
+        """1 without bank conflicts (for accesses of 4 bytes)."""
         return self.wavefronts / self.requests if self.requests else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class BranchEvidence:
-    """The conditional branches of one source line, counted at the level of PTX.
+    """The conditional branches of one source line, counted in the PTX.
 
-    warps: how many warps came to one; divergent: how many of them split
-    intervals: (warps, divergent) for each interval between barriers, the first 64
-    predicated: the assembler made no branch of it, so the hardware masks the threads instead
+    warps: warps that reached a branch; divergent: warps that split there
+    intervals: (warps, divergent) for the first 64 intervals between barriers
+    predicated: whether the assembler made no branch, so the hardware disables threads instead
     """
 
     warps: int
@@ -106,10 +106,10 @@ class LineEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What was counted: which launch, and how much of it really ran.
+    """The counted launch, and how much of it ran.
 
-    blocks_run: of `launch.blocks`; fewer where blocks are alike and the rest was scaled
-    exact: whether the totals are those of the whole launch; else they are an estimate and `note` says why
+    blocks_run: of `launch.blocks`; fewer if blocks are alike and the rest was scaled
+    exact: whether the totals are exact for the whole launch; `note` says why they are an estimate
     """
 
     sizes: Mapping[str, int]
@@ -122,13 +122,13 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class TheoryRow:
-    """One formula of the course beside the count.
+    """One formula of the course with the count.
 
     key: such as "tiled_load_requests"
-    formula: as the course writes it, with this run's numbers in `expected`
-    counted: None where nothing of the kind was counted
-    departs: 0 where both agree, else (counted - expected) / expected
-    line: where most of the departure happens
+    formula: as the course writes it; `expected` is its value for this run
+    counted: None if nothing of the kind was counted
+    departs: (counted - expected) / expected; 0 if both agree
+    line: the line that causes most of the difference
     """
 
     key: str
@@ -144,7 +144,7 @@ class TheoryRow:
 
 @dataclass(frozen=True, slots=True)
 class ResourceTime:
-    """The time that one resource of the device would need alone."""
+    """The time that one resource of the device needs alone."""
 
     resource: str
     title: str
@@ -180,8 +180,8 @@ class ChecklistRow:
 
     evidence: a sentence with this run's numbers
     cores, memory: the course's benefit to compute cores and to memory
-    gain: how many times faster the modelled bound would be with it; None where the model cannot say
-    share: what the state is graded by, 0 to 1; None where it is no share
+    gain: the speedup of the modelled bound; None if the model can't tell
+    share: the number behind the state, 0 to 1; None if the state has no such number
     """
 
     key: str
@@ -198,7 +198,7 @@ class ChecklistRow:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to look at, the most promising first."""
+    """One suggestion; the most promising comes first."""
 
     text: str
     line: int | None = None
@@ -206,9 +206,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class GoalResult:
-    """What the exercise asks of the counts beside a right result.
+    """A limit that the exercise sets on a counter, in addition to a correct result.
 
-    text: in the course's words; counted, at_most: of the counter named
+    text: the goal in the course's words; counted, at_most: the counter's value and limit
     """
 
     text: str
@@ -220,7 +220,7 @@ class GoalResult:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A thread brings an element of global memory into a cell of shared memory."""
+    """A thread loads an element of global memory into a cell of shared memory."""
 
     thread: tuple[int, int, int]
     element: str
@@ -231,7 +231,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """What a thread adds up in one phase: `Mds[0][0]*Nds[0][0] + ...`, in terms of cells, and of elements."""
+    """A thread's sum in one phase, such as `Mds[0][0]*Nds[0][0] + ...`, written with cells and with elements."""
 
     thread: tuple[int, int, int]
     target: str
@@ -242,7 +242,7 @@ class Accumulation:
 
 @dataclass(frozen=True, slots=True)
 class BlockPhase:
-    """What one block does in one phase."""
+    """The work of one block in one phase."""
 
     block: tuple[int, int, int]
     fetches: tuple[Fetch, ...]
@@ -261,8 +261,8 @@ class Phase:
 class PhaseTable:
     """The phases of a small run of the kernel.
 
-    matrices: extents (rows, columns) of operands and of shared arrays by name, to draw them
-    note: what was left out, or why there is no table
+    matrices: (rows, columns) of operands and shared arrays by name, for the pictures
+    note: what is missing, or why there is no table
     """
 
     sizes: Mapping[str, int]
@@ -275,7 +275,7 @@ class PhaseTable:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the run showed; empty where a kernel was not analysed."""
+    """The results of an analysis; empty if the kernel wasn't analysed."""
 
     extent: Extent | None = None
     lines: tuple[LineEvidence, ...] = ()

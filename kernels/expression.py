@@ -1,8 +1,8 @@
 """Integer expressions such as `ceil(Width/TILE_WIDTH)`: parsed into a small tree, never evaluated as Python.
 
-They appear in exercises (sizes, launches), in a submission's launch comment, and in its integer macros. They read
-as in C: `/` and `%` truncate toward zero. Inside `ceil(...)` a division is exact, so `ceil(Width/16)` is what a
-student means by it.
+They appear in exercises (sizes, launches), in a submission's launch comment, and in its integer macros. As in C, `/`
+and `%` truncate toward zero. Inside `ceil(...)` a division is exact, so `ceil(Width/16)` has the value that a student
+expects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ARITY = {"ceil": (1, 1), "min": (2, 8), "max": (2, 8)}
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be read or has no value; the message is a clause fit for a student."""
+    """An expression that can't be read or has no value; the message is a clause for the student."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: its text, the names it uses, and its value once these are known."""
+    """A parsed expression: its text, the names in it, and its value for given names."""
 
     text: str
     names: frozenset[str]
@@ -52,7 +52,7 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str) -> Expression:
-        """Read an expression; raise ExpressionError with the reason where it is not one."""
+        """Read an expression; raise ExpressionError with the reason if it isn't one."""
         if len(text) > LONGEST:
             raise ExpressionError(f"it is longer than {LONGEST} characters")
         if (whole := _without_floats(text)) != text:
@@ -67,20 +67,20 @@ class Expression:
         unknown = sorted(self.names - env.keys())
         if unknown:
             known = ", ".join(sorted(env)) or "none"
-            raise ExpressionError(f"`{unknown[0]}` is not known here; the names known are: {known}")
+            raise ExpressionError(f"`{unknown[0]}` isn't known here; known names are: {known}")
         return int(_value(self._root, env, exact=False))
 
 
 def _without_floats(text: str) -> str:
-    """The text as it reads where its floating-point numbers and casts are left out, which C needs and we do not."""
+    """The text without floating-point numbers and casts, which C needs and an exact division doesn't."""
     return _FLOAT_CALL.sub("ceil(", _FLOAT_CAST.sub("", _FLOAT_NUMBER.sub(r"\1", text)))
 
 
 def _no_floats(whole: str) -> str:
-    """What to write instead of an expression with floating-point numbers."""
+    """The replacement for an expression with floating-point numbers."""
     if "ceil(" in whole:
-        return f"division inside ceil() is exact here: write `{whole.strip()}`"
-    return "only whole numbers can be used, and a division is only exact inside ceil()"
+        return f"division inside ceil() is exact here, so write `{whole.strip()}`"
+    return "use whole numbers only; a division is exact only inside ceil()"
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -91,7 +91,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         match = _TOKEN.match(text, position)
         if match is None:
             rest = text[position:].strip()
-            raise ExpressionError(f"`{rest[:20]}` cannot be read as an integer expression")
+            raise ExpressionError(f"`{rest[:20]}` is not an integer expression")
         kind = match.lastgroup or ""
         tokens.append((kind, match.group(kind)))
         position = match.end()
@@ -120,12 +120,12 @@ class _Parser:
     def expect(self, text: str) -> None:
         found = self.take()[1]
         if found != text:
-            raise ExpressionError(f"`{text}` was expected, but {f'`{found}`' if found else 'the end'} found")
+            raise ExpressionError(f"expected `{text}`, found {f'`{found}`' if found else 'the end'}")
 
     def finish(self) -> None:
-        """Refuse what is left over."""
+        """Refuse tokens after the expression."""
         if self.peek()[0] != "end":
-            raise ExpressionError(f"`{self.peek()[1]}` was not expected there")
+            raise ExpressionError(f"unexpected `{self.peek()[1]}`")
 
     def binary(self, lowest: int, depth: int) -> _Node:
         """Operators of at least that precedence, left to right."""
@@ -154,9 +154,7 @@ class _Parser:
             inner = self.binary(1, depth + 1)
             self.expect(")")
             return inner
-        raise ExpressionError(
-            f"a number or a name was expected, but {f'`{text}`' if text else 'the end'} found"
-        )
+        raise ExpressionError(f"expected a number or a name, found {f'`{text}`' if text else 'the end'}")
 
     def call(self, function: str, depth: int) -> _Node:
         self.expect("(")
@@ -174,9 +172,9 @@ class _Parser:
 
 
 def _number(text: str) -> _Node:
-    """A literal; C's octal is refused where it would differ from the decimal a student reads."""
+    """A literal. C's octal numbers are refused, because a student would read them as decimal."""
     if len(text) > 1 and text[0] == "0" and text[1] not in "xX":
-        raise ExpressionError(f"`{text}` would be octal in C; write it without the leading zero")
+        raise ExpressionError(f"`{text}` is octal in C; write it without the leading zero")
     value = int(text, 0)
     if value >= LARGEST:
         raise ExpressionError(f"`{text}` is too large")
@@ -184,7 +182,7 @@ def _number(text: str) -> _Node:
 
 
 def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> Fraction:
-    """Evaluate; `exact` (inside ceil) keeps quotients as fractions."""
+    """The value of a tree; `exact` (inside ceil) keeps quotients as fractions."""
     if node.operation == "number":
         return Fraction(node.value)
     if node.operation == "name":
@@ -217,7 +215,7 @@ def _combine(operator: str, left: Fraction, right: Fraction, *, exact: bool) -> 
 
 
 def _shift(operator: str, left: Fraction, right: Fraction) -> Fraction:
-    """A shift by a small, whole number of bits."""
+    """A shift by a small whole number of bits."""
     if left.denominator != 1 or right.denominator != 1 or not 0 <= right <= _MOST_SHIFT:
-        raise ExpressionError(f"`{operator}` shifts by 0 to {_MOST_SHIFT} bits")
+        raise ExpressionError(f"`{operator}` must shift by 0 to {_MOST_SHIFT} bits")
     return Fraction(int(left) << int(right) if operator == "<<" else int(left) >> int(right))

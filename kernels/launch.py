@@ -1,4 +1,4 @@
-"""How a kernel is launched: the exercise's rule, a submission's own launch comment, the limits of the hardware."""
+"""The launch of a kernel: the exercise's rule, a submission's launch comment, the limits of the hardware."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Triple = tuple[Expression, ...]
 
 
 class LaunchError(ValueError):
-    """A launch that cannot be read or has no value; the message is for the student."""
+    """A launch that can't be read or has no value; the message is for the student."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class Launch:
 
 
 def _extent(extent: tuple[int, int, int], noun: str) -> str:
-    """x, y and z as far as there is more than one."""
+    """x, and y and z if they exceed 1."""
     last = max((axis for axis in (1, 2) if extent[axis] > 1), default=0)
     text = " x ".join(f"{number:,}" for number in extent[: last + 1])
     return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
@@ -61,9 +61,9 @@ def _extent(extent: tuple[int, int, int], noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LaunchOverride:
-    """What a submission's `//!tilelab` comment on `line` sets; None keeps the exercise's rule.
+    """The settings of a submission's `//!tilelab` comment on `line`; None keeps the exercise's rule.
 
-    tile: for a file whose tile has another name or is a template argument: what the cases are built around
+    tile: the tile of the cases, for a file whose tile has another name or is a template argument
     """
 
     line: int
@@ -74,12 +74,12 @@ class LaunchOverride:
 
     @property
     def lines(self) -> dict[str, int]:
-        """The keys of the launch that it sets, each with its line."""
+        """The launch keys that the comment sets, each with its line."""
         given = {"grid": self.grid, "block": self.block, "shared": self.shared}
         return {key: self.line for key, value in given.items() if value is not None}
 
     def expressions(self) -> Triple:
-        """Every expression that it gives for the launch."""
+        """Every expression that the comment gives for the launch."""
         return (*(self.grid or ()), *(self.block or ()), *((self.shared,) if self.shared else ()))
 
 
@@ -93,7 +93,7 @@ class LaunchRule:
     line: int | None = None
 
     def override(self, given: LaunchOverride | None) -> LaunchRule:
-        """This rule with the keys that a submission sets replaced."""
+        """This rule with the submission's keys."""
         if given is None:
             return self
         return LaunchRule(
@@ -106,14 +106,14 @@ class LaunchRule:
     def resolve(self, env: Mapping[str, int]) -> Launch:
         """The launch for these sizes, macros and tile.
 
-        raise LaunchError: an expression has no value, or no device can make the launch
+        raise LaunchError: an expression has no value, or no device supports the launch
         """
         grid = [self._value("grid", expression, env) for expression in self.grid]
         block = [self._value("block", expression, env) for expression in self.block]
         launch = Launch(_three(grid), _three(block), self._value("shared", self.shared, env))
         problem = _problem(launch)
         if problem is not None:
-            raise LaunchError(f"The launch cannot be made: {problem}.", self.line)
+            raise LaunchError(f"No GPU can launch this: {problem}.", self.line)
         return launch
 
     def _value(self, key: str, expression: Expression, env: Mapping[str, int]) -> int:
@@ -125,13 +125,13 @@ class LaunchRule:
 
 
 def _three(values: list[int]) -> tuple[int, int, int]:
-    """x, y, z with 1 for those not given."""
+    """x, y, z; missing ones are 1."""
     x, y, z = [*values, 1, 1][:3]
     return x, y, z
 
 
 def _problem(launch: Launch) -> str | None:
-    """Why no device can make this launch, whatever the kernel is. Memory and registers depend on the kernel."""
+    """Why no device supports this launch, for any kernel. Memory and registers depend on the kernel."""
     for what, sizes, limits in (("block", launch.block, _BLOCK_LIMITS), ("grid", launch.grid, _GRID_LIMITS)):
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if size < 1:
@@ -147,16 +147,16 @@ def _problem(launch: Launch) -> str | None:
 
 
 def is_launch_comment(line: str) -> bool:
-    """Whether a line of a source holds a launch comment, right or wrong."""
+    """Whether a line of a source has a launch comment, even a malformed one."""
     return any(_MARK.match(part) for part in line.split("//")[1:])
 
 
 def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
-    """Read the text of a `//` comment (without the slashes); None where it is not a launch comment.
+    """Read the text of a `//` comment (without the slashes); None if it isn't a launch comment.
 
-    A second `//` in it begins a remark.
+    A second `//` begins a remark.
 
-    raise LaunchError: it starts like one and cannot be read
+    raise LaunchError: it starts like a launch comment and can't be read
     """
     mark = _MARK.match(comment)
     if mark is None:
@@ -164,7 +164,7 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
     body = comment[mark.end() :].partition("//")[0]
     matches = list(_KEY.finditer(body))
     if not matches or body[: matches[0].start()].strip():
-        raise LaunchError(_malformed("no key such as `block=` was found after it"), line)
+        raise LaunchError(_malformed("it has no key such as `block=`"), line)
     values: dict[str, Triple] = {}
     for match, following in zip(matches, [*matches[1:], None], strict=True):
         key = match.group(1)
@@ -182,7 +182,7 @@ def parse_dimensions(text: str) -> Triple:
     """Read `(32, 8)` or `256`: one to three expressions. Raise ExpressionError."""
     parts = _split(text)
     if not 1 <= len(parts) <= 3:
-        raise ExpressionError("one to three numbers are expected: x, y, z")
+        raise ExpressionError("it must have one to three numbers: x, y, z")
     return tuple(Expression.parse(part) for part in parts)
 
 
@@ -202,9 +202,9 @@ def _read_value(key: str, value: str, line: int) -> Triple:
 
 
 def _split(text: str) -> list[str]:
-    """The parts of `(a, b, c)` at its outer commas; the whole text where no parenthesis encloses it.
+    """The parts of `(a, b, c)` at its outer commas, or the whole text without outer parentheses.
 
-    raise (ExpressionError): a parenthesis is not closed
+    raise (ExpressionError): a parenthesis isn't closed
     """
     text = text.strip()
     parts = [""]
@@ -218,9 +218,9 @@ def _split(text: str) -> list[str]:
         elif 0 < position < len(text) - 1:
             parts[-1] += character
     if depth > 0:
-        raise ExpressionError("a `(` is not closed by a `)`")
+        raise ExpressionError("a `(` has no matching `)`")
     return parts if text.startswith("(") else [text]
 
 
 def _malformed(reason: str) -> str:
-    return f"The launch comment cannot be read: {reason}. Expected something like `{EXAMPLE}`."
+    return f"The launch comment can't be read: {reason}. Example: `{EXAMPLE}`."

@@ -1,4 +1,4 @@
-"""The verdicts, the findings behind them, and the rule that makes one verdict out of many findings."""
+"""The verdicts with their sentences, the findings behind them, and the rule that turns findings into one verdict."""
 
 from __future__ import annotations
 
@@ -7,108 +7,135 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from kernels.wording import plural
+
 CPU_DEVICE = "cpu"
-"""The device class of what no GPU judged."""
+"""The device class of a kernel that no GPU judged."""
 
 
 class Verdict(StrEnum):
-    """What a job ends in. Declared in order of precedence: the first that applies over all cases wins.
+    """The outcome of a job, in order of precedence: the first verdict that any case has wins.
 
-    headline: what it means, in one sentence
-    advice: what to try next, where nothing more is known; `NAME` stands for the exercise
+    Pages, commands and reports read their sentences from this table.
+
+    headline: the meaning in one sentence
+    advice: the next step; `report.advice` fills in {exercise}, {at} (lines), {between} (accesses) and {element}
+    counted: the noun for a finding's count
+    roles: labels of a finding's other line and of its own line
     """
 
     _value_: str
     headline: str
     advice: str
+    counted: str
+    roles: tuple[str, str]
 
-    def __new__(cls, name: str, headline: str = "", advice: str = "") -> Self:
+    def __new__(
+        cls,
+        name: str,
+        headline: str = "",
+        advice: str = "",
+        counted: str = "time",
+        roles: tuple[str, str] = ("", ""),
+    ) -> Self:
         """A member that equals its name."""
         made = str.__new__(cls, name)
         made._value_, made.headline, made.advice = name, headline, advice
+        made.counted, made.roles = counted, roles
         return made
+
+    @property
+    def words(self) -> str:
+        """The name in words: `data race`."""
+        return self.value.replace("_", " ")
 
     REJECTED = (
         "rejected",
         "This file can't be graded.",
         (
-            "Submit the kernel and its device functions in one file. A host program can stay in it between "
-            "`#ifndef TILELAB` and `#endif`. `tilelab exercises NAME` shows what the file must hold."
+            "Submit the kernel and its device functions in one file. A host program can stay between "
+            "`#ifndef TILELAB` and `#endif`. `tilelab exercises {exercise}` shows what the file must contain."
         ),
     )
     COMPILE_ERROR = (
         "compile_error",
         "Your kernel does not compile.",
-        "Start with the first error; later ones often follow from it.",
+        "Start with the first error{at}. Later errors often follow from it.",
     )
     RESOURCE_LIMIT = (
         "resource_limit",
         "Your kernel can't be launched like this.",
         (
-            "Make the block or its tiles smaller: a block has at most 1,024 threads, 48 KiB of shared memory "
+            "Make the block or its tiles smaller. A block has at most 1,024 threads, 48 KiB of shared memory "
             "and 64 K registers."
         ),
     )
     UNSUPPORTED = (
         "unsupported",
         "The CPU device can't check this kernel.",
-        "Write the code that is named above in another way, or have the file graded on a GPU.",
+        "Write the code{at} in another way, or grade the file on a GPU.",
     )
     OUT_OF_BOUNDS = (
         "out_of_bounds",
         "Your kernel reads or writes outside an array.",
         (
-            "Threads past the edge of the matrix exist whenever Width is not a multiple of the tile. Guard "
-            "each load and each store with its own test, such as `Row < Width && Col < Width`, and put 0 "
-            "into the shared tile where there is nothing to load."
+            "If the width isn't a multiple of the tile, some threads are past the edge of the matrix. Guard each "
+            "load and each store{at} with a test such as `Row < Width && Col < Width`. A load without an element "
+            "puts 0 into the shared tile."
         ),
     )
     BARRIER_DIVERGENCE = (
         "barrier_divergence",
         "Threads of a block don't reach the same barrier.",
         (
-            "Take `__syncthreads()` out of any `if` or loop that not all threads of the block go through "
-            "alike, and do not `return` before the last barrier: guard the loads and the store instead."
+            "Move `__syncthreads()`{at} out of any `if` or loop that some threads skip. Don't `return` before the "
+            "last barrier. Guard the loads and the store instead."
         ),
+        "time",
+        ("others wait here", "these threads wait here"),
     )
     DATA_RACE = (
         "data_race",
-        "Two threads use the same memory, and nothing orders them.",
-        "Put `__syncthreads()` between the two accesses, where every thread of the block reaches it.",
+        "Two threads use the same memory without a barrier between.",
+        "Put `__syncthreads()` {between}. Every thread of the block must reach it.",
+        "pair",
+        ("first access", "second access"),
     )
     UNINITIALIZED_READ = (
         "uninitialized_read",
         "Your kernel reads memory before writing it.",
         (
-            "Give every accumulator a first value (`float Pvalue = 0.0f;`), and let every thread of the "
-            "block write its element of the shared tile in every phase: 0 where it lies outside the matrix."
+            "Give every accumulator a first value, such as `float Pvalue = 0.0f;`. Let every thread of the block "
+            "write its element of the shared tile in every phase. Outside the matrix it writes 0."
         ),
     )
     TIME_LIMIT = (
         "time_limit",
         "Your kernel ran too long.",
         (
-            "Look for a loop whose end is never reached: a counter that is not changed, an unsigned counter "
-            "that runs below 0, or a wait for another thread."
+            "Look for a loop{at} that never ends. Its counter may not change, or an unsigned counter may run below 0. "
+            "Or it waits for another thread."
         ),
     )
     INPUT_MODIFIED = (
         "input_modified",
         "Your kernel changes one of its inputs.",
-        "Write to the output only. `const float*` parameters let the compiler find such a store.",
+        "Write to the output only. Declare inputs as `const float*` to let the compiler find such a store.",
+        "element",
     )
     RUNTIME_ERROR = (
         "runtime_error",
         "Your kernel stops with an error.",
-        "Look at the line above: the kernel ends there, and a GPU would report an error too.",
+        "Correct the code{at}. A GPU would report an error there too.",
     )
     WRONG_ANSWER = (
         "wrong_answer",
         "Your kernel computes an incorrect result.",
         (
-            "Follow one element by hand: which row of the left matrix and which column of the right one does "
-            "its thread multiply, over which k, and where does it store the sum?"
+            "Follow {element} by hand. Which row of the left matrix and which column of the right matrix does its "
+            "thread multiply? Over which k? Where does it store the sum?"
         ),
+        "element",
     )
     ACCEPTED = (
         "accepted",
@@ -116,13 +143,13 @@ class Verdict(StrEnum):
     )
     SYSTEM_ERROR = (
         "system_error",
-        "Grading failed on our side. Your kernel was not judged.",
-        "Try once more; if it happens again, tell those who run the course.",
+        "Grading failed on our side, so your kernel has no verdict.",
+        "Try again. If it fails again, tell your course staff.",
     )
 
 
 class Severity(StrEnum):
-    """Whether a finding decides the verdict or only informs."""
+    """Whether a finding decides the verdict or is only a note."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -140,13 +167,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with a kernel, counted over all threads and cases.
+    """One mistake in a kernel, counted over all threads and cases.
 
     kind: the verdict that this finding leads to
-    line: the student's line, counted from 1; None where no line is known
-    column: the first character that it is about, counted from 1, or the one after the line's end; None for all of it
-    other_line: for a race, the line of the access that came first
-    count: how many times it was seen (threads or elements; for races, pairs)
+    line: the student's line, counted from 1; None if unknown
+    column: the first character of the mistake, counted from 1; None for the whole line
+    other_line: for a race, the line of the first access
+    count: threads or elements; for races, pairs of threads
     message: one plain sentence for the student
     """
 
@@ -159,9 +186,35 @@ class Finding:
     severity: Severity = Severity.ERROR
     column: int | None = None
 
+    @property
+    def title(self) -> str:
+        """The kind in words: `data race`. A warning rejects nothing, so it isn't called rejected."""
+        if self.severity is Severity.WARNING:
+            return "warning" if self.kind is Verdict.REJECTED else f"warning: {self.kind.words}"
+        return self.kind.words
+
+    @property
+    def lines(self) -> str:
+        """`line 12`, `lines 20 and 25`; "" if no line is known."""
+        found = sorted({line for line in (self.line, self.other_line) if line is not None})
+        return f"line{'s' if found[1:] else ''} {' and '.join(map(str, found))}" if found else ""
+
+    @property
+    def headline(self) -> str:
+        """The kind with its lines: `Data race between lines 20 and 25`, `Compile error at line 3, column 5`."""
+        of_pair = self.kind is Verdict.DATA_RACE and " and " in self.lines
+        where = f" {'between' if of_pair else 'at'} {self.lines}" if self.lines else ""
+        column = f", column {self.column}" if self.column is not None else ""
+        return f"{self.title.capitalize()}{where}{column}"
+
+    @property
+    def count_text(self) -> str:
+        """`240 pairs`, `3 times`; "" for once."""
+        return plural(self.count, self.kind.counted) if self.count > 1 else ""
+
 
 class CaseStatus(StrEnum):
-    """What became of one case."""
+    """The outcome of one case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -170,7 +223,7 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """One case of the exercise and what became of it; `note` says why it failed or was not run."""
+    """One case of the exercise and its outcome; `note` says why it failed or was not run."""
 
     case: str
     status: CaseStatus
@@ -181,13 +234,13 @@ _PRECEDENCE = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 def decide(findings: Iterable[Finding]) -> Verdict:
-    """The first verdict, in order of precedence, that an error among the findings leads to."""
+    """The first verdict, in order of precedence, that an error leads to."""
     kinds = {finding.kind for finding in findings if finding.severity is Severity.ERROR}
     return min(kinds, key=_PRECEDENCE.__getitem__, default=Verdict.ACCEPTED)
 
 
 def finding_order(finding: Finding) -> tuple[bool, int, int, int]:
-    """Errors before warnings, then in order of precedence and of lines."""
+    """A sort key: errors before warnings, then by precedence and line."""
     line = finding.line if finding.line is not None else 1 << 30
     return (
         finding.severity is not Severity.ERROR,

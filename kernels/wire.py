@@ -1,6 +1,7 @@
 """Data classes to plain JSON values and back, for everything that crosses a process or a file.
 
-What comes back is checked against the class's own annotations: a process that ran hostile source may answer anything.
+Incoming values are checked against the class's annotations, because a process that ran hostile source can answer
+anything.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ T = TypeVar("T")
 
 
 class WireError(ValueError):
-    """The value does not fit the class; the text names the place."""
+    """The value doesn't fit the class; the text names the field."""
 
 
 def to_plain(value: object) -> Any:
@@ -35,17 +36,17 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(cls: type[T], data: object, *, lenient: bool = False, salvage: bool = False) -> T:
-    """The data class whose plain form is `data`; raises WireError where it does not fit.
+    """The data class whose plain form is `data`; raise WireError if it doesn't fit.
 
-    lenient: passes over fields that the class doesn't have, and gives missing ones their defaults
-    salvage: lenient, and leaves out what cannot be read, with the smallest thing around it that may be left out
+    lenient: ignore unknown fields, and give missing fields their defaults
+    salvage: also drop unreadable values, each with the smallest part around it that is optional
     """
     return _Reader(lenient or salvage, salvage).read(cls, data, cls.__name__)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads in one of the ways of `from_plain`. where: the place, for errors."""
+    """Reads plain values as `from_plain` does. where: the path of the value, for errors."""
 
     lenient: bool
     salvage: bool
@@ -57,7 +58,7 @@ class _Reader:
         if origin in (Union, types.UnionType):
             if data is None:
                 return None
-            # only `X | None` has a plain form that can be read back without guessing
+            # Of all unions, only `X | None` can be read back without guessing.
             (inner,) = [choice for choice in get_args(annotation) if choice is not type(None)]
             return self.read(inner, data, where)
         if origin is tuple:
@@ -98,7 +99,7 @@ class _Reader:
         return cls(**values)
 
     def _each(self, items: Iterable[tuple[Any, Any, object, str]]) -> dict[Any, Any]:
-        """Values by their keys. items: key, annotation, plain value, place."""
+        """Values by their keys. items: key, annotation, plain value, path."""
         values = {}
         for key, annotation, data, where in items:
             try:
@@ -117,7 +118,7 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 @cache
 def _defaults(cls: Any) -> dict[str, Any]:
-    """Of its fields, as plain values."""
+    """The defaults of a class's fields, as plain values."""
     found = {}
     for field in fields(cls):
         if field.default is not MISSING:

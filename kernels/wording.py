@@ -1,4 +1,4 @@
-"""How counts and sizes are put into words."""
+"""Counts and sizes in words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def plural(count: int, noun: str) -> str:
 
 
 def part_of(part: int, whole: int, noun: str) -> str:
-    """A count out of another: `1,369 of 1,369 elements`."""
+    """A part of a count: `1,369 of 1,369 elements`."""
     return f"{part:,} of {plural(whole, noun)}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind a sentence, with the known name that is closest; "" where none is close."""
+    """A question that follows a sentence, with the closest known name; "" if none is close."""
     close = get_close_matches(name, sorted(known), 1)
     return f" Did you mean `{close[0]}`?" if close else ""
 

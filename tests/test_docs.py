@@ -156,9 +156,14 @@ def options_not_in(text: str, command: click.Command) -> list[str]:
     ]
 
 
-def test_every_verdict_is_explained_to_students():
-    text = (ROOT / "docs" / "students.md").read_text()
-    assert not [verdict for verdict in Verdict if f"`{verdict}`" not in text]
+@pytest.mark.parametrize(
+    ("page", "section"), [("students.md", "What a verdict means"), ("glossary.md", "Verdicts")]
+)
+def test_tables_of_verdicts_have_every_one_in_order(page, section):
+    text = (ROOT / "docs" / page).read_text().partition(f"\n## {section}\n")[2].partition("\n#")[0]
+    rows = re.findall(r"^\|(?: \*\*([^*]+)\*\* \|)? `(\w+)` \|", text, re.MULTILINE)
+    assert [value for _, value in rows] == list(Verdict)
+    assert all(heading in {"", Verdict(value).words.capitalize()} for heading, value in rows)
 
 
 def test_every_exercise_is_listed_for_students():

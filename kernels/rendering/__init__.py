@@ -1,1 +1,1 @@
-"""Everything that people read: text for a terminal, the HTML page and its pictures."""
+"""Reports and analyses as text for a terminal and as HTML pages with charts."""

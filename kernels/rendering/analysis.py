@@ -1,4 +1,4 @@
-"""An analysis as text for people: what to look at first, then every number that it rests on."""
+"""An analysis as text: first what to look at, then every number behind it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernels.rendering.text_style import Style
 from kernels.verdict import Finding, Severity
 from kernels.wording import byte_size, plural
 
-FIRST_LOOK = "What to look at first"
+FIRST_LOOK = "Look here first"
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
 _MOST_FINDINGS = 5
 _AGREES = "agrees"
@@ -26,19 +26,19 @@ _SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
 
 
 def render_analysis(analysis: Analysis, source: str, file: str, style: Style) -> str:
-    """The whole analysis; `source` is the text that was analysed, `file` what the student calls it."""
+    """The whole analysis of `source`, a text that the student calls `file`."""
     evidence, lines = analysis.evidence, safe_lines(source.rstrip())
     parts = [
         _head(analysis, file, style),
         _message(analysis, style),
-        _not_right(analysis, style),
+        _incorrect(analysis, style),
         _findings(analysis.findings, style),
         _notes(evidence.notes, style),
         _advice(evidence, style),
         _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
         _titled("Each access", "counted", access_table(evidence.lines, style), style),
-        _titled("In sum", "counted", totals_text(evidence.totals), style) if evidence.extent else [],
-        _titled("The course's formulas beside the count", "", theory_text(evidence.theory, style), style),
+        _titled("Totals", "counted", totals_text(evidence.totals), style) if evidence.extent else [],
+        _titled("The course's formulas and the counts", "", theory_text(evidence.theory, style), style),
         _use(analysis, style),
         *(_light(light, style) for light in evidence.light),
         _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
@@ -51,7 +51,7 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
 
 
 def _titled(title: str, basis: str, body: list[str], style: Style) -> list[str]:
-    """A part with its title and what kind of number it holds; nothing where it is empty."""
+    """A section with its title and the basis of its numbers; nothing if it is empty."""
     if not body:
         return []
     return [style.paint(title, _BOLD) + (style.paint(f" ({basis})", _DIM) if basis else ""), *body]
@@ -66,15 +66,15 @@ def _head(analysis: Analysis, file: str, style: Style) -> list[str]:
 
 
 def extent_text(extent: Extent) -> str:
-    """What was counted, and how much of it really ran."""
+    """The counted launch, and how many of its blocks ran."""
     launch = extent.launch
     block = " x ".join(map(str, launch.block[: 2 if launch.block[2] == 1 else 3]))
     text = f"Counted at {sizes_text(extent.sizes)}: {plural(launch.blocks, 'block')} of {block} threads"
     if extent.blocks_run == launch.blocks:
-        text += ", all of which ran" if extent.exact else ""
+        text += ". All blocks ran" if extent.exact else ""
     else:
-        kind = "exact for all" if extent.exact else "an estimate for all"
-        text += f"; {extent.blocks_run:,} of them ran, the totals are {kind}"
+        kind = "exact" if extent.exact else "estimated"
+        text += f". {extent.blocks_run:,} of them ran; the totals are {kind} for all"
     return f"{text}. {extent.note}".rstrip() if extent.note else f"{text}."
 
 
@@ -82,25 +82,24 @@ def _message(analysis: Analysis, style: Style) -> list[str]:
     return style.wrap(safe(analysis.message)) if analysis.message else []
 
 
-def _not_right(analysis: Analysis, style: Style) -> list[str]:
-    """That a kernel was counted which is not right, and what its counts are worth."""
+def _incorrect(analysis: Analysis, style: Style) -> list[str]:
+    """A warning that the counts are of an incorrect kernel, and what they cover."""
     if analysis.evidence.extent is None or not any(
         each.severity is Severity.ERROR for each in analysis.findings
     ):
         return []
-    text = "This kernel is not right, see below; "
+    text = "This kernel is incorrect; see below. "
     if analysis.evidence.theory or analysis.evidence.checklist:
-        text += "the counts are of what it did in this one run, errors included."
+        text += "The counts describe this one run, including its errors."
     else:
-        text += "it did not come to its end, and the counts are of what happened until then."
+        text += "It stopped early, so the counts cover only part of it."
     return [style.paint(line, _RED) for line in style.wrap(text)]
 
 
 def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
     out = []
     for finding in findings[:_MOST_FINDINGS]:
-        place = f", line {finding.line}" if finding.line is not None else ""
-        out.append(style.paint(f"{finding.kind.value.replace('_', ' ')}{place}", _RED))
+        out.append(style.paint(finding.headline, _RED))
         out += style.wrap(safe(finding.message), "  ")
     left = len(findings) - _MOST_FINDINGS
     return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
@@ -125,7 +124,7 @@ _ALWAYS = frozenset({"global loads", "global stores"})
 
 
 def totals_text(totals: Totals) -> list[str]:
-    """The sums of the whole launch."""
+    """The totals of the whole launch."""
     rows: dict[str, list[Counter]] = {}
     for each in COUNTERS.values():
         rows.setdefault(each.row, []).append(each)
@@ -137,7 +136,7 @@ def totals_text(totals: Totals) -> list[str]:
 
 
 def _sums(row: str, counters: Sequence[Counter], totals: Totals) -> tuple[str, ...]:
-    """One line of them; averages only where there is something to divide by."""
+    """One line of the totals. Without a count, averages are left out."""
     lead = counters[0]
     cells = [row, _number(lead, totals), lead.text or lead.unit, "", "", ""]
     for each in counters[1:]:
@@ -151,7 +150,7 @@ def _number(counter: Counter, totals: Totals) -> str:
 
 
 def _by_ptx(rows: Mapping[str, Sequence[Counter]], totals: Totals) -> list[str]:
-    """The counts by the PTX, where the assembler changed them."""
+    """The PTX's counts, as far as the assembler changed them."""
     changed = []
     for row, (lead, *others) in rows.items():
         requests = by_ptx(lead, totals)
@@ -163,13 +162,13 @@ def _by_ptx(rows: Mapping[str, Sequence[Counter]], totals: Totals) -> list[str]:
     if not changed:
         return []
     return [
-        "  Before the assembler merged neighbouring accesses, by the PTX:",
+        "  In the PTX, before the assembler merged neighbouring accesses:",
         *table(changed, "<><<", indent=4),
     ]
 
 
 def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
-    """Formula and count side by side, and where they part."""
+    """Formulas and counts side by side, with the reasons for differences."""
     if not rows:
         return []
     cells = [("", "formula", "expected", "counted", "")]
@@ -186,13 +185,13 @@ def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
 
 
 def _reason(row: TheoryRow) -> str:
-    """Why a count departs, and at which line; what a row without a count stands for."""
+    """Why a count differs from its formula, and at which line."""
     about = row.title if row.line is None else f"line {row.line}"
     return f"{about}: {safe(row.note)}."
 
 
 def departure_text(row: TheoryRow) -> str:
-    """How far the count is from the formula."""
+    """The difference between the count and the formula."""
     if row.counted is None:
         return ""
     if not row.departs:
@@ -210,9 +209,11 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
     body, use, occupancy = [], analysis.resources, analysis.occupancy
     if use is not None:
         shared = use.shared_bytes + (analysis.launch.shared if analysis.launch is not None else 0)
-        text = f"{plural(use.registers, 'register')} a thread, {byte_size(shared)} of shared memory a block"
+        text = (
+            f"{plural(use.registers, 'register')} per thread, {byte_size(shared)} of shared memory per block"
+        )
         if use.local_bytes:
-            text += f", {byte_size(use.local_bytes)} of local memory a thread"
+            text += f", {byte_size(use.local_bytes)} of local memory per thread"
         body += style.wrap(f"Uses {text}.", "  ")
     if occupancy is not None:
         blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
@@ -220,8 +221,8 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
             f"{percent(occupancy.share)} at compute capability {occupancy.cc}: {blocks} and {warps} of "
             f"{occupancy.max_warps} on a multiprocessor (SM) at once"
         )
-        stop = f"; the limit is {occupancy.limit}" if occupancy.limit else ""
-        body += style.wrap(f"{text}{stop}.", "  ")
+        limit = f". Limited by {occupancy.limit}" if occupancy.limit else ""
+        body += style.wrap(f"{text}{limit}.", "  ")
     return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
 
 
@@ -229,13 +230,13 @@ def _light(light: Light, style: Style) -> list[str]:
     longest = max((item.milliseconds for item in light.resources), default=0.0) or 1.0
     rows = [
         (item.title, f"{item.milliseconds:.4f} ms", _bar(item.milliseconds / longest, style),
-         "binds" if item.resource == light.limit else "")
+         "<- bottleneck" if item.resource == light.limit else "")
         for item in light.resources
     ]  # fmt: skip
     body = [cut(line, style.width) for line in table(rows, "<><<")]
-    speed = f", so at most {light.gflops:,.0f} GFLOPS" if light.gflops else ""
+    speed = f", so it reaches at most {light.gflops:,.0f} GFLOPS" if light.gflops else ""
     body += style.wrap(
-        f"At {sizes_text(light.sizes)} it takes {light.milliseconds:.4f} ms or longer{speed}.", "  "
+        f"At {sizes_text(light.sizes)}, the kernel takes at least {light.milliseconds:.4f} ms{speed}.", "  "
     )
     return _titled(f"Speed of light on {light.device}", f"{light.basis}, not measured", body, style)
 

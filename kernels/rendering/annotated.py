@@ -1,4 +1,4 @@
-"""The source with its counts in the margin, and every access with its figures below."""
+"""The source with its counts in the margin, and a table of all accesses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GROUPS = ("global", "", "", "shared", "", "warps")
 
 
 def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style) -> list[str]:
-    """The lines from the first to the last that did anything, with what each of them did."""
+    """The lines from the first to the last with counts, each with its counts."""
     by_number = {line.line: line for line in lines if 1 <= line.line <= len(source)}
     if not by_number:
         return []
@@ -43,14 +43,12 @@ def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style
         gutter = style.paint(f"{number:>{digits}} {bar}", _DIM)
         out.append(f"  {style.paint(text.ljust(columns), code)} {gutter} {line}".rstrip())
     if any(_predicated(line) for line in by_number.values()):
-        out.append(
-            "  * by the PTX; the assembler switches threads off instead, so no warp really splits here"
-        )
+        out.append("  * in the PTX; the assembler disables threads instead, so no warp splits here on a GPU")
     return out
 
 
 def _shown(lines: Mapping[int, LineEvidence], last: int) -> list[int]:
-    """All from the first line with counts to the last; of a long file the busiest, with some around them."""
+    """The lines from the first with counts to the last. A long file keeps only its busiest lines and neighbours."""
     first, end = min(lines), max(lines)
     if end - first < _MOST_LINES:
         return list(range(max(1, first - 1), min(last, end + 1) + 1))
@@ -84,13 +82,13 @@ def _shared_cells(accesses: Sequence[AccessEvidence]) -> tuple[str, str]:
 
 
 def ways(access: AccessEvidence) -> float:
-    """How many times as many passes an access takes as its width asks for; 1 where no banks conflict."""
+    """The passes of an access, as a multiple of those without bank conflicts."""
     ideal = access.wavefronts - access.conflicts
     return access.wavefronts / ideal if ideal else 1.0
 
 
 def ways_text(number: float) -> str:
-    """`1`, `16`, `2.5`: whole numbers are the rule."""
+    """`1`, `16`, `2.5`."""
     return f"{number:.3g}"
 
 
@@ -116,7 +114,7 @@ def _bad(line: LineEvidence | None) -> bool:
 
 
 def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:
-    """Every access on a line of its own, in the order of the source."""
+    """One line for each access, in the order of the source."""
     found = [(line.line, access) for line in lines for access in line.accesses if access.requests]
     if not found:
         return []

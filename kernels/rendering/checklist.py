@@ -15,7 +15,7 @@ _PAINTS = {State.YES: _GREEN, State.PARTLY: _YELLOW, State.NO: _RED, State.NOT_N
 
 
 def checklist_text(rows: Sequence[ChecklistRow], style: Style, *, advice: bool = True) -> list[str]:
-    """Each optimisation with its state and what it rests on; what to do about it where `advice` is asked for."""
+    """Each optimisation with its state and the numbers behind it, and if wanted, with advice."""
     columns = max((len(row.title) for row in rows), default=0)
     states = max((len(_MARKS[row.state]) for row in rows), default=0)
     indent = columns + states + 6
@@ -25,7 +25,7 @@ def checklist_text(rows: Sequence[ChecklistRow], style: Style, *, advice: bool =
         if advice:
             texts += [
                 safe(row.advice),
-                f"Worth up to {row.gain:.2f} times." if row.gain and row.gain > 1.005 else "",
+                f"Up to {row.gain:.2f} times faster." if row.gain and row.gain > 1.005 else "",
             ]
         body = textwrap.wrap(" ".join(filter(None, texts)), max(20, style.width - indent))
         mark = style.paint(f"{_MARKS[row.state]:<{states}}", _PAINTS[row.state])

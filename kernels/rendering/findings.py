@@ -1,4 +1,4 @@
-"""The findings of a report as text, each with the lines of the source that it is about."""
+"""The findings of a report as text, each with its lines of the source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RED, _YELLOW, _DIM = "31;1", "33;1", "2"
 
 
 def findings_text(report: Report, lines: Sequence[str], style: Style) -> Iterator[list[str]]:
-    """The findings, each with the lines it is about: first those that decide the verdict, or how the file was read."""
+    """The findings with their lines. Findings of the verdict, and notes on how the file was read, come first."""
     ordered = sorted(
         report.findings, key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED)
     )
@@ -30,31 +30,14 @@ def findings_text(report: Report, lines: Sequence[str], style: Style) -> Iterato
 
 
 def _title(finding: Finding, style: Style) -> list[str]:
-    warning = finding.severity is Severity.WARNING
-    kind = ("warning: " if warning else "") + finding.kind.value.replace("_", " ")
-    if warning and finding.kind is Verdict.REJECTED:
-        kind = "warning"  # nothing was rejected, but something is not read
-    count = f" ({plural(finding.count, COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
-    place = f", line {finding.line}" if finding.line is not None else ""
-    place += f", column {finding.column}" if finding.column is not None else ""
-    title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count
-    return [title, *style.wrap(safe(finding.message), "  ")]
-
-
-COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}
-"""What is counted of a finding; of any other, how many times it was seen."""
-
-
-PLACES = {
-    Verdict.DATA_RACE: ("this access came first", "this access came second"),
-    Verdict.BARRIER_DIVERGENCE: ("others wait here", "these threads wait here"),
-}
-"""What happens at the other line of a finding, and at its own."""
+    colour = _YELLOW if finding.severity is Severity.WARNING else _RED
+    count = f" ({finding.count_text})" if finding.count_text else ""
+    return [style.paint(finding.headline, colour) + count, *style.wrap(safe(finding.message), "  ")]
 
 
 def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
-    """The lines of a finding with their neighbours, each of them underlined; empty where none is known."""
-    first, second = PLACES.get(finding.kind, ("", ""))
+    """The lines of a finding, underlined, with their neighbours; empty if none is known."""
+    first, second = finding.kind.roles
     both = finding.other_line not in (None, finding.line)
     labels = {finding.other_line: first, finding.line: second if both else ""}
     marked = {n: text for n, text in labels.items() if n is not None and 1 <= n <= len(lines)}
@@ -79,7 +62,7 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
 
 
 def _shown(marked: Iterable[int], last: int) -> list[int]:
-    """The marked lines with their neighbours, and all between two that are close."""
+    """The marked lines with their neighbours, and all lines between two close ones."""
     numbers = sorted(marked)
     shown = {m for n in numbers for m in range(n - _CONTEXT, n + _CONTEXT + 1)}
     if numbers[-1] - numbers[0] <= _NEAR:

@@ -1,4 +1,4 @@
-"""Where a measured speed stands on an exercise's ladder, in sentences."""
+"""The position of a measured speed on the reference ladder, in sentences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kernels.rendering.measured_numbers import one_size, speed_text
 
 
 def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...]:
-    """Where a measurement stands, and the next idea; nothing where the two cannot be compared.
+    """The position of a measurement and the next idea; nothing if ladder and measurement can't be compared.
 
-    A ladder's figures are GFLOPS by one size, and a result that is not ranked may be no measurement of the whole work.
+    A ladder has GFLOPS by one size. A result that isn't ranked may not cover the whole work.
     """
     if ladder is None or found is None or not found.ranked or found.gflops is None:
         return ()
@@ -22,7 +22,7 @@ def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...
 
 
 def ladder_text(stands: Place) -> tuple[str, ...]:
-    """A sentence on the place, and one on the next idea where there is one."""
+    """A sentence on the position, and one on the next idea if there is one."""
     where = f"{_where(stands)} of the reference ladder."
     return (where,) if stands.above is None else (where, f"Next idea: {stands.above.rung.idea}.")
 
@@ -30,7 +30,7 @@ def ladder_text(stands: Place) -> tuple[str, ...]:
 def _where(stands: Place) -> str:
     below, above = stands.below, stands.above
     if below is None:
-        assert above is not None, "a place is beside some rung"
+        assert above is not None, "a place has a neighbour"
         return f"Below {_named(above)}, the slowest measured rung"
     if above is None:
         return f"{'Level with' if stands.level else 'Above'} {_named(below)}, the fastest measured rung"

@@ -1,4 +1,4 @@
-"""How measured numbers are written, everywhere alike: speeds whole, shares with one decimal, times in ms."""
+"""The format of measured numbers: whole speeds, shares with one decimal, times in ms."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _DECIMALS = 3
 
 
 def speed_text(number: float) -> str:
-    """GFLOPS or GB/s: `8,134`; with two decimals where it is below 10."""
+    """GFLOPS or GB/s: `8,134`; below 10 with two decimals."""
     return f"{number:,.0f}" if abs(number) >= _WHOLE_FROM or not math.isfinite(number) else f"{number:.2f}"
 
 
 def ms_text(number: float) -> str:
-    """Milliseconds: three decimals, or as many as three figures take: `2.112`, `0.0123`."""
+    """Milliseconds with three decimals or three significant figures: `2.112`, `0.0123`."""
     if not math.isfinite(number) or number <= 0:
         return f"{number:.3f}"
     decimals = max(_DECIMALS, _DECIMALS - 1 - math.floor(math.log10(number)))
@@ -29,26 +29,26 @@ def ms_text(number: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share of 1, with one decimal: `16.2 %`."""
+    """A share as percent: `16.2 %`."""
     return f"{100 * share:.1f} %"
 
 
 def sizes_named(sizes: Mapping[str, int]) -> str:
-    """Sizes as cases are named: `Width=2048`."""
+    """Sizes as in names of cases: `Width=2048`."""
     return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
 def value_of(speed: Speed, metric: str) -> float | None:
-    """What an exercise ranks by, of one speed: GFLOPS, GB/s or ms."""
+    """The value of a speed by which the exercise ranks: GFLOPS, GB/s or ms."""
     if metric == "time":
         return speed.ms_median
     return speed.gbps if metric == "gbps" else speed.gflops
 
 
 def interval_of(speed: Speed, metric: str) -> tuple[float, float] | None:
-    """The 95 % interval of that value, the lower end first; None where there is no such value.
+    """The 95 % interval of that value, the lower end first; None without a value.
 
-    A speed is work over time, so its interval is that of the time, turned around.
+    A speed is work over time, so the ends of the time's interval change places.
     """
     value, (short, long) = value_of(speed, metric), speed.ci
     if metric == "time":
@@ -59,26 +59,26 @@ def interval_of(speed: Speed, metric: str) -> tuple[float, float] | None:
 
 
 def ranked_value(found: Measurement) -> tuple[float, str]:
-    """The value that counts, with its unit; the time where a metric has no value."""
+    """The value that ranks, with its unit; the time if the metric has no value."""
     value, unit = value_of(found, found.metric), UNITS.get(found.metric)
     return (found.ms_median, MS) if value is None or unit is None else (value, unit)
 
 
 def value_text(value: float, unit: str) -> str:
-    """A value that counts, without its unit."""
+    """A value that ranks, without its unit."""
     return ms_text(value) if unit == MS else speed_text(value)
 
 
 def held_down_text(clocks: Clocks) -> str:
-    """Why the device was slower than it can be; "" where nothing was in its way. Its words are the driver's."""
+    """Why the device ran slower than it can, in the driver's words; "" if it didn't."""
     if not clocks.held_down:
         return ""
     at = f" at {clocks.sm_mhz:,} MHz" if clocks.sm_mhz else ""
     at += f" of {clocks.max_sm_mhz:,}" if at and clocks.max_sm_mhz > clocks.sm_mhz else ""
-    return f"The device was held down{at} by: {', '.join(clocks.held_down)}."
+    return f"The device was slowed down{at} by: {', '.join(clocks.held_down)}."
 
 
 def one_size(sizes: Mapping[str, int]) -> int | None:
-    """The one size of a case; None where there are several that differ."""
+    """The one size of a case; None if its sizes differ."""
     different = set(sizes.values())
     return next(iter(different)) if len(different) == 1 and min(different) > 0 else None

@@ -1,6 +1,6 @@
-"""The measured part of a report as text for a student: the speed, where it stands, and what it was measured with.
+"""The measured part of a report as text: the speed, its position, and the conditions.
 
-Measured, counted and modelled numbers stand in lines of their own, each with its name; no table mixes them.
+Measured, counted and modelled numbers have separate lines, each with its basis. No table mixes them.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _LEAST_BAR, _MOST_BAR = 8, 20
 def measurement_text(
     report: Report, style: Style, ladder: Sequence[str] = (), profile: Sequence[str] = ()
 ) -> list[str]:
-    """What a GPU showed of a right kernel, what says most of it first; nothing where none was there.
+    """The measurement of an accepted kernel, the most important line first; nothing without a GPU.
 
-    ladder: sentences on where this speed stands among known kernels
-    profile: sentences on what a profiler saw
+    ladder: sentences on the position among known kernels
+    profile: sentences from a profiler
     """
     found = report.measurement
     if report.verdict is not Verdict.ACCEPTED:
@@ -60,11 +60,14 @@ def measurement_text(
     return _joined([out, binding_text(report, style), profiled, [*curve, *left_out]])
 
 
+GPU_ONLY = "The CPU device doesn't know every instruction of this kernel, so only the GPU judged it."
+
+
 def unmade_text(report: Report, style: Style) -> list[str]:
-    """What nobody checked, where the GPU alone judged the kernel."""
+    """The checks that are missing if only a GPU judged the kernel."""
     if not report.unmade_checks:
         return []
-    why = "The CPU device does not know every instruction of this kernel, so the GPU alone judged it. Not checked:"
+    why = f"{GPU_ONLY} Not checked:"
     out = [style.paint(line, _YELLOW) for line in style.wrap(why)]
     for text in report.unmade_checks:
         out += style.wrap(f"- {safe(text)}", "  ", "    ")
@@ -72,7 +75,7 @@ def unmade_text(report: Report, style: Style) -> list[str]:
 
 
 def device_text(report: Report) -> str:
-    """Where the kernel was judged, for the line under the verdict."""
+    """The device that judged the kernel, for the line under the verdict."""
     if report.measurement is not None:
         return safe(report.measurement.environment.device)
     return "CPU device" if report.device == CPU_DEVICE else f"device class {safe(report.device)}"
@@ -91,21 +94,21 @@ def _headline(found: Measurement, style: Style) -> list[str]:
 
 
 def _reliability(found: Measurement, style: Style) -> list[str]:
-    """How far the number can be relied on: its interval, and what kept the device from its best."""
+    """How reliable the number is: its interval, and what slowed the device down."""
     held = held_down_text(found.clocks)
     return [*style.wrap(_repeats(found), "  "), *(style.wrap(safe(held), "  ") if held else [])]
 
 
 def _repeats(found: Measurement) -> str:
-    """What the median rests on; of too few repeats for an interval, their range."""
+    """The repeats behind the median, and their interval; with too few repeats, their range."""
     unit = ranked_value(found)[1]
     ms = "" if unit == MS else f": {ms_text(found.ms_median)} ms"
     if found.repeats <= 1:
-        return f"A single repeat{ms}. It took all the time that there is for repeats."
+        return f"A single repeat{ms}. It took all the time for repeats."
     ends = found.ci if unit == MS else interval_of(found, found.metric)
-    what = "95 % interval" if found.repeats >= FEWEST else "all of them"
+    what = "95 % interval" if found.repeats >= FEWEST else "range"
     interval = f"; {what} {'-'.join(value_text(end, unit) for end in ends)} {unit}" if ends else ""
-    doubt = "" if found.settled else " That is not yet within 0.5 % of the median."
+    doubt = "" if found.settled else " The interval is wider than 0.5 % of the median."
     return f"Median of {plural(found.repeats, 'repeat')}{ms}{interval}.{doubt}"
 
 
@@ -113,7 +116,7 @@ def _remarks(found: Measurement, style: Style) -> list[str]:
     shown = [safe(text) for text in found.remarks[:_MOST_REMARKS]]
     if not found.ranked:
         why = " ".join(_sentence(text) for text in shown)
-        text = f"Not ranked: this result stands on no leaderboard. {why}".rstrip()
+        text = f"Not ranked. {why}".rstrip()
         return [style.paint(line, _YELLOW) for line in style.wrap(text, "  ")]
     return [line for text in shown for line in style.wrap(f"Note: {_sentence(text)}", "  ")]
 
@@ -123,7 +126,7 @@ def _sentence(text: str) -> str:
 
 
 def _curve(found: Measurement, style: Style) -> list[str]:
-    """The speed at each size, with a bar where there is room for one; nothing where there is one size only."""
+    """The speed at each size, with a bar if there is room; nothing for a single size."""
     speeds = found.curve
     if len(speeds) < 2:
         return []
@@ -151,7 +154,7 @@ def _or_blank(value: float | None) -> str:
 
 
 def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[str]:
-    """The rows of a table, each with a bar for its value; as they are where the line is too short for bars."""
+    """The rows of a table, each with a bar for its value if the line has room."""
     used = max(map(width, lines))
     room = min(_MOST_BAR, style.width - used - 2)
     most = max(values)
@@ -167,7 +170,7 @@ def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[
 
 
 def measured_with_text(report: Report, style: Style) -> list[str]:
-    """What a measurement was made with, for the end of a report."""
+    """The conditions of a measurement, for the end of a report."""
     found = report.measurement
     if found is None or report.verdict is not Verdict.ACCEPTED:
         return []
@@ -179,13 +182,13 @@ def measured_with_text(report: Report, style: Style) -> list[str]:
         ", ".join((f"Device class {safe(env.device_class)}", *known)),
         _state(found.clocks),
         f"repeats took {ms_text(fastest)}-{ms_text(slowest)} ms",
-        f"the device was at work for {found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",
+        f"the device was busy for {found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",
     ]
     return [style.paint(line, _DIM) for line in style.wrap(f"{'; '.join(filter(None, parts))}.")]
 
 
 def _state(clocks: Clocks) -> str:
-    """The state of the device while it measured; "" where it does not tell."""
+    """The state of the device while it measured; "" if unknown."""
     most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
     parts = (
         f"SM at {clocks.sm_mhz:,}{most} MHz" if clocks.sm_mhz else "",
@@ -202,11 +205,11 @@ def _joined(parts: Sequence[list[str]]) -> list[str]:
     return out
 
 
-_LIMITS = {"warps": "its warps", "blocks": "its blocks", "shared": "shared memory"}
+_LIMITS = {"shared": "shared memory"}
 
 
 def binding_text(report: Report, style: Style) -> list[str]:
-    """A line for each kind of number, with what the kernel could reach first; nothing where no GPU was there."""
+    """The limits of the kernel's speed, a line for each basis; nothing without a GPU."""
     if report.measurement is None and report.measured_occupancy is None:
         return []
     rows = [
@@ -216,21 +219,21 @@ def binding_text(report: Report, style: Style) -> list[str]:
         ("counted", _open_points(report)),
     ]
     lines = [line for kind, text in rows if text for line in style.wrap(f"{kind}: {text}", "  ", "    ")]
-    return [style.paint("Which limit binds", _BOLD), *lines] if lines else []
+    return [style.paint("Limits", _BOLD), *lines] if lines else []
 
 
 def _held(report: Report) -> str:
-    """Occupancy, as the driver works it out: nobody counted warps at work."""
+    """Occupancy as the driver computes it. Active warps aren't counted."""
     held = report.measured_occupancy
     if held is None:
         return ""
     fit = f"{plural(held.blocks_per_sm, 'block')} of {plural(held.threads, 'thread')} fit on an SM at once"
-    of = f", {share_text(held.share)} of what it can hold" if held.max_warps else ""
-    return f"by the driver's calculation, {fit}: {plural(held.warps_per_sm, 'warp')}{of}."
+    of = f", {share_text(held.share)} of its limit" if held.max_warps else ""
+    return f"the driver computes that {fit}. That makes {plural(held.warps_per_sm, 'warp')}{of}."
 
 
 def _held_back(report: Report) -> tuple[str, str]:
-    """What stops one more block: the driver gives a number only, the table of limits a reason."""
+    """The limit on blocks. The driver gives only a number; the table of limits gives the reason."""
     held = report.measured_occupancy
     if held is None:
         return "", ""
@@ -238,11 +241,11 @@ def _held_back(report: Report) -> tuple[str, str]:
         return "modelled", safe(held.note)
     if not held.limit or held.share >= 1:
         return "", ""
-    return "modelled", f"what keeps one more block out: {_LIMITS.get(held.limit, safe(held.limit))}."
+    return "modelled", f"occupancy is limited by {_LIMITS.get(held.limit, safe(held.limit))}."
 
 
 def _open_points(report: Report) -> str:
-    """What the checklist finds missing, by its titles; what each rests on stands with the checklist."""
+    """The titles of the checklist's missing optimisations; the checklist has the numbers."""
     rows = [row for row in report.evidence.checklist if row.state in {State.NO, State.PARTLY}]
     if not report.evidence.checklist:
         return ""
@@ -253,10 +256,9 @@ def _open_points(report: Report) -> str:
 
 
 def _bound(found: Measurement | None, light: Light) -> list[tuple[str, str]]:
-    """Speed of light, and how near to it the kernel came.
+    """The likely bottleneck, the speed of light, and how close the kernel came.
 
-    A bound is for one size on one device. Beside a time of another size or device its figures would mislead, so then
-    only what binds is told.
+    A bound is for one size on one device. For a time of another size or device, only the bottleneck is given.
     """
     if light.milliseconds <= 0:
         return []
@@ -264,20 +266,21 @@ def _bound(found: Measurement | None, light: Light) -> list[tuple[str, str]]:
     size, device = sizes_named(light.sizes), safe(light.device)
     speed = _same(found, light)
     if found is None or speed is None or speed.ms_median <= 0:
-        return [("modelled", f"what binds at {size} on {device}: {title}.")]
+        return [("modelled", f"likely bottleneck at {size} on {device}: {title}.")]
     most = f", so {speed_text(light.gflops)} GFLOPS at most" if light.gflops else ""
-    bound = f"what binds at {size}: {title}. {device} needs at least {ms_text(light.milliseconds)} ms there{most}."
+    least = f"{device} needs at least {ms_text(light.milliseconds)} ms there{most}"
+    bound = f"likely bottleneck at {size}: {title}. {least}."
     share = light.milliseconds / speed.ms_median
-    against = f"at {size} this kernel took {ms_text(speed.ms_median)} ms, {share_text(share)} of that speed of light."
+    against = f"at {size} this kernel took {ms_text(speed.ms_median)} ms, {share_text(share)} of the speed of light."
     if share > 1:
-        against += " It is faster than the model allows, so the model is mistaken here."
+        against += " It is faster than the model allows, so the model doesn't fit this kernel."
     elif dict(light.sizes) != dict(found.sizes):
-        against += f" At {sizes_named(found.sizes)} the bound is another."
+        against += f" At {sizes_named(found.sizes)} the bound differs."
     return [("modelled", bound), ("measured against modelled", against)]
 
 
 def _same(found: Measurement | None, light: Light) -> Speed | None:
-    """The measured speed at the size of a bound, on the device that the bound is for."""
+    """The measured speed at the bound's size and on the bound's device."""
     if found is None:
         return None
     named = devices().get(found.environment.device_class)

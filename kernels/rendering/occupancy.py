@@ -1,4 +1,4 @@
-"""Occupancy as text for people: the kernel's own block, the lab's formula, the curve, and the suggested block size."""
+"""Occupancy as text: the kernel's block, the lab's formula, the curve, and the suggested block size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = {
 
 
 def render_occupancy(found: Survey, style: Style, name: str = "") -> str:
-    """The whole answer; `name` is what the caller calls the kernel."""
+    """The whole text; `name` is the kernel's, as the caller knows it."""
     parts = [
         _head(found, style, name),
         _use(found, style),
@@ -40,30 +40,30 @@ def _head(found: Survey, style: Style, name: str) -> list[str]:
     held, figures = found.occupancy, found.figures
     where = f"compute capability {found.cc}" + (f" ({found.device})" if found.device else "")
     asked = (
-        f"{plural(figures.threads, 'thread')} a block, {plural(figures.registers, 'register')} a thread, "
-        f"{figures.static:,} + {figures.dynamic:,} bytes of shared memory a block (static + dynamic)"
+        f"{plural(figures.threads, 'thread')} per block, {plural(figures.registers, 'register')} per thread, "
+        f"{figures.static:,} + {figures.dynamic:,} bytes of shared memory per block (static + dynamic)"
     )
     if held.refused:
-        verdict = style.paint("It cannot be launched.", _RED)
+        verdict = style.paint("This block can't be launched.", _RED)
         return [verdict, *_wrap(held.refused, style), *_wrap(f"On {where}, {asked}.", style)]
-    limiting = " and ".join(held.limiting)
+    limiting = " and ".join(held.limiting).replace("shared", "shared memory")
     what = (
         f"{percent(held.share)} of {held.max_warps} warps: {plural(held.blocks_per_sm, 'block')} with "
-        f"{plural(held.warps_per_sm, 'warp')} on a multiprocessor. The limit: {limiting}."
+        f"{plural(held.warps_per_sm, 'warp')} on a multiprocessor. Limited by {limiting}."
     )
     title = style.paint("Occupancy" + (f" of {safe(name)}" if name else ""), _BOLD)
     return [title, *_wrap(what, style), *_wrap(f"On {where}, {asked}.", style)]
 
 
 def _use(found: Survey, style: Style) -> list[str]:
-    """What a block takes of each resource, and how many blocks that allows."""
+    """How much of each resource a block takes, and how many blocks fit."""
     held, figures = found.occupancy, found.figures
     if held.refused:
         return []
     shares = taken(
         limits_of(found.cc), held.threads, held.registers, held.shared_bytes, barriers=figures.barriers
     )
-    rows = [("a block takes", "of", "", "blocks", "")]
+    rows = [("per block", "available", "", "blocks", "")]
     rows += [
         (f"{takes:,}", f"{has:,}", _NAMES[resource], f"{held.limits[resource]:,}", _mark(held, resource))
         for resource, (takes, has) in shares.items()
@@ -71,14 +71,16 @@ def _use(found: Survey, style: Style) -> list[str]:
     body = table(rows, ">><><")
     limits = limits_of(found.cc)
     if limits.reserved:
-        body += _wrap(f"Of shared memory the system keeps {limits.reserved:,} bytes of each block.", style)
+        body += _wrap(
+            f"The system reserves {limits.reserved:,} bytes of shared memory for each block.", style
+        )
     if held.shared_bytes > STATIC_SHARED:
         text = (
-            f"More than {STATIC_SHARED:,} bytes a block take an opt-in in the host code: cudaFuncSetAttribute with "
+            f"More than {STATIC_SHARED:,} bytes per block need an opt-in in the host code: cudaFuncSetAttribute with "
             f"cudaFuncAttributeMaxDynamicSharedMemorySize."
         )
         body += _wrap(text, style)
-    return [style.paint("What limits it", _BOLD), *body]
+    return [style.paint("Limits", _BOLD), *body]
 
 
 def _mark(held: Occupancy, resource: str) -> str:
@@ -86,7 +88,7 @@ def _mark(held: Occupancy, resource: str) -> str:
 
 
 def _formulas(found: Survey, style: Style) -> list[str]:
-    """The lab's formula as it is written, put right for one multiprocessor, and the full calculation."""
+    """The lab's formula as written, corrected for one multiprocessor, and the full calculation."""
     held, limits = found.occupancy, limits_of(found.cc)
     if held.refused:
         return []
@@ -100,22 +102,22 @@ def _formulas(found: Survey, style: Style) -> list[str]:
             f"= {literal if held.formula_share is None else percent(held.formula_share)}",
         ),
         (
-            "put right",
+            "corrected",
             f"min({limits.blocks}, floor({limits.threads} / {held.threads})) * {held.threads} / {limits.threads}",
             f"= {percent(held.simple_share)}",
         ),
         ("in full", "with registers, shared memory and barriers", f"= {percent(held.share)}"),
     ]
     why = (
-        "As written, it divides what one multiprocessor holds by what the whole device does, and takes it that as "
-        "many blocks fit as the hardware ever holds. It leaves out registers, shared memory and the threads of a "
-        "block. Put right, it looks at blocks and threads of one multiprocessor."
+        "As written, it divides one multiprocessor's threads by the whole device's threads. It also assumes that the "
+        "largest number of blocks always fits. It ignores registers, shared memory and the threads of a block. "
+        "Corrected, it uses the blocks and threads of one multiprocessor."
     )
     return [style.paint("The lab's formula", _BOLD), *table(rows, "<<<"), *_wrap(why, style)]
 
 
 def _curve(found: Survey, style: Style) -> list[str]:
-    title = style.paint("Over the size of a block", _BOLD)
+    title = style.paint("By block size", _BOLD)
     shared = f"{found.rule} bytes of dynamic shared memory" if found.rule else "the same shared memory"
     note = _wrap(f"With the same registers, and {shared}.", style)
     mark = "█" if style.unicode else "#"
@@ -139,13 +141,14 @@ def _suggestion(found: Survey, style: Style) -> list[str]:
     suggestion, at_square = found.suggestion, found.at_square
     title = style.paint("Suggested block size", _BOLD)
     if at_square is None:
-        return [title, *_wrap("None: a block of no size can be launched.", style)]
+        return [title, *_wrap("None: no block size can be launched.", style)]
     text = (
-        f"{suggestion.threads} threads, {plural(suggestion.blocks_per_sm, 'block')} on a multiprocessor: what "
-        f"cudaOccupancyMaxPotentialBlockSizeVariableSMem answers. {_grid(suggestion, found.multiprocessors)}"
+        f"{suggestion.threads} threads, {plural(suggestion.blocks_per_sm, 'block')} on a multiprocessor. "
+        f"cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same. "
+        f"{_grid(suggestion, found.multiprocessors)}"
     )
     lab = (
-        f"The lab makes a square of it: 4^floor(ln({suggestion.threads}) / ln(4)) = {suggestion.square} threads, "
+        f"The lab rounds down to a square: 4^floor(ln({suggestion.threads}) / ln(4)) = {suggestion.square} threads, "
         f"BLOCK_SIZE {suggestion.side}, occupancy {percent(at_square.share)}."
     )
     return [title, *_wrap(text.rstrip(), style), *_wrap(lab, style)]

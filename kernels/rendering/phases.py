@@ -33,10 +33,10 @@ def render_phases(
     most_rows: int = _MOST_ROWS,
     width: int = _WIDTH,
 ) -> str:
-    """What each thread of some blocks does, phase by phase, and what each block loads.
+    """The work of each thread by phase for some blocks, and the loads of all blocks.
 
-    blocks: as x, y, z; None shows the first
-    most_rows: how many threads of a block are listed
+    blocks: as x, y, z; None for the first block
+    most_rows: the largest number of threads listed for a block
     width: columns of a line
     """
     chosen = block_places(table)[:1] if blocks is None else blocks
@@ -53,7 +53,7 @@ def _head(table: PhaseTable) -> list[str]:
 
 
 def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) -> list[str]:
-    """One block: a table for each phase."""
+    """A table for each phase of one block."""
     header, rows = thread_header(table), thread_rows(table, block)
     step = len(fetched_operands(table)) + 1
     lines = [f"Block {course_place(block, table.launch.grid)}"]
@@ -73,7 +73,7 @@ def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) ->
 def _narrowed(
     rows: Sequence[tuple[list[str], ...]], names: Sequence[str], width: int
 ) -> list[tuple[list[str], ...]]:
-    """The rows with the sums, in the last column, broken before a plus where a line would be too long."""
+    """The rows with long sums, in the last column, broken before a plus."""
     used = [[name, *chain.from_iterable(row[i] for row in rows)] for i, name in enumerate(names[:-1])]
     taken = sum(max(map(len, cells)) + 2 for cells in used if any(cells[1:]) or cells[0])
     room = max(_NARROWEST_CELL, width - 4 - taken)
@@ -81,7 +81,7 @@ def _narrowed(
 
 
 def _broken(text: str, room: int) -> list[str]:
-    """`PValue += a + b` on as many lines as it needs; those that follow begin with a plus."""
+    """`PValue += a + b` on as many lines as needed; each further line begins with a plus."""
     lines: list[str] = []
     for number, part in enumerate(text.split(" + ")):
         piece = part if not number else f"+ {part}"
@@ -93,13 +93,13 @@ def _broken(text: str, room: int) -> list[str]:
 
 
 def _stacked(row: tuple[list[str], ...]) -> list[tuple[str, ...]]:
-    """Several entries of a cell below each other."""
+    """The entries of each cell, one below the other."""
     height = max(map(len, row))
     return [tuple(cell[at] if at < len(cell) else "" for cell in row) for at in range(height)]
 
 
 def _loads(table: PhaseTable, operand: str, width: int) -> list[str]:
-    """What each block loads of one operand; the phases go down and the blocks across, as many as fit."""
+    """The loads of one operand: a row for each phase, a column for each block that fits."""
     header, rows = block_header(table), block_rows(table, operand)
     kept, lines = rows[: 2 * _MOST_PHASES], [f"Elements of {operand} loaded by each block"]
     label = max(len(row[0]) for row in (header, *kept))

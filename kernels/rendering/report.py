@@ -1,4 +1,4 @@
-"""A report as text for people: the verdict, the lines it is about, what to try next."""
+"""A report as text: the verdict, the findings with their lines, the advice."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import Style
 from kernels.report.advice import advice_for
-from kernels.report.model import Report, launch_sentence
+from kernels.report.model import Report, launch_sentence, verdict_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from kernels.wording import byte_size, plural
 
 _MOST_CASES = 8
 _MOST_WARNINGS = 5
 _MOST_PRINTED = 20
-# A file with a larger share of characters that cannot be read than one in this is no text.
+# If more than one character in this many is unreadable, the file isn't text.
 _UNREADABLE = 5
 
-NEXT = "What to try next"
+NEXT = "Next step"
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
@@ -41,9 +41,9 @@ def render(
     """The whole report.
 
     source: the graded text
-    file, options: as the student gave them
-    ladder: sentences on where a measured speed stands among known kernels
-    profile: sentences on what a profiler saw of its launch
+    file, options: as the student typed them
+    ladder: sentences on the position of a measured speed among known kernels
+    profile: sentences from a profiler about the launch
     """
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
@@ -65,7 +65,7 @@ def render(
 
 
 def _is_text(source: str) -> bool:
-    """Whether lines of the file can be shown; of a program or of UTF-16 they would be noise."""
+    """Whether lines of the file can be shown; a binary or UTF-16 would be noise."""
     return "\0" not in source and _UNREADABLE * source.count("\ufffd") <= len(source)
 
 
@@ -73,10 +73,9 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
     colour = {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
     name = safe("standard input" if file == "-" else file)
     where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
-    text = report.message if report.verdict is Verdict.ACCEPTED else report.verdict.headline
     return [
-        f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
-        *style.wrap(text),
+        f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, colour)}",
+        *style.wrap(safe(verdict_sentence(report))),
         *style.wrap(safe(launch_sentence(report))),
         style.paint(cut(where, style.width), _DIM),
     ]
@@ -120,7 +119,7 @@ def _cases(report: Report, style: Style) -> list[str]:
         return []
     passed, failed, not_run = (_with(report.checks, status) for status in CaseStatus)
     if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
-        return []  # the message under the verdict says so
+        return []  # the sentence under the verdict says it
     ran = len(passed) + len(failed)
     lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
     room = max((len(check.case) for check in failed), default=0)
@@ -140,9 +139,9 @@ def _figures(report: Report, style: Style) -> list[str]:
     if report.resources is not None:
         use = report.resources
         shared = f"{byte_size(use.shared_bytes)} of" if use.shared_bytes else "no"
-        text = f"{plural(use.registers, 'register')} a thread, {shared} shared memory a block"
+        text = f"{plural(use.registers, 'register')} per thread, {shared} shared memory per block"
         spilled = use.spill_store_bytes + use.spill_load_bytes
-        local = f", {byte_size(use.local_bytes)} of local memory a thread" if use.local_bytes else ""
+        local = f", {byte_size(use.local_bytes)} of local memory per thread" if use.local_bytes else ""
         lines += style.wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.")
     if report.seconds:
         steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in report.seconds.items())
@@ -153,7 +152,7 @@ def _figures(report: Report, style: Style) -> list[str]:
 
 
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
-    """The command that runs the smallest failing case again, with the same numbers where the seed is known."""
+    """The command that repeats the smallest failing case, with the same values if the seed is known."""
     failed = _with(report.checks, CaseStatus.FAILED)
     if not failed or file == "-":
         return []
@@ -161,19 +160,19 @@ def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
     case = next((name for name in examples if name is not None), failed[0].case)
     seed = ["--seed", report.seed] if report.seed else []
     words = ["tilelab", "grade", file, *options, "--case", case, *seed]
-    return ["To run one failing case again:", f"  {safe(shlex.join(words))}"]
+    return ["Repeat a failing case:", f"  {safe(shlex.join(words))}"]
 
 
 def _analyze(report: Report, file: str, options: Sequence[str]) -> list[str]:
-    """The command that shows what the short evidence rests on."""
+    """The command that shows all counts behind the short summary."""
     if report.evidence.extent is None or file == "-":
         return []
     words = ["tilelab", "analyze", file, *options]
-    return ["To see every line with its counts:", f"  {safe(shlex.join(words))}"]
+    return ["See the counts of every line:", f"  {safe(shlex.join(words))}"]
 
 
 def evidence_text(report: Report, style: Style) -> list[str]:
-    """Three numbers and the checklist, or why there are none; nothing where nobody looked."""
+    """Three numbers and the checklist, or why they are missing; nothing without an analysis."""
     evidence = report.evidence
     if evidence.extent is None:
         return [line for note in evidence.notes for line in textwrap.wrap(safe(note), style.width)]
@@ -194,7 +193,7 @@ def evidence_text(report: Report, style: Style) -> list[str]:
 
 
 def figures(totals: Totals) -> list[str]:
-    """The three numbers that say most of a kernel."""
+    """The three most important numbers of a kernel."""
     sectors = number("global_load_sectors_per_request", totals)
     return [
         f"{short(totals.global_load_requests)} global load requests of {sectors:.2f} sectors",

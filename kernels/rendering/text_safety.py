@@ -1,4 +1,4 @@
-"""Text from a hostile source, made fit for a terminal: it can neither move the cursor nor colour or reorder a line."""
+"""Text from a hostile source, made safe for a terminal. It can't move the cursor, or colour or reorder a line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def safe(text: str) -> str:
-    """One line, with tabs as blanks and every control, format or unassigned character spelled out."""
+    """One line, with tabs as blanks and control, format and unassigned characters escaped."""
     if text.isprintable():
-        return text  # nearly all text is, and a page has much of it
+        return text  # true for nearly all text, and a page has much of it
     return "".join(_spelled(char) if _is_unsafe(char) else char for char in text.expandtabs(_TAB))
 
 
@@ -21,12 +21,12 @@ def safe_lines(text: str) -> list[str]:
 
 
 def width(text: str) -> int:
-    """Columns that the text takes on a terminal."""
+    """The columns of the text on a terminal."""
     return sum(_columns(char) for char in text)
 
 
 def cut(text: str, columns: int) -> str:
-    """The text, ended with `...` where it takes more columns than that."""
+    """The text, shortened with `...` to that many columns."""
     if width(text) <= columns:
         return text
     kept, used = [], 3

@@ -1,4 +1,4 @@
-"""How text for people may look."""
+"""The look of text on a terminal."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import textwrap
 from dataclasses import dataclass
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_TOGETHER = re.compile(r"(?<=\b[Ll]ine) (?=\d)|(?<=\d) (?=x \d)|(?<=\d x) (?=\d)")
-"""Blanks at which no line ends: `line 10`, `16 x 16`."""
+_TOGETHER = re.compile(r"(?<=\b[Ll]ine) (?=\d)|(?<=\b[Ll]ines) (?=\d)|(?<=\d) (?=x \d)|(?<=\d x) (?=\d)")
+"""Blanks that never end a line: `line 10`, `16 x 16`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How text may look: colour, columns, and whether more than ASCII can be shown."""
+    """The terminal's abilities: colour, columns, and characters beyond ASCII."""
 
     colour: bool = False
     width: int = 80
     unicode: bool = False
 
     def paint(self, text: str, code: str) -> str:
-        """The text in a colour, where there is colour and a code for it."""
+        """The text in a colour, if the terminal has colour and the code isn't empty."""
         return f"\033[{code}m{text}\033[0m" if self.colour and text and code else text
 
     def wrap(self, text: str, indent: str = "", further: str | None = None) -> list[str]:
-        """The text as lines of that width, broken at blanks and never at a hyphen, as in `--device` or 16-wide.
+        """The text as lines of that width. No line ends at a hyphen, as in `--device` or 16-wide.
 
-        further: the indent of all lines but the first; None for the same
+        further: the indent of all lines after the first; None for the same
         """
         lines = textwrap.wrap(
             _TOGETHER.sub(_NO_BREAK, text),

@@ -1,4 +1,4 @@
-"""The result of one job, and what to try next."""
+"""The result of one job, and the advice for the next step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from kernels.report.model import (
     launch_sentence,
     message_for,
     to_json,
+    verdict_sentence,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "launch_sentence",
     "message_for",
     "to_json",
+    "verdict_sentence",
 ]

@@ -1,4 +1,4 @@
-"""What to try next, for each verdict, in the words of the course."""
+"""The advice for the next step: the verdict's own, or a better one for a known situation."""
 
 from __future__ import annotations
 
@@ -14,53 +14,82 @@ from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import plural
 
 _FEW_THREADS = 64
-"""Elements for each thread of a launch from which on it has few."""
+"""A launch with more elements for each thread than this has few threads."""
+
+_MOST_LINES = 3
 
 _WRONG_SUM = (
-    "Follow one block by hand: which elements does each of its threads load, what does it add in each step, and which "
-    "thread writes the sum?"
+    "Follow the block of {element} by hand. Which elements does each thread load? What does it add in each step? "
+    "Which thread writes the sum?"
 )
 _WRONG_TRANSPOSE = (
-    "Follow one element by hand: where does its thread read it, and where must it be written once row and column "
-    "have changed places?"
+    "Follow {element} by hand. Where does its thread read the value? Where must it write the value after row and "
+    "column change places?"
 )
 
 _UNWRITTEN_CELL = (
-    "Let every thread of the block write its cell in every phase, also where the element that belongs there lies "
-    "outside the matrix: 0 then adds nothing to a sum."
+    "Let every thread of the block write its cell of `{name}` in every phase. A thread outside the matrix writes 0: it "
+    "adds nothing to a sum."
 )
 
 _UNWRITTEN_ELEMENT = (
-    "An output holds nothing of use before the kernel has written it: collect the sum in a variable of the thread, and "
+    "`{name}` holds no useful values before the kernel writes them. Collect the sum in a variable of the thread. Then "
     "write it with `=`."
 )
 
-_SHUFFLE = "Let every lane that the mask of the shuffle names execute it: take it out of the `if`, or name fewer lanes."
+_SHUFFLE = "Let every lane in the shuffle's mask execute it. Move it out of the `if`, or put fewer lanes into the mask."
 
 _GRID = "Correct `grid=` in the `//!tilelab` comment."
 
 _LAUNCH_COMMENT = (
-    "Correct the `//!tilelab` comment: each number of grid and block is at least 1, and a block has at most "
+    "Correct the `//!tilelab` comment. Each number of grid and block must be at least 1. A block has at most "
     "1,024 threads, 48 KiB of shared memory and 64 K registers."
 )
 
 
 def advice_for(report: Report, lines: Sequence[str]) -> str:
-    """What to try next after this report; "" where its findings say it all.
+    """The advice after this report; "" if its findings already say it.
 
     lines: of the graded source
     """
-    text = report.verdict.advice.replace("NAME", report.exercise)
     leading = [finding for finding in report.findings if finding.kind is report.verdict]
+    first = leading[0] if leading else Finding(report.verdict, "")
+    return _general(report, lines, leading).format(
+        exercise=report.exercise,
+        name=_array(first),
+        at=_at(leading),
+        between=_between(first),
+        element=f"`{first.example.element}`" if first.example and first.example.element else "one element",
+    )
+
+
+def _at(findings: Sequence[Finding]) -> str:
+    """` at lines 3, 7 and 9`: the first few lines of the findings; "" if none is known."""
+    known = sorted({finding.line for finding in findings if finding.line is not None})[:_MOST_LINES]
+    if len(known) < 2:
+        return f" at line {known[0]}" if known else ""
+    return f" at lines {', '.join(map(str, known[:-1]))} and {known[-1]}"
+
+
+def _between(race: Finding) -> str:
+    """The place of a missing barrier. The other line has the first access."""
+    if race.line is None or race.other_line in {None, race.line}:
+        return "between the two accesses"
+    return f"after line {race.other_line}, before line {race.line} runs"
+
+
+def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -> str:
+    """The advice with its placeholders."""
+    text = report.verdict.advice
     if report.verdict is Verdict.REJECTED:
         return text if any(HOST_CODE in finding.message for finding in leading) else ""
     if report.verdict is Verdict.RESOURCE_LIMIT:
         if any("`__launch_bounds__`" in finding.message for finding in leading):
-            return "Make the block smaller, or give `__launch_bounds__` at least its number of threads."
+            return "Make the block smaller, or raise `__launch_bounds__` to the block's number of threads."
         named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
         return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
     if report.verdict is Verdict.OUT_OF_BOUNDS and any("`printf`" in each.message for each in leading):
-        return "Give `printf` one argument for each conversion in its format."
+        return "Give `printf`{at} one argument for each conversion in its format."
     if report.verdict is Verdict.UNINITIALIZED_READ and leading:
         return _unwritten(leading[0], lines) or text
     if report.verdict is Verdict.DATA_RACE and leading:
@@ -75,7 +104,7 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
 
 
 def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
-    """What helps where it is no loop that runs too long; "" else."""
+    """The advice if a launch or a barrier runs too long, not a loop; "" otherwise."""
     line = next((finding.line for finding in leading if finding.line is not None), 0)
     if 0 < line <= len(lines) and is_launch_comment(lines[line - 1]):
         return _GRID
@@ -85,14 +114,15 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> s
 
 
 def _unwritten(finding: Finding, lines: Sequence[str]) -> str:
-    """What helps where an element of an array was read that nobody wrote; "" for other values."""
+    """The advice for an element of an array that no thread wrote; "" for other values."""
     name = _array(finding)
     if not name:
         return _SHUFFLE if "shuffle" in finding.message else ""
     if not _is_shared(name, lines):
         return _UNWRITTEN_ELEMENT
     line = _early_return(finding, lines)
-    return (f"Line {line} lets threads return before they load. " if line else "") + _UNWRITTEN_CELL
+    early = f"Line {line} lets threads return before they load. " if line else ""
+    return early + _UNWRITTEN_CELL
 
 
 def _early_return(finding: Finding, lines: Sequence[str]) -> int | None:
@@ -111,12 +141,14 @@ _MBARRIER = "`cuda::barrier`"
 
 _BARRIERS: Mapping[str, str] = {
     _MBARRIER: (
-        "Initialise the barrier for as many threads as arrive at it in each phase: "
-        "`init(&bar, blockDim.x * blockDim.y)` if every thread of the block does."
+        "Initialise the barrier with the number of threads that arrive at it in each phase. If every thread of the "
+        "block arrives, write `init(&bar, blockDim.x * blockDim.y)`."
     ),
-    "`bar.": "Give the barrier the number of threads that reach it, or use `__syncthreads()` for the whole block.",
+    "`bar.": (
+        "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."
+    ),
 }
-"""For barriers other than `__syncthreads()`, by what their findings name."""
+"""Advice for barriers other than `__syncthreads()`, by a word of their findings."""
 
 
 def _race(finding: Finding, report: Report, lines: Sequence[str]) -> str:
@@ -142,7 +174,7 @@ def _array(finding: Finding) -> str:
 
 
 def _is_shared(name: str, lines: Sequence[str]) -> bool:
-    """Whether some line declares an array of that name in shared memory."""
+    """Whether a line declares an array of that name in shared memory."""
     named = re.compile(rf"\b{re.escape(name)}\b")
     return any("__shared__" in line and named.search(line) for line in lines)
 
@@ -151,7 +183,7 @@ _OF_KIND: Mapping[str, str] = {
     InputKind.INTEGERS: _WRONG_SUM,
     InputKind.MANTISSAS: _WRONG_TRANSPOSE,
 }
-"""For exercises that ask for no product, known by the inputs of their cases."""
+"""Advice for exercises without a matrix product. The inputs of their cases tell them apart."""
 
 
 def _kind(report: Report) -> str:
@@ -159,7 +191,7 @@ def _kind(report: Report) -> str:
 
 
 def _few_threads(report: Report) -> str:
-    """Added where the work may be too much for the threads of the launch; "" where they are many."""
+    """A hint that the launch may have too few threads for the work; "" if it has many."""
     if report.launch is None:
         return ""
     ran = (check.case for check in report.checks if check.status is not CaseStatus.NOT_RUN)
@@ -168,14 +200,14 @@ def _few_threads(report: Report) -> str:
     threads = report.launch.threads * report.launch.blocks
     if threads * _FEW_THREADS >= elements:
         return ""
-    return f" Or too few threads share the work: this launch has {plural(threads, 'thread')} in all."
+    return f" Or too few threads share the work. This launch has {plural(threads, 'thread')} in all."
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """A data race with its surroundings.
+    """A data race and the code around it.
 
-    name: of the array, or ""
+    name: the array, or ""
     outside: whether the array is in global memory
     tiles: whether it is a shared array of a matrix product
     rows: whether the threads of a block have two indices
@@ -191,11 +223,11 @@ class Race:
     in_warps: bool
 
     def says(self, pattern: str) -> bool:
-        """Whether the finding's sentence holds the pattern."""
+        """Whether the finding's sentence matches the pattern."""
         return re.search(pattern, self.finding.message) is not None
 
     def uses(self, pattern: str) -> bool:
-        """Whether a line of the source holds the pattern; NAME stands for the array."""
+        """Whether a line of the source matches the pattern. NAME in it means the array."""
         wanted = re.compile(pattern.replace("NAME", re.escape(self.name)))
         return any(wanted.search(line) for line in self.lines)
 
@@ -208,7 +240,7 @@ _ATOMIC_OF_IT = r"\batomic\w+\s*\(\s*&?\s*NAME\b"
 _FLAG_OR_LOCK = r"\batomic(CAS|Exch)\b|\bwhile\s*\([^;]*[!=]=|\bvolatile\b"
 
 _SET_ELSEWHERE = (
-    "Set `NAME` in another launch, or let the block that owns the element set it before a barrier. Blocks run in any "
+    "Set `{name}` in another launch, or let the block that owns the element set it before a barrier. Blocks run in any "
     "order, so the store may come after the atomic."
 )
 _FENCES = (
@@ -216,17 +248,12 @@ _FENCES = (
     "and before releasing it."
 )
 _OWN_ELEMENT = (
-    "Let one thread own each element of `NAME`, or add to it with `atomicAdd`. Inside a block `__syncthreads()` orders "
-    "two accesses; blocks run in any order."
+    "Let one thread own each element of `{name}`, or add to it with `atomicAdd`. `__syncthreads()` orders accesses "
+    "only inside a block. Blocks run in any order."
 )
-_OWN_CELL = (
-    "Give each thread its own cell: does the index use both `threadIdx.x` and `threadIdx.y`? Or let one thread "
-    "store it."
-)
-_TILE = (
-    "Put `__syncthreads()` between the two accesses, where every thread of the block reaches it. A tile needs two in "
-    "each phase: one after loading it, and one after using it."
-)
+_ONE_CELL = "Give each thread its own cell of `{name}`, or let one thread store it."
+_OWN_CELL = f"{_ONE_CELL} Does the index{{at}} use both `threadIdx.x` and `threadIdx.y`?"
+_TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
 
 _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
     (lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
@@ -237,14 +264,14 @@ _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
         "Wait for the copy (`__pipeline_wait_prior(0)`) before the barrier.",
     ),
     (lambda race: race.one_store and race.rows, _OWN_CELL),
-    (lambda race: race.one_store, "Give each thread its own cell, or let one thread store it."),
-    (lambda race: race.in_warps, "Put `__syncwarp()` between the steps."),
+    (lambda race: race.one_store, _ONE_CELL),
+    (lambda race: race.in_warps, "Put `__syncwarp()` {between}."),
     (lambda race: race.tiles, _TILE),
 )
-"""The first that fits helps."""
+"""The first advice that fits is given."""
 
 
 def race_advice(race: Race) -> str:
-    """What to try next; "" where a barrier between the two accesses is all there is to say."""
+    """The advice for a race; "" if it only needs a barrier between the two accesses."""
     found = next((text for fits, text in _ADVICE if fits(race)), "")
-    return found.replace("NAME", race.name)
+    return found if race.name else found.replace(" of `{name}`", "")

@@ -1,4 +1,4 @@
-"""The result of one job: what `tilelab grade --json` prints and what the course keeps."""
+"""The result of one job, as `tilelab grade --json` prints it and the course stores it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ SCHEMA = 1
 class Report:
     """One job's result.
 
-    message: the verdict in one sentence, the first finding's where there is one
-    device: the device class of the GPU that judged it, such as "h200"; else "cpu"
-    checks: every case of the exercise that was asked for
-    printed, printed_case: what the kernel printed, bounded, and in which case
-    warnings: the compiler's, bounded
-    launch: of the largest case that was run
+    message: one sentence for the verdict: the first finding's, if there is one
+    device: the device class of the GPU that judged the kernel, such as "h200"; "cpu" without a GPU
+    checks: every requested case of the exercise.
+    printed: the kernel's output, cut at a limit; printed_case: the case that printed it
+    warnings: the compiler's warnings, cut at a limit
+    launch: the launch of the largest case that ran
     launch_note: where its block comes from, if not from the exercise or a launch comment
-    seed: 128 bits in hex, from which the inputs of every case can be made again
-    isolation: what the sandbox could not enforce on this machine; empty where all of it was
-    seconds: per step
-    occupancy: by the table, which needs no GPU; measured_occupancy: by the driver, for the measured launch
-    environment: the GPU that judged it and what drives it, also where nothing was measured
-    unmade_checks: what nobody checked, in words, where the GPU alone judged a kernel that the CPU device does not know
+    seed: 128 bits in hex that reproduce the inputs of every case
+    isolation: the protections that this machine's sandbox lacks
+    seconds: time per step
+    occupancy: from the table of limits, without a GPU.
+    measured_occupancy: from the driver, for the measured launch
+    environment: the GPU that judged the kernel, with its driver; also set if nothing was measured
+    unmade_checks: checks that need the CPU device, if only a GPU could run the kernel
     """
 
     verdict: Verdict
@@ -66,18 +67,28 @@ class Report:
 
 
 def launch_sentence(report: Report) -> str:
-    """With which grid and block the largest case ran, and why so; "" where nothing was launched."""
+    """The grid and block of the largest case, with the reason; "" if nothing was launched."""
     if report.launch is None:
         return ""
     return f"Launched as {report.launch.text} (largest case). {report.launch_note}".rstrip()
 
 
 def first_error(findings: tuple[Finding, ...], verdict: Verdict) -> Finding | None:
-    """The finding that a report leads with: the first error of the verdict's own kind."""
+    """The finding that a report leads with: the first error of the verdict's kind."""
     for finding in findings:
         if finding.kind is verdict and finding.severity is Severity.ERROR:
             return finding
     return None
+
+
+def verdict_sentence(report: Report) -> str:
+    """The verdict in one sentence, with the lines of its first finding."""
+    if report.verdict is Verdict.ACCEPTED:
+        return report.message
+    leading = first_error(report.findings, report.verdict)
+    if leading is None or not leading.lines:
+        return report.verdict.headline
+    return f"{report.verdict.headline.rstrip('.')} ({leading.lines})."
 
 
 def message_for(
@@ -87,9 +98,9 @@ def message_for(
     *,
     compared: bool = True,
 ) -> str:
-    """One sentence for the verdict, as concrete as what was found allows.
+    """One sentence for the verdict: the leading finding's, if there is one.
 
-    compared: whether the exercise says what is right
+    compared: whether the exercise defines the correct result
     """
     leading = first_error(findings, verdict)
     if leading is not None:
@@ -100,12 +111,10 @@ def message_for(
     if not ran:
         return "No case was run."
     if not compared:
-        return (
-            f"Ran without a fault in {len(ran)} of {plural(len(ran), 'case')}; results are not compared here."
-        )
+        return f"Ran without a fault in {len(ran)} of {plural(len(ran), 'case')}. This exercise compares no results."
     only_bounded = all(case.endswith(f" {InputKind.REAL}") for case in ran)
-    how = "within the error bound" if only_bounded else "to the last bit"
-    return f"Right in {len(ran)} of {plural(len(ran), 'case')}, {how}."
+    how = "within the error bound" if only_bounded else "bit-exact"
+    return f"Correct in {len(ran)} of {plural(len(ran), 'case')}, {how}."
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -115,5 +124,5 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def from_json(data: object) -> Report:
-    """The report back from its JSON object; raises WireError where it is not one."""
+    """Read a report from its JSON object; raise WireError if it isn't a report."""
     return from_plain(Report, data)

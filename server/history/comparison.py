@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from kernels.counters import COUNTERS, Counter
 from kernels.exercise.model import Metric
 from kernels.rendering.page import numbers
-from kernels.rendering.page.listing.marks import title_of
 from kernels.report import Report
 from kernels.verdict import Severity
 from server.grading.metric import UNITS, interval_of, score_of
@@ -105,7 +104,7 @@ def _report(session: Session, result: Result) -> Report | None:
 def _told(report: Report | None) -> tuple[FindingText, ...]:
     found = () if report is None else report.findings
     return tuple(
-        FindingText(title_of(each), each.message, each.line or 0, each.severity is Severity.WARNING)
+        FindingText(each.title, each.message, each.line or 0, each.severity is Severity.WARNING)
         for each in found[:_SHOWN_FINDINGS]
     )
 

@@ -72,7 +72,7 @@ def evidence(*lights: Light) -> Evidence:
 def measured_report(**changes: Any) -> Report:
     values: dict[str, Any] = {
         "verdict": Verdict.ACCEPTED,
-        "message": "Right in 2 of 2 cases, to the last bit.",
+        "message": "Correct in 2 of 2 cases, bit-exact.",
         "exercise": "tiled",
         "device": "h200",
         "arch": "sm_90",

@@ -19,7 +19,7 @@ def after_unset(element):
 
 
 @pytest.mark.parametrize(
-    ("element", "words"), [("Mds[0][15]", "0 then adds nothing"), ("P[0][0]", "write it with `=`")]
+    ("element", "words"), [("Mds[0][15]", "cell of `Mds` in every phase"), ("P[0][0]", "write it with `=`")]
 )
 def test_an_unwritten_element_gets_the_advice_of_its_array(element, words):
     assert words in after_unset(element)
@@ -48,7 +48,7 @@ RACY = [
     ("element", "message", "words"),
     [
         ("Mds[0][0]", "a and b both write it in line 1", "threadIdx.y"),
-        ("Mds[0][0]", "a reads, b writes; no `__syncwarp()` between", "`__syncwarp()`"),
+        ("Mds[0][0]", "a reads, b writes; no `__syncwarp()` between", "`__syncwarp()` between"),
         ("Mds[0][0]", "a reads it, and b copies asynchronously to it", "__pipeline_wait_prior"),
         ("Mds[0][0]", "a reads, b writes; no `__syncthreads()` between", "A tile needs two"),
         ("P[0][0]", "a atomically updates it, and b writes it", "another launch"),
@@ -73,3 +73,27 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
 def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):
     report = Report(verdict, "", "tiled", "cpu", "sm_90", 16, findings=(Finding(verdict, message, line),))
     assert words in advice_for(report, ["//!tilelab grid=(99)", "x"])
+
+
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        (Finding(Verdict.DATA_RACE, "", 20, 25), "`__syncthreads()` after line 25, before line 20 runs."),
+        (Finding(Verdict.DATA_RACE, "", 20, 20), "`__syncthreads()` between the two accesses."),
+        (Finding(Verdict.BARRIER_DIVERGENCE, "", 14, 11), "`__syncthreads()` at line 14 out of"),
+        (Finding(Verdict.OUT_OF_BOUNDS, "", 7), "each store at line 7 with"),
+        (Finding(Verdict.OUT_OF_BOUNDS, ""), "each store with"),
+        (Finding(Verdict.TIME_LIMIT, "", 9), "a loop at line 9 that"),
+        (Finding(Verdict.WRONG_ANSWER, "", example=Example(element="P[0][3]")), "Follow `P[0][3]` by hand."),
+        (Finding(Verdict.DATA_RACE, "x", 3, 3, example=Example(element="{evil}[0]")), "between"),
+    ],
+)
+def test_advice_names_the_lines_and_elements_that_are_known(finding, words):
+    report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,))
+    assert words in advice_for(report, [])
+
+
+def test_advice_names_at_most_three_lines():
+    found = tuple(Finding(Verdict.OUT_OF_BOUNDS, "", line) for line in (9, 3, 7, 5))
+    report = Report(Verdict.OUT_OF_BOUNDS, "", "tiled", "cpu", "sm_90", 16, findings=found)
+    assert "at lines 3, 5 and 7 with" in advice_for(report, [])

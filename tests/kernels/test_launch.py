@@ -66,21 +66,21 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab block=(1,2,3,4)", "one to three numbers"),
         ("!tilelab block=", "empty"),
         ("!tilelab block=(32,)", "empty"),
-        ("!tilelab block=(32,8", "block=`(32,8`: a `(` is not closed by a `)`"),
+        ("!tilelab block=(32,8", "block=`(32,8`: a `(` has no matching `)`"),
         (
             "!tilelab block=(16,16 grid=(ceil(Width/16), ceil(Width/16))",
-            "block=`(16,16`: a `(` is not closed",
+            "block=`(16,16`: a `(` has no matching",
         ),
-        ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` is not closed"),
+        ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` has no matching"),
         ("!tilelab block=16,16", "put parentheses around the numbers, as in `block=(16,16)`"),
         ("!tilelab tile=", "`tile=` needs a number"),
         ("!tilelab block=(16,16)) grid=(1,1)", "block=`(16,16))`"),
-        ("!tilelab shared=(1,2)", "`)` was expected"),
-        ("!tilelab grid=(Width/32.5, 1)", "cannot be read as an integer expression"),
-        ("!tilelab grid=(Width/32.0, 1)", "only whole numbers can be used"),
+        ("!tilelab shared=(1,2)", "expected `)`"),
+        ("!tilelab grid=(Width/32.5, 1)", "`32.5` is not"),
+        ("!tilelab grid=(Width/32.0, 1)", "use whole numbers only"),
         (
             "!tilelab grid=(ceil(Width/16.0), 1)",
-            "division inside ceil() is exact here: write `ceil(Width/16)`",
+            "division inside ceil() is exact here, so write `ceil(Width/16)`",
         ),
         ("!tilelab grid=(ceilf((float)Width / 16f), 1)", "write `ceil(Width / 16)`"),
         ("!tilelab block=dim3(16,16) grid=(1,1)", "write `block=(16,16)`"),
@@ -90,7 +90,7 @@ def test_a_malformed_comment_says_what_was_expected(comment, reason):
     with pytest.raises(LaunchError, match=re.escape(reason)) as caught:
         parse_launch_comment(comment, 7)
     assert caught.value.line == 7
-    assert "Expected something like `//!tilelab block=(32,8)" in str(caught.value)
+    assert "Example: `//!tilelab block=(32,8)" in str(caught.value)
 
 
 def test_an_unknown_name_lists_the_known_ones():

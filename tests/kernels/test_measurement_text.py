@@ -59,7 +59,7 @@ def test_without_a_measurement_nothing_is_said():
 
 def test_what_binds_a_kernel_that_is_wrong_is_not_told():
     assert text(verdict=Verdict.WRONG_ANSWER, measurement=None) == ""
-    assert text(measurement=None).startswith("Which limit binds")
+    assert text(measurement=None).startswith("Limits\n")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_binds_a_kernel_that_is_wrong_is_not_told():
 def test_each_metric_has_its_own_unit(metric, first):
     told = of_measurement(metric=metric, gbps=3912.4)
     assert told.splitlines()[:2] == first
-    assert "GFLOPS" not in told.partition("Which limit binds")[0]
+    assert "GFLOPS" not in told.partition("Limits\n")[0]
 
 
 def test_a_speed_without_a_comparison_is_not_compared():
@@ -135,9 +135,9 @@ def test_what_holds_the_device_down_is_said_beside_the_speed():
     assert "held down" not in text()
     held = Clocks(1500, 1980, 81, 699.6, ("power cap", "heat"))
     told = of_measurement(clocks=held).splitlines()
-    assert told[2] == "  The device was held down at 1,500 MHz of 1,980 by: power cap, heat."
+    assert told[2] == "  The device was slowed down at 1,500 MHz of 1,980 by: power cap, heat."
     unknown = of_measurement(clocks=Clocks(held_down=("heat",)))
-    assert "The device was held down by: heat." in unknown
+    assert "The device was slowed down by: heat." in unknown
 
 
 def test_what_it_was_measured_with_stands_at_the_end():
@@ -154,23 +154,23 @@ def test_what_it_was_measured_with_stands_at_the_end():
 
 
 def test_a_number_that_did_not_settle_says_so():
-    assert "not yet within" not in text()
-    assert "8,126-8,142 GFLOPS. That is not yet within 0.5 % of the median.\n" in of_measurement(
+    assert "wider than" not in text()
+    assert "8,126-8,142 GFLOPS. The interval is wider than 0.5 % of the median.\n" in of_measurement(
         settled=False
     )
 
 
 def test_too_few_repeats_have_no_interval():
     few = of_measurement(repeats=5, settled=False)
-    assert "  Median of 5 repeats: 2.112 ms; all of them 8,126-8,142 GFLOPS. " in few
+    assert "  Median of 5 repeats: 2.112 ms; range 8,126-8,142 GFLOPS. " in few
     one = of_measurement(repeats=1, settled=False)
-    assert "  A single repeat: 2.112 ms. It took all the time that there is for repeats.\n" in one
+    assert "  A single repeat: 2.112 ms. It took all the time for repeats.\n" in one
     assert "8,126" not in one
 
 
 def test_what_keeps_it_from_a_ranking_is_said_in_words():
     told = of_measurement(ranked=False, remarks=("Too fast", "The clock moved."))
-    assert "Not ranked: this result stands on no leaderboard. Too fast. The clock moved." in told
+    assert "Not ranked. Too fast. The clock moved." in told
     assert "Note: the clock moved." in of_measurement(remarks=("the clock moved",))
     assert "anked" not in text()
 
@@ -178,7 +178,7 @@ def test_what_keeps_it_from_a_ranking_is_said_in_words():
 def binding(told: str) -> dict[str, list[str]]:
     """What is told of what binds, by where it comes from."""
     found: dict[str, list[str]] = {}
-    for line in told.partition("Which limit binds\n")[2].partition("\n\n")[0].splitlines():
+    for line in told.partition("Limits\n")[2].partition("\n\n")[0].splitlines():
         kind, _, words = line.strip().partition(": ")
         found.setdefault(kind, []).append(words)
     return found
@@ -192,22 +192,22 @@ def test_measured_counted_and_modelled_are_told_apart():
     ]
     bound, held = by_kind["modelled"]
     assert held == (
-        "by the driver's calculation, 8 blocks of 256 threads fit on an SM at once: 64 warps, 100.0 % of what it can "
-        "hold."
+        "the driver computes that 8 blocks of 256 threads fit on an SM at once. That makes 64 warps, 100.0 % of its "
+        "limit."
     )
     assert bound.startswith(
-        "what binds at Width=2048: Load/store units. NVIDIA H200 SXM needs at least 1.050 ms "
+        "likely bottleneck at Width=2048: Load/store units. NVIDIA H200 SXM needs at least 1.050 ms "
     )
     assert bound.endswith("there, so 16,361 GFLOPS at most.")
     assert by_kind["measured against modelled"] == [
-        "at Width=2048 this kernel took 2.112 ms, 49.7 % of that speed of light."
+        "at Width=2048 this kernel took 2.112 ms, 49.7 % of the speed of light."
     ]
 
 
 def test_what_keeps_one_more_block_out_is_told_where_there_is_room_for_one():
     held = by_driver("9.0", 256, 2, registers=128, shared_static=2048)
-    assert "  modelled: what keeps one more block out: registers.\n" in text(measured_occupancy=held)
-    assert "one more block" not in text()
+    assert "  modelled: occupancy is limited by registers.\n" in text(measured_occupancy=held)
+    assert "occupancy is limited" not in text()
 
 
 @pytest.mark.parametrize("other", [light(device="NVIDIA T4"), light(width=300)], ids=["device", "size"])
@@ -216,7 +216,7 @@ def test_of_a_bound_for_something_else_only_the_limit_is_told(other):
     assert list(binding(told)) == ["modelled", "counted"]
     assert "16,361" not in told
     size, device = other.sizes["Width"], other.device
-    assert f"  modelled: what binds at Width={size} on {device}: Load/store units.\n" in told
+    assert f"  modelled: likely bottleneck at Width={size} on {device}: Load/store units.\n" in told
 
 
 def test_where_nothing_takes_time_no_bound_is_told():
@@ -228,11 +228,11 @@ def test_where_nothing_takes_time_no_bound_is_told():
 def test_a_bound_at_another_size_than_the_ranking_is_set_against_the_time_there():
     told = text(evidence=evidence(light(milliseconds=0.00352, width=256)))
     assert ("measured against modelled: at Width=256 this kernel took 0.0123 ms, 28.6 % of ") in told
-    assert "At Width=2048 the bound is another.\n" in told
+    assert "At Width=2048 the bound differs.\n" in told
 
 
 def test_a_run_that_beats_its_bound_is_said_to_do_so():
-    assert "the model is mistaken here" in text(evidence=evidence(light(milliseconds=3.0)))
+    assert "the model doesn't fit this kernel" in text(evidence=evidence(light(milliseconds=3.0)))
 
 
 def test_a_driver_that_holds_another_number_of_blocks_is_told():
@@ -245,14 +245,14 @@ def test_what_a_device_does_not_tell_is_left_out():
     assert made_with(environment=environment, clocks=Clocks()) == (
         "Device class h200, NVRTC 13.5.0; repeats took 2.091-2.154 ms."
     )
-    assert made_with(busy_ms=139.2).endswith("; the device was at work for 139 ms.")
+    assert made_with(busy_ms=139.2).endswith("; the device was busy for 139 ms.")
     unknown = by_driver("1.0", 256, 8, registers=0, shared_static=0)
-    assert ": 64 warps.\n" in text(measured_occupancy=unknown)
+    assert "That makes 64 warps.\n" in text(measured_occupancy=unknown)
 
 
 def test_what_nobody_checked_is_said():
     told = render(measured_report(unmade_checks=("races between threads", "x" * 90)), "", "my.cu", Style())
-    assert "so the GPU alone judged it. Not checked:" in told.replace("\n", " ")
+    assert "so only the GPU judged it. Not checked:" in told.replace("\n", " ")
     assert "  - races between threads\n" in told
     assert "Not checked" not in render(measured_report(), "", "my.cu", Style())
 
@@ -277,7 +277,7 @@ def test_the_speed_comes_before_everything_that_only_explains_it():
     report = measured_report(seconds={"read": 0.01}, checks=checks)
     told = render(report, "", "my.cu", WIDE, (), ["Between two rungs."])
     parts = [
-        "my.cu: accepted", "Right in 2 of 2", "Measured on NVIDIA H200", "Between two rungs", "Which limit binds",
+        "my.cu: accepted", "Correct in 2 of 2", "Measured on NVIDIA H200", "Between two rungs", "Limits\n",
         "  Width ", "not run  Width=8192", "What it does", "Seconds:", "Device class", "tilelab analyze my.cu",
     ]  # fmt: skip
     places = [told.index(part) for part in parts]

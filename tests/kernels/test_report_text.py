@@ -30,7 +30,7 @@ PLAIN = Style()
 def report(*findings: Finding, verdict: Verdict = Verdict.DATA_RACE, **changes: object) -> Report:
     values: dict[str, object] = {
         "verdict": verdict,
-        "message": findings[0].message if findings else "Right in 2 of 2 cases, to the last bit.",
+        "message": findings[0].message if findings else "Correct in 2 of 2 cases, bit-exact.",
         "exercise": "tiled",
         "device": "cpu",
         "arch": "sm_90",
@@ -75,9 +75,32 @@ def test_both_lines_of_a_race_are_shown_and_marked():
     lines = render(report(RACE), SOURCE, "my.cu", PLAIN).splitlines()
     eleven = lines.index("  11 |     statement11;")
     fourteen = lines.index("  14 |     statement14;")
-    assert lines[eleven + 1].strip().startswith("|     ^^^^^^^^^^^^ this access came first")
+    assert lines[eleven + 1].strip().startswith("|     ^^^^^^^^^^^^ first access")
     assert lines[fourteen + 1].strip().startswith("|     ^^^^^^^^^^^^")
     assert "240 pairs" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("finding", "headline"),
+    [
+        (RACE, "Data race between lines 11 and 14"),
+        (Finding(Verdict.DATA_RACE, "", 14, 14), "Data race at line 14"),
+        (Finding(Verdict.BARRIER_DIVERGENCE, "", 14, 11), "Barrier divergence at lines 11 and 14"),
+        (Finding(Verdict.COMPILE_ERROR, "", 3, column=5), "Compile error at line 3, column 5"),
+        (Finding(Verdict.WRONG_ANSWER, ""), "Wrong answer"),
+        (Finding(Verdict.DATA_RACE, "", 2, severity=Severity.WARNING), "Warning: data race at line 2"),
+    ],
+)
+def test_a_headline_names_the_lines(finding, headline):
+    assert finding.headline == headline
+
+
+def test_the_verdict_card_links_the_lines_of_its_first_finding():
+    html = str(render_sections(report(RACE), SOURCE, Around("my.cu")))
+    card = html.partition('<p class="sentence">')[2].partition("</p>")[0]
+    assert '<a class="to" href="#L11">11</a> and <a class="to" href="#L14">14</a>' in card
+    assert "Second access; first" in html
+    assert "First access; second" in html
 
 
 def test_lines_far_apart_are_shown_with_a_gap():
@@ -105,7 +128,7 @@ def test_the_failing_case_can_be_run_again():
 def test_an_accepted_report_gives_no_advice():
     passed = (CaseCheck("Width=1 real", CaseStatus.PASSED),)
     text = render(report(verdict=Verdict.ACCEPTED, checks=passed), SOURCE, "my.cu", PLAIN)
-    assert text.startswith("my.cu: accepted\nRight in 2 of 2 cases")
+    assert text.startswith("my.cu: accepted\nCorrect in 2 of 2 cases")
     assert NEXT not in text
     assert "tilelab grade" not in text
 
@@ -198,7 +221,7 @@ def test_only_host_code_is_advised_to_be_put_aside():
 def test_few_threads_may_be_why_a_kernel_takes_too_long():
     endless = Finding(Verdict.TIME_LIMIT, "does not end", 3)
     few = Launch((1, 1, 1), (4, 1, 1), 0)
-    assert "this launch has 4 threads in all" in advice(endless, launch=few)
+    assert "This launch has 4 threads in all" in advice(endless, launch=few)
     assert "threads in all" not in advice(endless)
     assert "threads in all" not in advice(endless, launch=None)
 
@@ -221,9 +244,9 @@ def test_a_line_with_one_byte_that_cannot_be_read_is_shown():
 def test_a_comment_that_was_not_read_is_a_warning_with_any_verdict():
     unread = Finding(Verdict.REJECTED, "is not read", 1, severity=Severity.WARNING)
     text = render(report(RACE, unread), SOURCE, "my.cu", PLAIN)
-    assert "\n\nwarning, line 1\n" in text
+    assert "\n\nWarning at line 1\n" in text
     accepted = render(report(unread, verdict=Verdict.ACCEPTED), SOURCE, "my.cu", PLAIN)
-    assert "\n\nwarning, line 1\n" in accepted
+    assert "\n\nWarning at line 1\n" in accepted
     assert "rejected" not in text + accepted
 
 

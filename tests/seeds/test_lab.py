@@ -69,7 +69,7 @@ def test_s1b_the_formula_as_written_and_the_full_calculation_stand_side_by_side(
     assert known["occupancy"]["formula_share"] == 32 * 256 / (2048 * known["multiprocessors"])
     text = CliRunner().invoke(tilelab, ["occupancy", *figures, "--device", "h200"]).stdout
     assert "as written" in text
-    assert "put right" in text
+    assert "corrected" in text
     assert "in full" in text
 
 

@@ -84,7 +84,7 @@ def test_a_kernel_without_findings_is_accepted():
     stages = FakeStages(checked=CheckResponse((), checks, "hello", "Width=1 integers_left"))
     report = grade(job(), stages)
     assert report.verdict is Verdict.ACCEPTED
-    assert report.message == "Right in 1 of 1 case, to the last bit."
+    assert report.message == "Correct in 1 of 1 case, bit-exact."
     assert (report.printed, report.isolation) == ("hello", ("a gap",))
     assert list(report.seconds) == ["read", "compile", "check"]
 

@@ -1,4 +1,4 @@
-"""The page of an analysis: one HTML file that needs nothing beside it.
+"""The page of an analysis or a report: one HTML file that loads nothing else.
 
-The only part of `kernels` that knows Jinja; nothing else here imports it, so that grading does not pay for it.
+Only this part of `kernels` imports Jinja, and no other part imports this one. So grading doesn't pay for it.
 """

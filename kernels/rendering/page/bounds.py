@@ -1,4 +1,4 @@
-"""What a device would allow: the speed of light of each of its parts, the roofline, the occupancy. All modelled."""
+"""The bounds of a device: speed of light, roofline, occupancy. All are modelled."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofl
 
 _FLOAT = 4
 _RESOURCES = {
-    Resource.WARPS: ("warps", "a multiprocessor holds so many warps"),
-    Resource.BLOCKS: ("blocks", "a multiprocessor holds so many blocks, however small"),
+    Resource.WARPS: ("warps", "a multiprocessor has a largest number of warps"),
+    Resource.BLOCKS: ("blocks", "a multiprocessor has a largest number of blocks of any size"),
     Resource.REGISTERS: ("registers", "the threads of all blocks share the registers"),
     Resource.SHARED: ("shared memory", "all blocks share it"),
     Resource.BARRIERS: ("barriers", "all blocks share them"),
@@ -31,7 +31,7 @@ _RESOURCES = {
 class Bar:
     """The time of one resource.
 
-    binds: whether it is the longest
+    binds: whether it is the longest, the likely bottleneck
     """
 
     title: str
@@ -56,7 +56,7 @@ class LightView:
 class RooflineView:
     """The course's roofline.
 
-    ridge: operations per access from which on memory is no longer the limit
+    ridge: operations per access above which memory isn't the limit
     """
 
     device: str
@@ -70,9 +70,9 @@ class RooflineView:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many blocks one resource allows.
+    """The number of blocks that one resource allows.
 
-    limits: whether it is one that allows no more than there are
+    limits: whether no resource allows fewer
     """
 
     title: str
@@ -113,7 +113,7 @@ def light_bars(light: Light) -> LightView:
 
 
 def roofline_of(analysis: Analysis) -> RooflineView | None:
-    """The roofline of the device of the first speed of light; None without one, or without operations."""
+    """The roofline of the first modelled device; None without a device or operations."""
     evidence = analysis.evidence
     ratio = evidence.totals.compute_to_memory
     device = _device(evidence.light[0].device) if evidence.light else None
@@ -140,7 +140,7 @@ def _device(title: str) -> Device | None:
 
 
 def occupancy_view(analysis: Analysis) -> OccupancyView | None:
-    """The occupancy with its limits, and over all block sizes where the kernel's needs are known."""
+    """The occupancy with its limits, and its curve over block sizes if the kernel's needs are known."""
     held = analysis.occupancy
     if held is None:
         return None
@@ -161,7 +161,7 @@ def _named(name: str, blocks: int) -> tuple[str, int, str]:
 
 
 def _curve(held: Occupancy, use: Resources, dynamic: int) -> tuple[Markup, int]:
-    """The chart, and the block size that holds the most threads at once."""
+    """The chart, and the block size with the most resident threads; 0 for no better size."""
     limits, fixed = LIMITS[held.cc], (use.registers, use.shared_bytes, lambda _: dynamic)
     points = [(each.threads, each.share) for each in curve(limits, *fixed, barriers=use.barriers)]
     best = suggest(limits, *fixed, barriers=use.barriers)

@@ -1,4 +1,4 @@
-"""The cases of a report as a grid: a row for each size, a column for each kind of inputs, failed ones first."""
+"""The cases of a report as a grid of sizes and kinds of inputs, with failed sizes first."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     ),
     InputKind.PERMUTATION: (
         "full precision",
-        "numbers with all their digits, times a matrix that only moves them",
+        "numbers with all digits of a float, times a matrix that only moves and scales them",
     ),
-    InputKind.REAL: ("real numbers", "real numbers against an error bound, where sums are short"),
+    InputKind.REAL: ("real numbers", "real numbers in short sums, compared within an error bound"),
     InputKind.INTEGERS: ("whole numbers", "whole numbers whose sums are exact in any order"),
-    InputKind.MANTISSAS: ("full precision", "numbers that no format narrower than float holds"),
+    InputKind.MANTISSAS: ("full precision", "numbers that don't fit into a format narrower than float"),
 }
 _MOST_NOTES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A column: what the inputs look like."""
+    """A column: a kind of inputs."""
 
     title: str
     meaning: str
@@ -40,7 +40,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """A size: for each kind of inputs the cases, mostly one or none; failed: whether one of them did."""
+    """A size with its cases by kind of inputs, usually one or none each.
+
+    failed: whether any case failed
+    """
 
     size: str
     cells: tuple[tuple[CaseCheck, ...], ...]
@@ -49,7 +52,7 @@ class SizeRow:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is said of some cases: in one sentence, for all of them that it is true of."""
+    """A sentence with all the cases that share it."""
 
     text: str
     cases: tuple[str, ...]
@@ -59,8 +62,8 @@ class Note:
 class CasesView:
     """All cases.
 
-    failed, not_run: what is said of those
-    replay: the command that runs a failing case; "" where none failed
+    failed, not_run: notes on those cases
+    replay: the command that runs a failing case; "" if none failed
     """
 
     passed: int
@@ -73,7 +76,7 @@ class CasesView:
 
 
 def cases_view(report: Report, file: str) -> CasesView | None:
-    """The cases; None where there are none. file: what the command to replay one names."""
+    """The cases; None without any. file: the name in the command that repeats one."""
     if not report.checks:
         return None
     kinds = list(dict.fromkeys(_parts(check)[1] for check in report.checks))
@@ -83,7 +86,7 @@ def cases_view(report: Report, file: str) -> CasesView | None:
     return CasesView(
         passed=sum(check.status is CaseStatus.PASSED for check in ran),
         ran=len(ran),
-        kinds=tuple(Kind(*_KINDS.get(kind, (kind or "as they are", ""))) for kind in kinds),
+        kinds=tuple(Kind(*_KINDS.get(kind, (kind or "inputs", ""))) for kind in kinds),
         rows=tuple(sorted(rows, key=lambda row: not row.failed)),
         failed=_notes(report.checks, CaseStatus.FAILED),
         not_run=_notes(report.checks, CaseStatus.NOT_RUN),
@@ -92,7 +95,7 @@ def cases_view(report: Report, file: str) -> CasesView | None:
 
 
 def replay(report: Report, file: str) -> str:
-    """The command that runs a failing case of the same shape, the one that a finding tells of first."""
+    """The command that runs a failing case with new values; the first that a finding names."""
     failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
     if not failed:
         return ""
@@ -113,7 +116,7 @@ def replay(report: Report, file: str) -> str:
 
 
 def _parts(check: CaseCheck) -> tuple[str, str]:
-    """Size and kind of inputs of a case, by its name."""
+    """The size and the kind of inputs in a case's name."""
     size, _, kind = check.case.rpartition(" ")
     return (size, kind) if kind in _KINDS else (check.case, "")
 
@@ -124,7 +127,7 @@ def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRo
 
 
 def _notes(checks: Sequence[CaseCheck], status: CaseStatus) -> tuple[Note, ...]:
-    """What is said of them, each sentence once."""
+    """The notes on the cases of a status, each sentence once."""
     by_text: dict[str, list[str]] = {}
     for check in checks:
         if check.status is status:

@@ -1,4 +1,4 @@
-"""What the templates of an analysis are given, on a page of its own and as a part of another."""
+"""The values for the templates of an analysis, for a whole page or sections of another page."""
 
 from __future__ import annotations
 
@@ -34,35 +34,34 @@ VIEWS = (
         "cost",
         "Cost",
         ("share", "what stands out"),
-        "Each line's share of the kernel's cost, by a rough model: instructions, sectors and passes, in cycles of "
-        "one multiprocessor.",
+        "Each line's share of the kernel's cost. A rough model adds up instructions, sectors and passes in cycles.",
     ),
     View(
         "global",
         "Global memory",
         ("requests", "sectors each", "used"),
-        "Requests of warps to global memory, the sectors of 32 bytes that each touches (the mark shows how few would "
-        "do), and how much of what is moved is used.",
+        "Requests of warps to global memory, and sectors of 32 bytes per request. The mark shows the fewest possible. "
+        "Used: the share of loaded bytes that threads use.",
     ),
     View(
         "shared",
         "Shared memory",
         ("requests", "passes each", "conflict"),
-        "Requests of warps to shared memory, the passes that each takes, and how many times as many that is as "
-        "without bank conflicts.",
+        "Requests of warps to shared memory, and passes per request. Conflict: by how much bank conflicts multiply "
+        "the passes.",
     ),
     View(
         "branches",
         "Divergence",
         ("warps", "split", "share"),
-        "Warps that came to the line's branches, and how many of them went both ways.",
+        "Warps that reached the line's branches, and warps whose threads went both ways.",
     ),
     View(
         "work",
         "Instructions",
-        ("of warps", "flops", "at work"),
-        "Instructions that warps executed, floating-point operations, and the share of a warp's 32 threads that was "
-        "at work.",
+        ("of warps", "flops", "active"),
+        "Instructions that warps executed, floating-point operations, and the share of a warp's 32 threads that were "
+        "active.",
     ),
 )
 
@@ -74,16 +73,16 @@ _STATES = {
     State.NOT_NEEDED: ("none", "–", "not needed"),
 }
 BASES = {
-    "counted": "by running the kernel on Tilelab's CPU device: exact for the accesses and branches that it makes",
-    "modelled": "from the counts and a device's limits: what it could do at best, not what it will do",
-    "measured": "on a GPU, with a clock; nothing on this page is, unless it says so",
+    "counted": "exact numbers of accesses and branches, from a run on Tilelab's CPU device",
+    "modelled": "computed from counts and a device's limits: a bound, not a prediction",
+    "measured": "timed on a GPU",
 }
 
 
 def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
-    """Everything that the sections show.
+    """The values of all sections.
 
-    last: how many lines the source has
+    last: the number of lines of the source
     """
     evidence = analysis.evidence
     lines = listing(source, evidence.lines, marks(analysis.findings))
@@ -108,5 +107,5 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
 
 
 def line_count(source: str) -> int:
-    """Lines as the listing numbers them."""
+    """The number of lines in the listing."""
     return source.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").count("\n") + 1

@@ -1,4 +1,4 @@
-"""How templates of an analysis are read: everything is escaped, and told in characters that reorder nothing."""
+"""The Jinja environment of an analysis. It escapes HTML and characters that would reorder text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from kernels.rendering.page import numbers
 from kernels.rendering.page.linked import linked, typeset
-from kernels.rendering.page.listing.marks import count_of, title_of
 from kernels.rendering.text_safety import safe
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -21,7 +20,7 @@ _NUMBERS = (
 
 @cache
 def environment() -> Environment:
-    """Made once in each process."""
+    """The environment, created once per process."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -32,10 +31,9 @@ def environment() -> Environment:
     )
     made.filters |= {name: getattr(numbers, name) for name in _NUMBERS}
     made.filters |= {"typeset": typeset, "linked": linked}
-    made.filters |= {"finding_title": title_of, "finding_count": count_of}
     return made
 
 
 def _shown(value: object) -> object:
-    """Every text that goes into the page, unless it is markup of ours, with control and bidi characters spelled out."""
+    """Escape control and bidi characters in every text except Markup."""
     return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,4 +1,4 @@
-"""What a GPU measured, as the page shows it. What its driver works out and a ladder adds is told as what it is."""
+"""A GPU's measurement on the page. Numbers that the driver or the ladder adds keep their own basis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_RUNGS = 12
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The speed at one size. ranking: whether it is the size that counts."""
+    """The speed at one size. ranking: whether this size counts for the leaderboard."""
 
     size: str
     value: str
@@ -48,10 +48,10 @@ class Row:
 class MeasuredView:
     """A measurement.
 
-    sentences: how far it can be relied on
-    remarks: what is to be known about it; ranked: whether it may stand on a board
-    standing: where it stands among the reference kernels
-    unit: of the rows' values
+    sentences: its reliability
+    remarks: notes on it; ranked: whether it may appear on a leaderboard
+    standing: its position among the reference kernels
+    unit: the unit of the rows' values
     """
 
     device: str
@@ -67,7 +67,7 @@ class MeasuredView:
 
 
 def measured_figures(report: Report) -> tuple[Figure, ...]:
-    """What stands in large type: the speed, the time, the share of cuBLAS, the driver's occupancy."""
+    """The figures in large type: speed, time, share of cuBLAS, and the driver's occupancy."""
     found = report.measurement
     figures = []
     if found is not None:
@@ -85,13 +85,13 @@ def measured_figures(report: Report) -> tuple[Figure, ...]:
             figures.append(Figure("Of cuBLAS", share, "at the same size, in the same run", "measured"))
     held = report.measured_occupancy
     if held is not None and held.max_warps:
-        note = f"{held.warps_per_sm} of {held.max_warps} warps, by the driver’s calculation"
+        note = f"{held.warps_per_sm} of {held.max_warps} warps, computed by the driver"
         figures.append(Figure("Occupancy", numbers.percent(held.share), note, "modelled"))
     return tuple(figures)
 
 
 def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView | None:
-    """The measurement with all that belongs to it; None where there is none."""
+    """The measurement with its context; None without a measurement."""
     found = report.measurement
     if found is None:
         return None
@@ -115,21 +115,21 @@ _TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", MS: "Time"}
 
 
 def _repeats(found: Measurement) -> str:
-    """What the median rests on; of too few repeats for an interval, their range."""
+    """The launches behind the median, and their interval; with too few launches, their range."""
     if found.repeats <= 1:
-        return "A single launch: it took all the time that there is for repeats."
+        return "A single launch. It took all the time for repeats."
     unit = ranked_value(found)[1]
     ends = found.ci if unit == MS else interval_of(found, found.metric)
     doubt = (
         ""
         if found.settled
-        else " That is not yet within 0.5 % of the median, so take the last digits as a guess."
+        else " The interval is wider than 0.5 % of the median, so the last digits are uncertain."
     )
     if ends is None:
         return f"Median of {found.repeats:,} launches.{doubt}"
-    what = "its 95 % interval goes" if found.repeats >= FEWEST else "all of them lie"
+    what = "95 % interval" if found.repeats >= FEWEST else "range"
     low, high = (value_text(end, unit) for end in ends)
-    return f"Median of {found.repeats:,} launches; {what} from {low} to {high} {unit}.{doubt}"
+    return f"Median of {found.repeats:,} launches; {what} {low} to {high} {unit}.{doubt}"
 
 
 def _row(speed: Speed, found: Measurement, unit: str) -> Row:
@@ -167,7 +167,7 @@ def _facts(found: Measurement) -> tuple[Fact, ...]:
 
 
 def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
-    """Speed over size, beside cuBLAS and the reference kernels; None where there is one size or no speed."""
+    """Speed over size, with cuBLAS and the reference kernels; None for one size or no speed."""
     own = _own(found.curve)
     if len(own) < 2:
         return None
@@ -189,7 +189,7 @@ def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
 
 
 def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> list[Curve]:
-    """The reference kernels that were measured on the same class of devices, within the sizes of the chart."""
+    """The reference kernels measured on the same device class, within the sizes of the chart."""
     if ladder is None:
         return []
     curves = []

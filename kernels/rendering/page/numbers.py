@@ -1,6 +1,6 @@
-"""How numbers look on the page: one place, so that the same number looks the same everywhere.
+"""The format of numbers on the page.
 
-A no-break space stands between a number and what belongs to it, so that no line ends between the two.
+A no-break space keeps a number and its unit on one line.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def short(number: float) -> str:
 
 
 def ratio(number: float) -> str:
-    """So many of one for each of the other: `4`, `8.5`, `2.06`."""
+    """A ratio: `4`, `8.5`, `2.06`."""
     if not math.isfinite(number):
         return "–"
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def percent(share: float) -> str:
-    """A share of 1; with a decimal where rounding would say none or all: `87 %`, `0.4 %`, `99.7 %`, `< 0.1 %`."""
+    """A share, with a decimal close to none or all: `87 %`, `0.4 %`, `99.7 %`, `< 0.1 %`."""
     value = 100 * share
     if 0 < value < 0.1:
         return f"<{SPACE}0.1{SPACE}%"
@@ -73,7 +73,7 @@ def size(number: int) -> str:
 
 
 def departure(share: float) -> str:
-    """How far a count is from what was expected: `+12.3 %`, `8 ×`."""
+    """The difference between a count and the expected number: `+12.3 %`, `8 ×`."""
     if abs(share) >= 1:
         return times(share + 1)
     return f"{100 * share:+.1f}{SPACE}%"

@@ -1,4 +1,4 @@
-"""The phases as the page shows them: the table per thread, what each block loads, and a picture of each."""
+"""The phases on the page: a table of the threads' work, the loads of each block, and pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 class Picture:
     """One phase of one block, drawn.
 
-    wide: too large to be enlarged
+    wide: already too large to enlarge
     """
 
     identity: str
@@ -41,7 +41,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class ThreadTable:
-    """What every thread of a block does: a row each, columns in groups of a phase."""
+    """The work of a block's threads: a row for each, with a group of columns for each phase."""
 
     block: str
     threads: str
@@ -53,7 +53,7 @@ class ThreadTable:
 
 @dataclass(frozen=True, slots=True)
 class LoadTable:
-    """What each block loads of one operand."""
+    """The loads of one operand by block."""
 
     operand: str
     header: tuple[str, ...]
@@ -62,7 +62,7 @@ class LoadTable:
 
 @dataclass(frozen=True, slots=True)
 class PhasesView:
-    """The whole section."""
+    """The values of the section."""
 
     sizes: str
     launch: str
@@ -75,7 +75,7 @@ class PhasesView:
 
 
 def phases_view(table: PhaseTable) -> PhasesView:
-    """The section; pictures as many as a page of sensible size holds."""
+    """The values of the section, with as many pictures as a page can hold."""
     pictures, wanted = _pictures(table)
     places = block_places(table)
     few = len(places) <= _MOST_BLOCKS
@@ -92,7 +92,7 @@ def phases_view(table: PhaseTable) -> PhasesView:
 
 
 def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
-    """Block by block, phase by phase; with how many there could be."""
+    """Pictures by block and phase, and the number that would be possible."""
     found: list[Picture] = []
     wanted, room = 0, _MOST_DRAWN
     for place in block_places(table):

@@ -1,4 +1,4 @@
-"""An analysis as one HTML file: it is read without a script, fetches nothing, and obeys no style but its own."""
+"""An analysis as one HTML file. It works without scripts, fetches nothing, and uses only its own style."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _HERE = Path(__file__).parent
 def render_page(analysis: Analysis, source: str, file: str = "") -> str:
     """The page.
 
-    source: the text that was analysed
-    file: what its author calls it
+    source: the analysed text
+    file: its author's name for it
     """
     return whole_page("page.html", dict(context(analysis, source)), file)
 
 
 def whole_page(template: str, given: dict[str, object], file: str) -> str:
-    """A page that is complete in itself, of a template that shows what is given."""
+    """A complete page from a template and its values."""
     style, script = stylesheet(), script_text()
     return (
         environment()
@@ -42,7 +42,7 @@ def whole_page(template: str, given: dict[str, object], file: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Everything is forbidden but this page's own style and script, known by their digests."""
+    """A policy that forbids everything except this page's style and script, by their digests."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -54,12 +54,12 @@ def _digest(text: str) -> str:
 
 
 def stylesheet() -> str:
-    """How an analysis looks: the tokens, then what is made of them."""
+    """The style of an analysis: the tokens, then the rules that use them."""
     return _asset("tokens.css") + _asset("style.css")
 
 
 def script_text() -> str:
-    """What makes a page of an analysis more convenient."""
+    """The script that adds convenience to the page of an analysis."""
     return _asset("script.js")
 
 

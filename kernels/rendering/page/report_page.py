@@ -1,6 +1,6 @@
-"""A report as a page: the verdict, the source with what is wrong on its lines, what was checked, measured and counted.
+"""A report as a page: the verdict, the source with findings at their lines, the cases, measurements and counts.
 
-One file that is complete in itself, or its sections for a page of the portal; both are made here.
+The result is one complete file, or sections for a page of the portal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
 from kernels.ladder import Ladder
+from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.environment import environment
@@ -20,7 +21,7 @@ from kernels.rendering.page.measured import measured_figures, measured_view
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.page.summary import figures
 from kernels.rendering.text_safety import safe_lines
-from kernels.report import Report, launch_sentence
+from kernels.report import Report, launch_sentence, verdict_sentence
 from kernels.report.advice import advice_for
 from kernels.verdict import Severity, Verdict
 
@@ -29,11 +30,11 @@ _PRINTED_LINES = 400
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a report does not say itself.
+    """Facts about a report that it doesn't contain.
 
-    file: what its author calls the source
-    ladder: the reference kernels of its exercise, None where there are none
-    facts: what else the page of its own says at the top, by title
+    file: the author's name for the source
+    ladder: the reference kernels of its exercise, if any
+    facts: more lines at the top of a complete page, by title
     """
 
     file: str = "kernel.cu"
@@ -42,18 +43,18 @@ class Around:
 
 
 def render_report(report: Report, source: str, around: Around) -> str:
-    """The page, which needs nothing beside it."""
+    """The report as a complete page."""
     return whole_page("report.html", {**_given(report, source, around), "extra": around.facts}, around.file)
 
 
 def render_sections(report: Report, source: str, around: Around) -> Markup:
-    """The sections, the verdict first, for a page that has a heading of the first rank."""
+    """The sections, the verdict first, for a page with its own first-level heading."""
     given = _given(report, source, around)
     return Markup(environment().get_template("report_sections.html").render(given))  # noqa: S704 - a template of ours
 
 
 def analysis_of(report: Report) -> Analysis:
-    """What the sections of an analysis show of a report."""
+    """The parts of a report that the sections of an analysis show."""
     extent = report.evidence.extent
     return Analysis(
         exercise=report.exercise,
@@ -72,11 +73,6 @@ def analysis_of(report: Report) -> Analysis:
     )
 
 
-def verdict_sentence(report: Report) -> str:
-    """The verdict in one sentence; findings say the rest."""
-    return report.message if report.verdict is Verdict.ACCEPTED else report.verdict.headline
-
-
 def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
     analysis = analysis_of(report)
     lines = safe_lines(source.rstrip())
@@ -86,10 +82,11 @@ def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
         **context(analysis, source),
         "figures": _figures(report, analysis),
         "report": report,
-        "verdict": report.verdict.value.replace("_", " "),
+        "verdict": report.verdict.words,
         "state": _STATES.get(report.verdict, "poor"),
         "sentence": verdict_sentence(report),
         "launch": launch_sentence(report),
+        "gpu_only": GPU_ONLY,
         "next_step": advice_for(report, lines),
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
         "cases": cases_view(report, around.file),
@@ -103,7 +100,7 @@ _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
 
 
 def _figures(report: Report, analysis: Analysis) -> tuple[Any, ...]:
-    """What was measured, then what was counted and modelled; occupancy once, by the driver where it told."""
+    """Measured figures, then counted and modelled ones. Occupancy appears once; the driver's has precedence."""
     measured = measured_figures(report)
     known = {figure.title for figure in measured}
     return (*measured, *(figure for figure in figures(analysis) if figure.title not in known))

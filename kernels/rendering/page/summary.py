@@ -1,4 +1,4 @@
-"""The top of the page: what was analysed, and the figures that say most."""
+"""The top of the page: the analysed launch and the most important figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernels.wording import plural
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was given: its name and what it is."""
+    """A named value."""
 
     title: str
     value: str
@@ -22,9 +22,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number worth a large type.
+    """A number in large type.
 
-    state: "good", "fair" or "poor"; "" where there is no scale
+    state: "good", "fair" or "poor"; "" without a scale
     """
 
     title: str
@@ -40,12 +40,12 @@ class Figure:
 
     @property
     def unit(self) -> str:
-        """What stands behind the number."""
+        """The unit of the value, or ""."""
         return self.value.partition(numbers.SPACE)[2]
 
 
 def facts(analysis: Analysis) -> tuple[Fact, ...]:
-    """What was analysed."""
+    """The facts about the analysed launch."""
     found = [Fact("Exercise", analysis.exercise)] if analysis.exercise else []
     if analysis.sizes:
         found.append(Fact("Sizes", _sizes(analysis.sizes)))
@@ -70,38 +70,38 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 
 def _grid_label(analysis: Analysis) -> str:
-    """`Grid at Width=256`: the verdict above gives the grid of another size."""
+    """`Grid at Width=256`; the verdict above names another size."""
     sizes = ", ".join(f"{name}={value}" for name, value in analysis.sizes.items())
     return f"Grid at {sizes}" if sizes else "Grid"
 
 
 def extent_text(extent: tuple[int, int, int], noun: str) -> str:
-    """`16 × 16 blocks`: x, y and z as far as there is more than one."""
+    """`16 × 16 blocks`: x, and y and z if they exceed 1."""
     last = max((axis for axis in (1, 2) if extent[axis] > 1), default=0)
     text = " × ".join(f"{number:,}" for number in extent[: last + 1])
     return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
 
 
 def ran_text(extent: Extent) -> str:
-    """How much of the launch really ran, and what that makes of the totals."""
+    """How many blocks ran, and whether the totals are exact."""
     blocks = extent.launch.blocks
     if extent.blocks_run >= blocks and extent.exact:
         return f"All {plural(blocks, 'block')} ran, so the counts are exact."
     if extent.blocks_run >= blocks:
-        return "This kernel is not right: the counts are of what it did in this one run, up to where it was stopped."
-    kind = "exact for all of them" if extent.exact else "an estimate for all of them"
-    return f"{extent.blocks_run:,} of {plural(blocks, 'block')} ran; the counts are {kind}."
+        return "This kernel is incorrect. The counts cover this one run, up to the point where it stopped."
+    kind = "exact" if extent.exact else "estimated"
+    return f"{extent.blocks_run:,} of {plural(blocks, 'block')} ran; the counts are {kind} for all."
 
 
 def figures(analysis: Analysis) -> tuple[Figure, ...]:
-    """At most six, in the order in which the course meets them."""
+    """At most six figures, in the course's order."""
     evidence = analysis.evidence
     if evidence.extent is None:
         return ()
     t = evidence.totals
     found = [*_coalescing(evidence), *_conflicts(t), _lanes(t)]
     if t.global_bytes:
-        note = "operations per 4 bytes asked for"
+        note = "operations per 4 requested bytes"
         found.append(Figure("Compute to memory", numbers.ratio(t.compute_to_memory), note, "counted"))
     if (held := analysis.occupancy) is not None:
         note = f"{held.warps_per_sm} warps on a multiprocessor"
@@ -114,7 +114,7 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
 
 
 def _coalescing(evidence: Evidence) -> list[Figure]:
-    """The checklist's own share and state: another measure beside it would contradict it."""
+    """The checklist's share and state. Another measure would contradict the checklist."""
     row = next((each for each in evidence.checklist if each.key == "coalescing"), None)
     t = evidence.totals
     requests = t.global_load_requests + t.global_store_requests
@@ -149,8 +149,10 @@ def _conflicts(t: Totals) -> list[Figure]:
 
 def _lanes(t: Totals) -> Figure:
     share = t.warp_efficiency
-    note = f"{numbers.ratio(32 * share)} of 32 threads of a warp"
-    return Figure("Threads at work", numbers.percent(share), note, "counted", _state(share, 0.95, 0.8))
+    note = f"{numbers.ratio(32 * share)} of 32 threads"
+    return Figure(
+        "Active threads per warp", numbers.percent(share), note, "counted", _state(share, 0.95, 0.8)
+    )
 
 
 def _state(share: float, good: float, fair: float) -> str:

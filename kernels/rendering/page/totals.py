@@ -1,4 +1,4 @@
-"""The sums of the launch in three groups, each with what it means, and what the PTX says where it differs."""
+"""The totals of the launch in three groups, with their meanings and the PTX's counts if they differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.rendering.page import numbers
 class Row:
     """One number.
 
-    ptx: the same by the PTX, "" where both agree or there is none
+    ptx: the PTX's count; "" if it is equal or missing
     """
 
     title: str
@@ -25,25 +25,25 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some of the numbers, under one heading."""
+    """The numbers under one heading."""
 
     title: str
     rows: tuple[Row, ...]
 
     @property
     def differs(self) -> bool:
-        """Whether the assembler changed any of them."""
+        """Whether the assembler changed any number."""
         return any(row.ptx for row in self.rows)
 
 
 def groups(totals: Totals) -> tuple[Group, ...]:
-    """Global memory, shared memory, work; a group without anything to count is left out."""
+    """Global memory, shared memory, work; without empty groups."""
     found = (Group(title, _rows(title, totals)) for title in (GLOBAL, SHARED, WORK))
     return tuple(group for group in found if group.rows)
 
 
 def _rows(section: str, totals: Totals) -> tuple[Row, ...]:
-    """Of memory only what was used; of work the instructions first."""
+    """The rows of a section. Unused kinds of memory access are left out; instructions come first."""
     entries = [each for each in COUNTERS.values() if each.section == section and each.title]
     leads = [each for each in entries if each.column == 0]
     unused = {each.row for each in leads if not each.of(totals) and not by_ptx(each, totals)}

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from kernels.rendering.page.listing.marks import marks, title_of
+from kernels.rendering.page.listing.marks import marks
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.grading.models import Result, Source
@@ -80,7 +80,7 @@ def earlier_submission(
         text=content.decode("utf-8", errors="replace"),
         verdict=None if job is None else job.verdict,
         marks=_marks(findings),
-        told=[FindingText(found.line, title_of(found), found.message) for found in findings[:_MOST_FINDINGS]],
+        told=[FindingText(found.line, found.title, found.message) for found in findings[:_MOST_FINDINGS]],
     )
 
 

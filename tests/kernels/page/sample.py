@@ -188,7 +188,7 @@ EVIDENCE = Evidence(
         GoalResult("Load every tile once", "global_load_requests", 65_536, 65_536, met=True),
     ),
     phases=phases(),
-    notes=("Another line makes these accesses along with its own.",),
+    notes=("Another line makes these accesses together with its accesses.",),
 )  # fmt: skip
 
 ANALYSIS = Analysis(

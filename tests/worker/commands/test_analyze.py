@@ -81,8 +81,8 @@ def test_the_text_shows_what_to_look_at_first_before_everything_else():
     result = run(NAIVE, "--exercise", "naive", "--size", "128")
     assert result.exit_code == Exit.ACCEPTED
     parts = [
-        "What to look at first", "Line by line (counted)", "Each access (counted)", "In sum (counted)",
-        "The course's formulas beside the count", "Checklist (gains are modelled)",
+        "Look here first", "Line by line (counted)", "Each access (counted)", "Totals (counted)",
+        "The course's formulas and the counts", "Checklist (gains are modelled)",
     ]  # fmt: skip
     places = [result.stdout.index(part) for part in parts]
     assert places == sorted(places)
@@ -109,7 +109,7 @@ def test_what_does_not_compile_cannot_be_analysed(tmp_path):
     result = run(str(file))
     assert result.exit_code == Exit.NOT_ACCEPTED
     assert "cannot be analysed" in result.stdout
-    assert "compile error, line 1" in result.stdout
+    assert "Compile error at" in result.stdout
     found = json.loads(run(str(file), "--json").stdout)
     assert found["message"]
     assert found["evidence"]["extent"] is None
@@ -120,7 +120,7 @@ def test_a_launch_that_no_device_makes_cannot_be_analysed(tmp_path):
     file.write_text("//!tilelab block=(64,64)\n" + Path(SOLUTION).read_text())
     result = run(str(file))
     assert result.exit_code == Exit.NOT_ACCEPTED
-    assert "resource limit, line 1" in result.stdout
+    assert "Resource limit at line 1" in result.stdout
 
 
 def test_an_instruction_that_is_not_known_is_named_with_its_line(tmp_path):
@@ -145,8 +145,8 @@ def test_a_kernel_that_reads_outside_is_shown_with_its_finding(tmp_path):
     )
     result = run(str(file), "--exercise", "naive", "--size", "16")
     assert result.exit_code == Exit.ACCEPTED
-    assert "out of bounds, line 3" in result.stdout
-    assert "put those right before you look at speed" in result.stdout
+    assert "Out of bounds at line 3" in result.stdout
+    assert "Correct them before you look at speed" in result.stdout
 
 
 @_LONG
@@ -206,8 +206,8 @@ def test_the_counts_of_an_endless_kernel_are_told_for_what_they_are(tmp_path):
     found = analysed(str(file), "--size", "32", "--tile", "32")
     text = render_analysis(from_json(found), ENDLESS, "endless.cu", Style())
     head = " ".join(text.partition(FIRST_LOOK)[0].split())
-    assert "time limit" in head
-    assert "did not come to its end" in head
+    assert "Time limit" in head
+    assert "It stopped early" in head
     for title in ("formulas", "Speed of light", "Checklist"):
         assert title not in text
     assert not found["evidence"]["extent"]["exact"]
@@ -220,8 +220,8 @@ def test_a_wrong_result_is_told_before_the_counts(tmp_path):
     assert "+=" in text
     file.write_text(text.replace("+=", "-=", 1))
     head = run(str(file), "-e", "naive", "--size", "32").stdout.partition(FIRST_LOOK)[0]
-    assert "This kernel is not right" in head
-    assert "wrong answer" in head
+    assert "This kernel is incorrect" in head
+    assert "Wrong answer" in head
 
 
 @_LONG

@@ -245,7 +245,7 @@ def test_what_cannot_be_launched_at_another_size_is_left_out():
     measurement = measured(request).measurement
     assert measurement is not None
     (left_out,) = measurement.left_out
-    assert left_out.startswith("Width=80: The launch cannot be made")
+    assert left_out.startswith("Width=80: No GPU can launch this")
 
 
 def test_a_size_that_would_take_too_long_is_left_out(right):

@@ -1,1 +1,1 @@
-"""Pictures of measured and modelled numbers, as SVG."""
+"""SVG charts of measured and modelled numbers."""

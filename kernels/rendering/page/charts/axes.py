@@ -1,4 +1,4 @@
-"""The axes of a chart: where values lie in the picture, and the grid with its numbers."""
+"""The axes of a chart: the positions of values, and the grid with its numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from kernels.rendering.page.charts import svg
 
 Marks = Iterable[tuple[float, str]]
-"""Values with what is written beside them."""
+"""Values with their labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From values to places in the picture; what lies beyond an end is drawn there.
+    """A map from values to positions. A value beyond an end is drawn at that end.
 
-    low, high: the values at the places start and end
+    low, high: the values at the positions start and end
     """
 
     low: float
@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """One axis along the foot, one up the left side."""
+    """A horizontal and a vertical axis."""
 
     across: Axis
     up: Axis
@@ -55,7 +55,7 @@ class Axes:
         return self.across.place(x), self.up.place(y)
 
     def grid(self, columns: Marks, rows: Marks, foot: str) -> str:
-        """Lines with their numbers; foot: what the axis below shows."""
+        """Lines with their numbers. foot: the title of the horizontal axis."""
         left, right, bottom, top = self.across.start, self.across.end, self.up.start, self.up.end
         parts = []
         for value, label in columns:

@@ -1,4 +1,4 @@
-"""Speed over size: this kernel, cuBLAS, and the reference kernels, both axes logarithmic."""
+"""A chart of speed over size for this kernel, cuBLAS and the reference kernels; both axes are logarithmic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Curve:
 
 
 def curve_chart(curves: Sequence[Curve], identity: str = "curve-chart") -> Markup:
-    """The chart, with each curve's name at its right end; the first is this kernel."""
+    """The chart, with each curve's name at its right end. The first curve is this kernel."""
     axes = _axes_around(curves)
     body = [_grid(axes)]
     for curve in reversed(curves):
@@ -38,7 +38,7 @@ def curve_chart(curves: Sequence[Curve], identity: str = "curve-chart") -> Marku
     own = curves[0]
     said = "; ".join(f"at {size:,} {numbers.gflops(speed)}" for size, speed in sorted(own.speeds.items()))
     description = (
-        f"{own.name}: {said}. Beside it: {', '.join(curve.name for curve in curves[1:]) or 'nothing'}."
+        f"{own.name}: {said}. Compared with: {', '.join(curve.name for curve in curves[1:]) or 'nothing'}."
     )
     return svg.figure(
         identity, "Speed over the size of the matrices", description, "".join(body), _WIDTH, _HEIGHT

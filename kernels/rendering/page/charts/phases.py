@@ -1,6 +1,6 @@
-"""Pictures of phases: what a block reads in one phase, what its tiles hold then, and which elements it adds up.
+"""Pictures of phases: a block's loads in one phase, its tiles, and the elements that it sums up.
 
-The pictures have no colours of their own: they are drawn in that of the text, so that they fit a light and a dark page.
+The pictures use the colour of the text, so they fit light and dark pages.
 A page may style `.phase-picture .cell` and its kinds `.read`, `.used`, `.kept` and `.summed`.
 """
 
@@ -26,17 +26,17 @@ _LEFT, _TOP = 16, 30
 _ELEMENT = re.compile(r"\w+(?:\[\d+\])+")
 _FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "summed": 0.2, "": 0.0}
 _KINDS = {
-    "read": "brought into shared memory in this phase",
+    "read": "loaded into shared memory in this phase",
     "used": "used in this phase",
-    "summed": "element that is added to",
+    "summed": "element that the sum goes into",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A matrix or tile to draw: kinds and texts of its cells by row and column.
+    """A matrix or tile to draw, with kinds and texts of its cells by row and column.
 
-    flat: whether it has one index, so that a row is called by its first element
+    flat: whether it has one index; a row's label is then its first element
     """
 
     name: str
@@ -49,12 +49,12 @@ class _Grid:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """Width and height with the indices."""
+        """Width and height, including the indices."""
         return _LEFT + self.columns * self.width, _TOP + self.rows * _SIDE
 
 
 def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
-    """An SVG of one phase of one block (x, y, z); "" where there is nothing to draw or it would be too large."""
+    """An SVG of one phase of one block (x, y, z); "" if it would be empty or too large."""
     work = block_phase(table, phase, block)
     names = operands(table)
     if work is None or not names or any(_cells(table, name) > MOST_CELLS for name in names):
@@ -76,7 +76,7 @@ def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
 
 
 def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
-    """Where the operands stand: of three, the output right of the left operand and below the right one."""
+    """The operands with their positions. The output goes to the right of the left operand, below the other."""
     if len(grids) == 3:
         left, right, output = grids
         across, down = left.extent[0] + _GAP, right.extent[1] + _GAP // 2
@@ -119,7 +119,7 @@ def _cells(table: PhaseTable, name: str) -> int:
 
 
 def _kinds(work: BlockPhase) -> dict[str, str]:
-    """What is done with each element."""
+    """The kind of each element."""
     kinds = {name: "used" for each in work.accumulations for name in _ELEMENT.findall(each.elements)}
     kinds |= {fetch.element: "read" for fetch in work.fetches}
     return kinds | {each.target: "summed" for each in work.accumulations}
@@ -133,7 +133,7 @@ def _operand_grid(table: PhaseTable, name: str, kinds: Mapping[str, str]) -> _Gr
 
 
 def _tiles(table: PhaseTable, phase: int, block: Coordinates) -> Iterable[_Grid]:
-    """The shared arrays as they stand when the phase computes; one without rows is broken by the tile's width."""
+    """The shared arrays while the phase computes. An array with one index is broken at the tile's width."""
     held: dict[str, tuple[str, str]] = {}
     for entry in table.phases:
         work = block_phase(table, entry.number, block)
@@ -183,7 +183,7 @@ def _drawn(grid: _Grid, x: int, y: int) -> str:
 
 
 def _ruled(grid: _Grid) -> str:
-    """The lines between all cells, in one path: most cells of a large matrix have nothing else."""
+    """The lines between all cells in one path, because most cells of a large matrix are empty."""
     across, down = grid.columns * grid.width, grid.rows * _SIDE
     rows = "".join(f"M{_LEFT} {_TOP + row * _SIDE}h{across}" for row in range(grid.rows + 1))
     columns = "".join(f"M{_LEFT + column * grid.width} {_TOP}v{down}" for column in range(grid.columns + 1))
@@ -199,7 +199,7 @@ def _cell(grid: _Grid, row: int, column: int) -> str:
 
 def _box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
     inner = ""
-    if kind == "summed":  # told from the others by its shape too
+    if kind == "summed":  # a shape as well as a shade, for readers who can't tell shades apart
         inner = f'<circle cx="{x + width // 2}" cy="{y + height // 2}" r="4"/>'
     return (
         f'<rect class="{f"cell {kind}".strip()}" x="{x}" y="{y}" width="{width}" height="{height}"'

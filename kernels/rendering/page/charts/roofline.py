@@ -1,4 +1,4 @@
-"""The roofline: what a device lets through at each ratio of computation to memory access, and where a kernel stands."""
+"""The roofline: a device's largest speed at each ratio of computation to memory access, and a kernel's point."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Roof:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A kernel: its operations per 4-byte access, and the speed that the roof allows it there."""
+    """A kernel: its operations per 4-byte access, and the roof's speed at that ratio."""
 
     name: str
     ratio: float
@@ -52,7 +52,7 @@ def roofline(
     """The chart; both axes are logarithmic.
 
     peak: GFLOPS; roofs: steepest memory last
-    light: GFLOPS that the speed of light allows the kernel, which may lie above the roof where caches help
+    light: the kernel's speed of light in GFLOPS, which caches may lift above the roof
     """
     axes = _axes_around(peak, roofs, mark)
     body = [_grid(axes)]
@@ -71,7 +71,7 @@ def roofline(
         body.append(_slanted(axes, roof))
     x, y = axes.place(mark.ratio, mark.gflops)
     body += [svg.line("guide", (x, y), (x, _BOTTOM)), svg.dot("point", x, y, 6)]
-    # Below the roof there is room at the foot of the guide, on the side of the longer half.
+    # The labels go below the roof, at the foot of the guide, on its wider side.
     side, anchor = (-9, "end") if x > (_LEFT + _RIGHT) / 2 else (9, "start")
     label = f"● {mark.name}: {numbers.gflops(mark.gflops)}"
     body.append(svg.text(x + side, _BOTTOM - 30, label, kind="strong", anchor=anchor))
@@ -86,8 +86,8 @@ def roofline(
         f"{roof.name} allows {numbers.gflops(roof.slope)} per operation per access" for roof in roofs
     )
     description = (
-        f"{said}; the cores allow {numbers.gflops(peak)}. {mark.name} makes {numbers.ratio(mark.ratio)} operations "
-        f"per 4-byte access, where the roof is at {numbers.gflops(mark.gflops)}."
+        f"{said}; the cores allow {numbers.gflops(peak)}. {mark.name}: {numbers.ratio(mark.ratio)} operations "
+        f"per 4-byte access, {numbers.gflops(mark.gflops)}."
         + (f" Its speed of light is {numbers.gflops(light)}." if light is not None else "")
     )
     return svg.figure(identity, title, description, "".join(body), _WIDTH, _HEIGHT)
@@ -109,7 +109,7 @@ def _grid(axes: Axes) -> str:
 
 
 def _slanted(axes: Axes, roof: Roof) -> str:
-    """The memory's name along its line."""
+    """The memory's name, drawn along its line."""
     first, second = (
         axes.place(axes.across.low, roof.slope * axes.across.low),
         axes.place(10 * axes.across.low, roof.slope * 10 * axes.across.low),

@@ -1,4 +1,4 @@
-"""Small pieces of SVG. Colours come from the page's style by class; what a picture shows also stands in its words."""
+"""Small pieces of SVG. The page's style gives colours by class; each picture also has a description in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernels.rendering.text_safety import safe
 
 
 def figure(identity: str, title: str, description: str, body: str, width: int, height: int) -> Markup:
-    """A picture that names itself to those who cannot see it."""
+    """A picture with a title and a description for screen readers."""
     return Markup(  # noqa: S704 - made of escaped parts
         f'<svg class="chart" viewBox="0 0 {width} {height}" role="img"'
         f' aria-labelledby="{identity}-title {identity}-text">'
@@ -21,7 +21,7 @@ def figure(identity: str, title: str, description: str, body: str, width: int, h
 
 
 def bar(share: float, mark: float | None = None, *, bad: bool = False) -> Markup:
-    """A bar as long as its share of the room, with a mark where it should end; the number stands beside it as text."""
+    """A bar that fills its share of the room, with a mark at its ideal end. The text next to it has the number."""
     length, kind = 100 * min(1.0, max(0.0, share)), "value bad" if bad else "value"
     tick = ""
     if mark is not None:
@@ -34,33 +34,33 @@ def bar(share: float, mark: float | None = None, *, bad: bool = False) -> Markup
 
 
 def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "start") -> str:
-    """Words at a place."""
+    """Text at a point."""
     look = f' class="{kind}"' if kind else ""
     return f'<text x="{_number(x)}" y="{_number(y)}" text-anchor="{anchor}"{look}>{words(content)}</text>'
 
 
 def line(kind: str, *points: tuple[float, float]) -> str:
-    """A line through places."""
+    """A line through points."""
     return f'<polyline class="{kind}" points="{path(points)}"/>'
 
 
 def area(kind: str, points: Sequence[tuple[float, float]]) -> str:
-    """The surface within places."""
+    """A filled area between points."""
     return f'<polygon class="{kind}" points="{path(points)}"/>'
 
 
 def dot(kind: str, x: float, y: float, radius: float = 5) -> str:
-    """A round mark."""
+    """A filled circle."""
     return f'<circle class="{kind}" cx="{_number(x)}" cy="{_number(y)}" r="{_number(radius)}"/>'
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:
-    """Places as the attribute `points` wants them."""
+    """Points in the format of the attribute `points`."""
     return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
 
 
 def words(content: str) -> str:
-    """Text made safe for a picture."""
+    """Text escaped for SVG."""
     return escape(safe(content))
 
 

@@ -1,1 +1,1 @@
-"""The source with its margin."""
+"""The source with counts and findings at its lines."""

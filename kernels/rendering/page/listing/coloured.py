@@ -1,4 +1,4 @@
-"""The source cut into pieces that look different: comments and the words of CUDA. A reading aid, no parser."""
+"""The source cut into coloured pieces, such as comments and CUDA keywords. It colours text and parses nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEYWORDS = (
     "inline|int|long|return|short|signed|sizeof|static|struct|switch|template|typename|unsigned|using|void|volatile|"
     "while"
 )
-# What is never closed ends with the line or the file: no alternative is tried twice at one place.
+# An unclosed comment or string ends with the file or line. So no alternative is tried twice at one place.
 _PIECES = re.compile(
     rf"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<text>\"(?:\\[^\n]|[^\"\\\n])*\"?)"
     rf"|(?P<cuda>\b(?:{_WORDS})\b)|(?P<keyword>\b(?:{_KEYWORDS})\b)|(?P<rule>^[ \t]*\#[ \t]*\w+)",

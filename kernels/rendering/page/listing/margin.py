@@ -1,4 +1,4 @@
-"""The source with its counts in the margin: for each line what a reader sees, in each of the margin's views."""
+"""The source with its counts in the margin: what each line shows in each of the margin's views."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MOST_CHIPS = 2
 _AROUND = 20
 
 MOST_LINES = 6_000
-"""A page with more takes a browser seconds; no kernel that a person wrote has as many."""
+"""A browser takes seconds to show more. No handwritten kernel has as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """Something that stands out on a line, in two or three words."""
+    """A remarkable fact about a line, in two or three words."""
 
     text: str
     meaning: str
@@ -36,7 +36,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a line has in one view: a bar and its numbers, in the order of the view's columns."""
+    """A line in one view: a bar and numbers, in the order of the view's columns."""
 
     view: str
     bar: Markup
@@ -49,10 +49,10 @@ class Cell:
 class SourceLine:
     """A line of the listing.
 
-    heat: 0 to 4 by its share of the cost
-    evidence: None where it did nothing
-    marks: the findings that are about it
-    left_out: lines before it that are not shown
+    heat: 0 to 4, by its share of the cost
+    evidence: None if the line executed nothing
+    marks: its findings
+    left_out: the hidden lines before it
     """
 
     number: int
@@ -65,7 +65,7 @@ class SourceLine:
 
     @property
     def accesses(self) -> tuple[AccessEvidence, ...]:
-        """The accesses that took place."""
+        """The accesses that ran."""
         return (
             tuple(each for each in self.evidence.accesses if each.requests or each.ptx_requests)
             if self.evidence
@@ -79,7 +79,7 @@ def listing(
     marks: Mapping[int, tuple[Mark, ...]] | None = None,
     most: int = MOST_LINES,
 ) -> list[SourceLine]:
-    """The lines of the source: all of them, or of a very long one those that something can be said of."""
+    """The lines of the source. A very long source keeps the lines with findings or counts."""
     found = {line.line: line for line in lines}
     marked = marks or {}
     whole = sum(map(cost, lines)) or 1.0
@@ -94,7 +94,7 @@ def listing(
 
 
 def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
-    """The numbers of the lines to show: those that are told of come first, with what stands around them."""
+    """The numbers of the lines to show. Lines with findings or counts come first, with their neighbours."""
     if last <= most:
         return range(1, last + 1)
     chosen = set(range(1, _AROUND + 1))
@@ -110,7 +110,7 @@ def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
 
 
 def cost(line: LineEvidence) -> float:
-    """Roughly how many cycles of a multiprocessor a line takes; good for shares only."""
+    """A rough number of a multiprocessor's cycles for a line; useful only for shares."""
     moved = sum(access.sectors for access in line.accesses if access.space != "shared")
     passes = sum(access.wavefronts for access in line.accesses if access.space == "shared")
     return line.warp_instructions / _INSTRUCTIONS_A_CYCLE + moved / _SECTORS_A_CYCLE + passes
@@ -142,16 +142,18 @@ def _chips(line: LineEvidence) -> tuple[Chip, ...]:
         if not access.requests:
             continue
         if access.space == "local":
-            chip = Chip("local memory", "values that did not fit into registers, kept in global memory")
+            chip = Chip("local memory", "values that don't fit into registers; they are in global memory")
             found.append((access.requests, chip))
         elif access.space == "shared" and ways(access) > _NOTABLE:
-            meaning = "threads of a warp want different words of one bank: so many times the passes needed"
+            meaning = (
+                "threads of a warp want different words of one bank, so the access takes this many passes"
+            )
             found.append((access.conflicts, Chip(f"{numbers.ratio(ways(access))}-way conflict", meaning)))
         elif access.space == "global" and access.sectors > _NOTABLE * access.ideal_sectors:
             ideal = numbers.ratio(access.ideal_sectors / access.requests)
             chip = Chip(
                 f"{numbers.ratio(access.sectors_per_request)} sectors, not {ideal}",
-                "not coalesced: a request touches more sectors than would do",
+                "not coalesced: a request touches more sectors than necessary",
             )
             found.append((access.sectors - access.ideal_sectors, chip))
     branch = line.branches

@@ -1,4 +1,4 @@
-"""What stands at a line of the source: the findings that are about it, each with its message."""
+"""The findings at each line of the source, with their messages."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.rendering.findings import COUNTED, PLACES
-from kernels.verdict import Finding, Severity, Verdict
-from kernels.wording import plural
+from kernels.verdict import Finding, Severity
 
 MOST = 200
-"""Findings that are shown at their lines; all of them stand in the report's JSON."""
+"""The most findings at lines; the report's JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One finding at one of its lines.
 
-    title: its kind in words; place: what happens at this line, where it has two
-    text: its message; "" at the other of its lines, which says where it stands
-    line: the other of its lines; None where it has one
-    column: where in this line it begins; None for all of the line
+    title: its kind in words
+    place: the event at this line, if the finding has two lines
+    text: its message; "" at its other line
+    line: its other line, or None
+    column: the first character in this line; None for the whole line
+    other: the event at the other line, in one word
     """
 
     title: str
@@ -31,10 +31,11 @@ class Mark:
     line: int | None
     warning: bool
     column: int | None = None
+    other: str = ""
 
 
 def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
-    """The marks of each line that has some."""
+    """The marks of each line that has any."""
     found: dict[int, list[Mark]] = defaultdict(list)
     for finding in findings[:MOST]:
         line, other = finding.line, finding.other_line
@@ -43,25 +44,11 @@ def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
         if line is None:
             continue
         other = None if other == line else other
-        at_other, here = PLACES.get(finding.kind, ("the other place", ""))
-        warning = finding.severity is Severity.WARNING
-        title = title_of(finding)
-        place = here if other is not None else ""
-        text, count = finding.message, count_of(finding)
-        found[line].append(Mark(title, place, text, count, other, warning, finding.column))
+        there, here = finding.kind.roles if other is not None else ("", "")
+        word_there, word_here = there.partition(" ")[0], here.partition(" ")[0]
+        warning, title = finding.severity is Severity.WARNING, finding.title
+        text, count = finding.message, finding.count_text
+        found[line].append(Mark(title, here, text, count, other, warning, finding.column, word_there))
         if other is not None:
-            found[other].append(Mark(title, at_other, "", "", line, warning))
+            found[other].append(Mark(title, there, "", "", line, warning, other=word_here))
     return {line: tuple(dict.fromkeys(each)) for line, each in found.items()}
-
-
-def title_of(finding: Finding) -> str:
-    """The kind of a finding in words. What was not read is a warning, and nothing was rejected."""
-    kind = finding.kind.value.replace("_", " ")
-    if finding.severity is Severity.WARNING:
-        return "warning" if finding.kind is Verdict.REJECTED else f"warning: {kind}"
-    return kind
-
-
-def count_of(finding: Finding) -> str:
-    """How often it was seen; "" for once."""
-    return plural(finding.count, COUNTED.get(finding.kind, "time")) if finding.count > 1 else ""
