@@ -1,1 +1,1 @@
-"""What the counts of a kernel mean: per line and in sum, beside theory, on the hardware, and what to look at first."""
+"""The meaning of a kernel's counts: per line, in total, compared with theory, on the hardware, and as advice."""

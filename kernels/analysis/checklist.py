@@ -1,4 +1,4 @@
-"""The course's checklist of optimisations as a report card, each row with evidence from the kernel's own run."""
+"""The course's checklist of optimisations, each row with numbers from the kernel's run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FEW_REPEATS = 1.1
 def checklist(subject: Subject, bound: Bound | None = None) -> tuple[ChecklistRow, ...]:
     """All six rows, in the course's order.
 
-    bound: the model, where there is one, to say what each row is worth
+    bound: the model that gives each row's gain, if there is one
     """
     rows: tuple[Callable[[Subject, Bound | None], ChecklistRow], ...] = (
         _occupancy, _coalescing, _divergence, _tiling, _privatization, _coarsening,
@@ -29,20 +29,20 @@ def checklist(subject: Subject, bound: Bound | None = None) -> tuple[ChecklistRo
 
 
 def _unneeded_advice_left_out(row: ChecklistRow) -> ChecklistRow:
-    """A row that is in order needs neither advice nor a gain."""
+    """The row, without advice and gain if the optimisation is present or not needed."""
     return replace(row, advice="", gain=None) if row.state in {State.YES, State.NOT_NEEDED} else row
 
 
 def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
     found = subject.occupancy
     if found is None:
-        state, evidence, limit = State.PARTLY, "Occupancy is not known for this device.", ""
+        state, evidence, limit = State.PARTLY, "Occupancy is unknown for this device.", ""
     else:
         state = _graded(found.share, _GOOD_OCCUPANCY, _FAIR_OCCUPANCY)
         limit = found.limit
         evidence = (
             f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
-            f"{_percent(found.share)} of what it can hold"
+            f"{_percent(found.share)} of its limit"
             + (f", limited by {_named(limit)}." if limit and found.share < 1 else ".")
         )
     return ChecklistRow(
@@ -50,15 +50,15 @@ def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
         title="Maximizing occupancy",
         state=state,
         evidence=evidence,
-        cores="Other warps have work while one waits for a result.",
-        memory="More requests are under way at once, which hides how long each of them takes.",
+        cores="Other warps run while one waits for a result.",
+        memory="More requests run at the same time, which hides their latency.",
         advice=_OCCUPANCY_ADVICE.get(_resource(limit), _OCCUPANCY_ADVICE[""]),
     )
 
 
 def _named(limit: str) -> str:
     """The resource in the course's words."""
-    return {"warps": "its warps", "blocks": "its blocks", "shared": "shared memory"}.get(limit, limit)
+    return {"shared": "shared memory"}.get(limit, limit)
 
 
 def _resource(limit: str) -> str:
@@ -66,12 +66,12 @@ def _resource(limit: str) -> str:
 
 
 _OCCUPANCY_ADVICE = {
-    "register": "Use fewer registers a thread: fewer live values, or __launch_bounds__. Few warps with much work each "
-    "can be right all the same.",
-    "shared": "Use less shared memory a block: smaller tiles, or one array used twice.",
-    "warp": "Choose a number of threads a block that divides what an SM holds.",
-    "block": "Give each block more threads: an SM takes only so many blocks.",
-    "": "Tune threads, registers and shared memory of a block to each other.",
+    "register": "Use fewer registers per thread: fewer live values, or __launch_bounds__. A few warps with much work "
+    "each can be as fast.",
+    "shared": "Use less shared memory per block: smaller tiles, or one array for two purposes.",
+    "warp": "Choose a number of threads per block that divides the SM's limit.",
+    "block": "Give each block more threads, because an SM holds a limited number of blocks.",
+    "": "Balance the threads, registers and shared memory of a block.",
 }
 
 
@@ -86,18 +86,18 @@ def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
     else:
         requests = sum(access.requests for _, access in accesses)
-        evidence = f"{moved / requests:.2f} sectors a request, {_percent(share)} of them needed."
+        evidence = f"{moved / requests:.2f} sectors per request, {_percent(share)} of them needed."
         if worst is not None:
-            evidence += f" Line {worst} moves most of the others."
+            evidence += f" Line {worst} causes most of the rest."
     return ChecklistRow(
         key="coalescing",
         title="Coalesced global accesses",
         state=state,
         evidence=evidence,
         cores="Warps wait less for global memory.",
-        memory="Less traffic: of each sector that is moved, all bytes are used.",
-        advice="Let neighbouring threads (in x) touch neighbouring addresses; where the data lies the other way, load "
-        "it along its rows into shared memory and turn it there.",
+        memory="Less traffic, because threads use all bytes of each sector.",
+        advice="Let neighbouring threads (in x) access neighbouring addresses. If the data has the other order, load "
+        "it along its rows into shared memory and transpose it there.",
         gain=gain(subject, bound, coalesced(subject)),
         line=worst if state in {State.NO, State.PARTLY} else None,
         share=share if moved else None,
@@ -117,7 +117,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
     evidence = (
         f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
     )
-    evidence += f"; {32 * lanes:.1f} of 32 threads are at work in an instruction."
+    evidence += f"; {32 * lanes:.1f} of 32 threads are active per instruction."
     edges = subject.has_edges and not divergent
     if edges and state is not State.YES:
         evidence += " Blocks at the edge reach past the matrix."
@@ -126,12 +126,12 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
         title="Minimizing control divergence",
         state=state,
         evidence=evidence,
-        cores="No core idles while others of its warp go another way.",
+        cores="No core idles while other threads of its warp take another way.",
         memory="None.",
         advice=_small_block(subject)
-        or ("The larger the matrix, the fewer of its blocks lie at the edge." if edges else "")
-        or "Let whole warps take the same way: choose who works by t < n, not by t % n, and treat edges by a value "
-        "instead of a branch.",
+        or ("A larger matrix has a smaller share of blocks at the edge." if edges else "")
+        or "Let whole warps take the same way. Choose the working threads by t < n, not by t % n. At edges, select a "
+        "value instead of branching.",
         gain=gain(subject, bound, undivided(subject)),
         line=line_of_most(splits) if state in {State.NO, State.PARTLY} else None,
     )
@@ -140,7 +140,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
 def _small_block(subject: Subject) -> str:
     if subject.launch.threads % 32 == 0:
         return ""
-    return f"A block of {subject.launch.threads} threads leaves lanes of its last warp empty: use a multiple of 32."
+    return f"A block of {subject.launch.threads} threads doesn't fill its last warp. Use a multiple of 32."
 
 
 def _tiling(subject: Subject, bound: Bound | None) -> ChecklistRow:
@@ -151,9 +151,8 @@ def _tiling(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state=state,
         evidence=evidence,
         cores="Warps wait less for global memory.",
-        memory="Less traffic: what a block uses often crosses from global memory once.",
-        advice=f"Load tiles of {subject.tile} by {subject.tile} into shared memory together and let every thread of "
-        "the block use them.",
+        memory="Less traffic, because a block loads an element once and uses it often.",
+        advice=f"Let the block load {subject.tile}x{subject.tile} tiles into shared memory, for all its threads.",
         gain=gain(subject, bound, tiled(subject)),
         line=subject.busiest_line("global", Verb.LOAD) if state in {State.NO, State.PARTLY} else None,
     )
@@ -166,13 +165,13 @@ def _reuse(subject: Subject) -> tuple[State, str]:
     if subject.product is None:
         times = read / subject.input_elements if subject.input_elements else 1.0
         if times <= _FEW_REPEATS:
-            return State.NOT_NEEDED, "Each element is read once: there is nothing to use again."
+            return State.NOT_NEEDED, "Each element is read once, so there is nothing to reuse."
         return State.PARTLY, f"Each element is read {times:.1f} times."
     uses = 2 * subject.product.volume / read
     aim = min(
         extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
     )
-    text = f"An element that is read from global memory is used {uses:.1f} times"
+    text = f"Each element read from global memory is used {uses:.1f} times"
     if uses >= _MUCH_REUSE * aim:
         return State.YES, f"{text}; tiles of {subject.tile} give {aim:.1f}."
     state = State.PARTLY if uses >= _SOME_REUSE else State.NO
@@ -187,26 +186,26 @@ def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state, evidence = State.NOT_NEEDED, "It makes no atomic updates."
     elif updates <= subject.launch.blocks:
         state = State.YES
-        evidence = f"{plural(updates, 'atomic update')} of global memory, at most one a block."
+        evidence = f"{plural(updates, 'atomic update')} of global memory, at most one per block."
     else:
         state = State.PARTLY if in_shared else State.NO
         each = updates / subject.launch.blocks
-        evidence = f"{plural(updates, 'atomic update')} of global memory, {each:,.1f} a block."
+        evidence = f"{plural(updates, 'atomic update')} of global memory, {each:,.1f} per block."
     return ChecklistRow(
         key="privatization",
         title="Privatization",
         state=state,
         evidence=evidence,
         cores="Warps wait less for atomic updates.",
-        memory="Fewer updates of the same place have to queue up.",
-        advice="Let each block add up in shared memory of its own, then update the result once.",
+        memory="Fewer updates of one address wait for each other.",
+        advice="Let each block add up in its shared memory, then update the result once.",
         line=line_of_most(in_global) if state in {State.NO, State.PARTLY} else None,
     )
 
 
 def _coarsening(subject: Subject, bound: Bound | None) -> ChecklistRow:
     sums = subject.operation == "sum"
-    what, units = ("takes", subject.input_elements) if sums else ("makes", subject.output_elements)
+    what, units = ("adds up", subject.input_elements) if sums else ("computes", subject.output_elements)
     each, worth = units / subject.threads, None
     state, evidence = State.NO, f"A thread {what} {_amount(each)} of the {'input' if sums else 'output'}."
     if each >= 2:
@@ -217,23 +216,23 @@ def _coarsening(subject: Subject, bound: Bound | None) -> ChecklistRow:
         else:
             evidence += " Tiles come first."
     elif not sums:
-        state, evidence = State.NOT_NEEDED, "Threads share no work that a coarser one would save."
+        state, evidence = State.NOT_NEEDED, "Threads repeat no work, so coarser threads would save nothing."
     return ChecklistRow(
         key="coarsening",
         title="Thread coarsening",
         state=state,
         evidence=evidence,
-        cores="Less work is done twice, and fewer barriers are needed for the same result.",
-        memory="Less is loaded twice by different blocks.",
-        advice=f"Let each thread take {COARSE} elements."
+        cores="Less repeated work, and fewer barriers for the same result.",
+        memory="Fewer elements that several blocks load.",
+        advice=f"Let each thread add up {COARSE} elements."
         if sums
-        else f"Let each thread make {COARSE} elements that lie a tile apart, from one load of the tile they share.",
+        else f"Let each thread compute {COARSE} elements, one tile apart, from one load of their common tile.",
         gain=worth,
     )
 
 
 def _amount(elements: float) -> str:
-    """How many elements, in words that also fit a launch with threads to spare."""
+    """The number of elements in words, also for a launch with more threads than elements."""
     if elements >= 1.5:
         return f"{elements:.3g} elements"
     return "one element" if elements > 0.6 else "less than one element"

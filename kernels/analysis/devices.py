@@ -1,4 +1,4 @@
-"""The devices that a speed of light can be told for, from devices.toml: each with what its parts do in one clock."""
+"""The devices with a speed of light, from devices.toml: the throughput of each part."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FILE = Path(__file__).with_name("devices.toml")
 
 
 class DeviceError(ValueError):
-    """A device that is not in the table, or an entry of it that cannot be used; the text says which and why."""
+    """A device that isn't in the table, or an unusable entry; the text names it and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device; devices.toml says what each figure is. `name` is its key there, such as "h200"."""
+    """One device; devices.toml explains the figures. `name` is its key there, such as "h200"."""
 
     name: str
     title: str
@@ -43,15 +43,15 @@ class Device:
 
     @property
     def peak_gflops(self) -> float:
-        """Single precision, a multiply-add counted as two."""
+        """Single precision; a multiply-add counts as two operations."""
         return 2 * self.fp32_lanes * self.multiprocessors * self.clock_mhz / 1000
 
 
 def device_named(name: str) -> Device:
-    """The device of that name, in whatever case; raises DeviceError with the names there are."""
+    """The device of that name, ignoring case; raise DeviceError with the known names."""
     known = devices()
     if name.lower() not in known:
-        raise DeviceError(f"no device is called {name!r}; there are {', '.join(known)}")
+        raise DeviceError(f"unknown device {name!r}; known devices are {', '.join(known)}")
     return known[name.lower()]
 
 
@@ -62,7 +62,7 @@ def devices() -> Mapping[str, Device]:
 
 
 def read_devices(text: str) -> Mapping[str, Device]:
-    """The devices of a table; raises DeviceError for the first entry that cannot be used."""
+    """The devices of a table; raise DeviceError for the first unusable entry."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -72,10 +72,10 @@ def read_devices(text: str) -> Mapping[str, Device]:
 
 def _device(name: str, entry: object) -> Device:
     if not isinstance(entry, dict):
-        raise DeviceError(f"{name}: an entry is a table, such as [{name}]")
+        raise DeviceError(f"{name}: an entry must be a table, such as [{name}]")
     known = {field.name: field for field in fields(Device) if field.name != "name"}
     if unknown := sorted(entry.keys() - known.keys()):
-        raise DeviceError(f"{name}: {unknown[0]!r} is not a figure of a device; they are {', '.join(known)}")
+        raise DeviceError(f"{name}: unknown key {unknown[0]!r}; known keys are {', '.join(known)}")
     if missing := [key for key, field in known.items() if field.default is MISSING and key not in entry]:
         raise DeviceError(f"{name}: {missing[0]!r} is missing")
     for key, value in entry.items():
@@ -86,12 +86,12 @@ def _device(name: str, entry: object) -> Device:
 def _check(name: str, key: str, value: Any, annotation: str) -> None:
     if annotation == "str":
         if not isinstance(value, str):
-            raise DeviceError(f"{name}: {key} is text in quotes, not {value!r}")
+            raise DeviceError(f"{name}: {key} must be text in quotes, not {value!r}")
         if key == "cc" and value not in LIMITS:
             raise DeviceError(f"{name}: cc {value!r} is not one of {', '.join(LIMITS)}")
         return
     whole = annotation == "int"
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise DeviceError(f"{name}: {key} is a {'whole ' if whole else ''}number, not {value!r}")
+        raise DeviceError(f"{name}: {key} must be a {'whole ' if whole else ''}number, not {value!r}")
     if value <= 0:
-        raise DeviceError(f"{name}: {key} is greater than 0, not {value!r}")
+        raise DeviceError(f"{name}: {key} must be greater than 0, not {value!r}")

@@ -1,4 +1,4 @@
-"""What the counts of a kernel mean: theory, checklist and advice put beside them."""
+"""Adds theory, checklist and advice to a kernel's counts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def explained(
     goals: Sequence[GoalResult] = (),
     broken: bool = False,
 ) -> Evidence:
-    """The evidence with all that follows from its counts.
+    """The evidence with theory, checklist, advice and goals.
 
-    bound: the model of the device that the checklist's gains are for
-    broken: the counted run showed errors
+    bound: the model of the device for the checklist's gains
+    broken: whether the counted run showed errors
     """
     rows = theory(subject)
     return replace(

@@ -1,6 +1,6 @@
-"""What to look at first: the lines of a kernel by what they cost, each in one plain sentence with what to do.
+"""The advice of an analysis: a kernel's most expensive lines, each with the problem and the change.
 
-Costs are rough, in cycles of one multiprocessor: they put things in an order, they are not shown.
+Costs are rough, in cycles of one multiprocessor. They only order the advice and are never shown.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _TOO_OFTEN = 0.1
 _LONG_LOOP = 4
 _USUAL_TILE = 16
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
-RIGHT_FIRST = Advice("The run showed errors: put those right before you look at speed.")
+RIGHT_FIRST = Advice("The run showed errors. Correct them before you look at speed.")
 _NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """One thing that may be wrong, and about what it costs."""
+    """One possible problem and its approximate cost."""
 
     cost: float
     advice: Advice
@@ -41,11 +41,11 @@ def first_look(
     *,
     broken: bool = False,
 ) -> tuple[Advice, ...]:
-    """At most five things, the most promising first; what comes next in the course where nothing is wrong.
+    """At most five pieces of advice, the most promising first. Without problems, the course's next step.
 
-    rows: the course's formulas beside the count
-    goals: what the exercise asks for
-    broken: the run showed errors, which come before any speed
+    rows: the course's formulas with the counts
+    goals: the exercise's goals
+    broken: whether the run showed errors, which come before speed
     """
     least = _WORTH_IT * _whole_cost(subject)
     found = sorted(
@@ -77,8 +77,8 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     for line, access in subject.accesses("local"):
         cost = access.requests / 1.0
         text = (
-            f"Line {line.line} uses local memory, which lies in global memory: keep the values in registers, with "
-            "loops that are unrolled and indices that are constant."
+            f"Line {line.line} uses local memory, which is part of global memory. Keep the values in registers: "
+            "unroll loops and use constant indices."
         )
         yield _Candidate(cost, Advice(text, line.line))
     yield from _spilled(subject)
@@ -90,15 +90,11 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
 
 def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
     ideal = access.ideal_sectors / access.requests if access.requests else 0
-    touches = (
-        f"a request of a warp touches {access.sectors_per_request:.2f} sectors where {ideal:.2f} would do"
-    )
+    touches = f"a request of a warp touches {access.sectors_per_request:.2f} sectors; {ideal:.2f} are enough"
     text = f"Line {line} {_VERBS[access.verb]} {access.name or 'global memory'} "
     wide = subject.launch.block[0]
     if 1 < wide < WARP and access.sectors_per_request <= -(-WARP // wide) + 1:
-        text += (
-            f"in pieces: a block is only {wide} threads wide, so a warp covers several rows and {touches}. "
-        )
+        text += f"in pieces. A block is only {wide} threads wide, so a warp covers several rows: {touches}. "
         text += f"Make blocks {WARP} threads wide in x."
     else:
         text += f"uncoalesced: {touches}. {_remedy(subject, access)}"
@@ -111,7 +107,7 @@ def _remedy(subject: Subject, access: AccessEvidence) -> str:
     if subject.product is None:
         return "Let neighbouring threads (threadIdx.x) read neighbouring elements."
     return (
-        "Let threadIdx.x run along a row, or bring the tile in along its rows and turn it in shared memory."
+        "Let threadIdx.x run along a row, or load the tile along its rows and transpose it in shared memory."
     )
 
 
@@ -120,20 +116,20 @@ def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
     ways = access.wavefronts / ideal if ideal else 1.0
     name = access.name or "shared memory"
     text = (
-        f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts: its threads want different "
-        f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Let threadIdx.x be the "
+        f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts. Its threads want different "
+        f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Make threadIdx.x the "
         "last index, or make the rows of the array one element longer."
     )
     return _Candidate(float(access.conflicts), Advice(text, line))
 
 
 def _spilled(subject: Subject) -> Iterator[_Candidate]:
-    """Local memory that only the machine code uses: the PTX, which is counted, has registers without end."""
+    """Local memory that only the machine code uses. Counts come from the PTX, which has unlimited registers."""
     size = subject.resources.local_bytes
     if size and not any(subject.accesses("local")):
         text = (
-            f"The registers do not suffice: the compiler keeps {size:,} bytes of each thread in local memory, which "
-            "lies in global memory. The counts leave these accesses out. Keep fewer values at once, or allow more "
+            f"The registers don't suffice. The compiler keeps {size:,} bytes of each thread in local memory, which is "
+            "part of global memory. The counts don't include these accesses. Keep fewer values at once, or allow more "
             "registers (__launch_bounds__)."
         )
         yield _Candidate(_whole_cost(subject), Advice(text))
@@ -143,8 +139,8 @@ def _one_block(subject: Subject) -> Iterator[_Candidate]:
     units = subject.input_elements if subject.operation == "sum" else subject.output_elements
     if subject.launch.blocks == 1 and units > _LONG_LOOP * subject.launch.threads:
         text = (
-            "The launch has a single block, so one multiprocessor (SM) does all the work and the others stand idle. "
-            "Let each block make a part of the output."
+            "The launch has a single block, so one multiprocessor (SM) does all the work and the others idle. "
+            "Let each block compute a part of the output."
         )
         yield _Candidate(2 * _whole_cost(subject), Advice(text))
 
@@ -158,26 +154,26 @@ def _divided(subject: Subject) -> Iterator[_Candidate]:
         if line.branches is not None and not line.branches.predicated
     ]
     masked = [(line.line, line.branches.divergent) for line in subject.lines if line.branches is not None]
-    line, at_work = line_of_most(splits), WARP * totals.warp_efficiency
+    line, active = line_of_most(splits), WARP * totals.warp_efficiency
     if line is not None:
         text = (
-            f"Line {line} splits warps: over the whole kernel {at_work:.1f} of 32 threads are at work, the others "
-            "wait. Choose who works so that whole warps go one way."
+            f"Line {line} splits warps. On average, {active:.1f} of 32 threads are active and the others wait. "
+            "Choose the working threads so that whole warps take one way."
         )
     elif subject.launch.threads % WARP:
         text = (
-            f"A block of {subject.launch.threads} threads leaves lanes of its last warp empty: {at_work:.1f} of 32 are "
-            "at work. Take a multiple of 32."
+            f"A block of {subject.launch.threads} threads doesn't fill its last warp. On average, {active:.1f} of 32 "
+            "threads are active. Use a multiple of 32."
         )
     elif subject.has_edges:
-        return  # that is a matter of the size
+        return  # depends on the size, not on the kernel
     elif (line := line_of_most(masked)) is not None:
         text = (
-            f"Line {line} switches threads of a warp off: over the whole kernel {at_work:.1f} of 32 are at work. "
-            "Choose who works so that whole warps have something to do."
+            f"Line {line} disables threads of a warp. On average, {active:.1f} of 32 threads are active. "
+            "Choose the working threads so that whole warps have work."
         )
     else:
-        text = f"Only {at_work:.1f} of 32 threads of a warp are at work: many are switched off or have left."
+        text = f"On average, only {active:.1f} of 32 threads of a warp are active. Many are disabled or have returned."
     yield _Candidate(idle / _INSTRUCTIONS_A_CYCLE, Advice(text, line))
 
 
@@ -190,21 +186,21 @@ def _used_once(subject: Subject) -> Iterator[_Candidate]:
         return
     line, tile = subject.busiest_line("global", Verb.LOAD), min(subject.tile, product.rows, product.columns)
     text = (
-        f"Line {line} fetches every element from global memory anew for each use. Load tiles of {tile} by {tile} into "
-        f"shared memory: of {tile} such loads, one is left."
+        f"Line {line} reads every element from global memory again for each use. Load {tile}x{tile} tiles into shared "
+        f"memory. This cuts global loads {tile}x."
     )
     cost = sum(access.ideal_sectors for _, access in subject.accesses("global", Verb.LOAD)) / _SECTORS_A_CYCLE
     yield _Candidate(cost * (1 - 1 / max(2, tile)), Advice(text, line))
 
 
 def _read_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_Candidate]:
-    """A kernel with tiles that reads more than its blocks would need to."""
+    """Advice for a tiled kernel whose blocks read more elements than necessary."""
     row = next((row for row in rows if row.key == "element_reads"), None)
     if row is None or row.counted is None or not subject.shares or row.departs < _TOO_OFTEN:
         return
     text = (
-        f"Line {row.line} and others read {row.counted:,.0f} elements from global memory, where a block that keeps "
-        f"what it has loaded needs {row.expected:,.0f}. Look for a tile that is loaded again though it has not changed."
+        f"Line {row.line} and others read {row.counted:,.0f} elements from global memory. Only {row.expected:,.0f} are "
+        "necessary if blocks keep their tiles. Look for a tile that is loaded again although it hasn't changed."
     )
     share = row.departs / (1 + row.departs)
     yield _Candidate(share * subject.totals.global_load_sectors / _SECTORS_A_CYCLE, Advice(text, row.line))
@@ -214,15 +210,15 @@ def _unmet(goal: GoalResult) -> Advice:
     counted, most = (
         f"{value:,.0f}" if value == int(value) else f"{value:,.2f}" for value in (goal.counted, goal.at_most)
     )
-    return Advice(f"The exercise asks for more: {goal.text}. Counted {counted}, at most {most} is asked.")
+    return Advice(f"Goal of the exercise not met: {goal.text}. Counted {counted}; the limit is {most}.")
 
 
 def _queued_updates(subject: Subject) -> Iterator[_Candidate]:
     for line, access in subject.accesses("global", Verb.ATOMIC):
         if access.threads > subject.launch.blocks:
             text = (
-                f"Line {line.line} updates {access.name or 'global memory'} atomically {access.threads:,} times, and "
-                "updates of one place queue up. Add up in shared memory first and update once a block."
+                f"Line {line.line} updates {access.name or 'global memory'} atomically {access.threads:,} times. "
+                "Updates of one address wait for each other. Add up in shared memory first, and update once per block."
             )
             yield _Candidate(float(access.threads), Advice(text, line.line))
 
@@ -232,19 +228,19 @@ def _occupancy(subject: Subject) -> list[Advice]:
     if found is None or found.share >= _LOW_OCCUPANCY:
         return []
     text = (
-        f"Only {found.warps_per_sm} warps fit on an SM at once, {100 * found.share:.0f} % of what it can hold; the "
-        f"limit is {found.limit}. That is fine only where each thread has much to do between its loads."
+        f"Only {found.warps_per_sm} warps fit on an SM at once, {100 * found.share:.0f} % of its limit. Limited by "
+        f"{found.limit}. That is enough only if each thread has much work between its loads."
     )
     return [Advice(text)]
 
 
 def _next(subject: Subject) -> Advice:
-    """Nothing is wrong: what binds now, and what comes next in the course."""
-    binds = ""
+    """The likely bottleneck and the course's next step, for a kernel without problems."""
+    bottleneck = ""
     if subject.light is not None:
         titles = {item.resource: item.title for item in subject.light.resources}
-        binds = f" What binds it now, by the model: {titles.get(subject.light.limit, subject.light.limit)}."
-    return Advice(f"Nothing stands out.{binds} {_step(subject)}".strip())
+        bottleneck = f" Likely bottleneck: {titles.get(subject.light.limit, subject.light.limit)}."
+    return Advice(f"No problem found.{bottleneck} {_step(subject)}".strip())
 
 
 def _step(subject: Subject) -> str:
@@ -254,14 +250,10 @@ def _step(subject: Subject) -> str:
     if not subject.shares:
         return "Next in the course: tiles in shared memory."
     if subject.launch.blocks == 1:
-        return "Next in the course: matrices that are larger than a block."
+        return "Next in the course: matrices larger than a block."
     if 2 * subject.tile <= _USUAL_TILE <= subject.product.rows and each < 2:
         share = _USUAL_TILE // subject.tile
-        return (
-            f"Larger tiles come next: with tiles of {_USUAL_TILE}, global memory is read {share} times less."
-        )
+        return f"Next: larger tiles. Tiles of {_USUAL_TILE} cut global loads {share}x."
     if each < 2:
-        return f"Next in the course: thread coarsening, {COARSE} elements of the output a thread."
-    return (
-        "What is left is register tiling: let each thread make a small square of the output from registers."
-    )
+        return f"Next in the course: thread coarsening, {COARSE} elements of the output per thread."
+    return "Next: register tiling. Let each thread compute a small square of the output from registers."

@@ -1,8 +1,8 @@
-"""A kernel's counts as the hardware executes it: by line, and in sum.
+"""A kernel's counts as the hardware executes it: by line and in total.
 
-What was counted are the instructions of the PTX. The assembler makes one access of several neighbouring ones, and masks
-threads where the PTX branches; its own output says where. Nothing else of it is taken over: it also moves, copies and
-drops instructions, which changes no number here but where said so.
+The CPU device counts instructions of the PTX. The assembler joins neighbouring accesses into one, and disables threads
+instead of branching; the machine code shows where. The assembler also moves, copies and drops instructions. Those
+changes are ignored, unless a note says otherwise.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCou
 from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
 
 PTX_ONLY = (
-    "The machine code of this kernel could not be looked at, so counts are by PTX only: "
-    "the hardware may join neighbouring accesses and make fewer."
+    "The machine code of this kernel can't be read, so counts are from the PTX. "
+    "The hardware may join neighbouring accesses and make fewer requests."
 )
 
 _OPCODES = {
     ("shared", Verb.LOAD): "LDS", ("shared", Verb.STORE): "STS", ("global", Verb.LOAD): "LDG",
     ("global", Verb.STORE): "STG", ("local", Verb.LOAD): "LDL", ("local", Verb.STORE): "STL",
 }  # fmt: skip
-_MOVED = "the assembler moved these accesses to another line, or left them out; counted by the PTX"
+_MOVED = "the assembler moved these accesses to another line, or removed them; counted in the PTX"
 _MOST_NAMED = 8
 _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 _DOES = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
@@ -37,11 +37,11 @@ Key = tuple[int | None, str, Verb, str]
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What the hardware executes.
+    """The counts as the hardware executes the kernel.
 
-    lines: in order; what belongs to no line of the file is in the totals only
-    notes: for people, where the numbers are not certain
-    fits: how each was found, see `kernels.analysis.merge_fit`
+    lines: in order; code without a line is only in the totals
+    notes: remarks on uncertain numbers
+    fits: the joined accesses, see `kernels.analysis.merge_fit`
     """
 
     lines: tuple[LineEvidence, ...]
@@ -51,7 +51,7 @@ class Executed:
 
 
 def as_executed(counts: Counts, sass: Sass | None) -> Executed:
-    """The counts with what the assembler changed; with `sass` None, those of the PTX and a note.
+    """The counts with the assembler's changes; without `sass`, the PTX's counts and a note.
 
     counts: with any number of columns, which are added up
     """
@@ -91,7 +91,7 @@ def _grouped(accesses: Iterable[AccessCount]) -> dict[Key, list[AccessCount]]:
 def _evidence(
     hardware: Sequence[AccessCount], ptx: Sequence[AccessCount], notes: dict[Key, str]
 ) -> dict[int, tuple[AccessEvidence, ...]]:
-    """Per line, the accesses of the hardware with those of the PTX beside them."""
+    """For each line, the accesses of the hardware and of the PTX."""
     made, written = _grouped(hardware), _grouped(ptx)
     lines: dict[int, tuple[AccessEvidence, ...]] = {}
     for key in dict.fromkeys((*written, *made)):
@@ -99,7 +99,9 @@ def _evidence(
         if line is None:
             continue
         now, before = _sum(made.get(key, ())), _sum(written.get(key, ()))
-        note = notes.get(key, "" if now.number else "another line makes these accesses along with its own")
+        note = notes.get(
+            key, "" if now.number else "another line makes these accesses together with its accesses"
+        )
         evidence = AccessEvidence(
             space, verb, name, now.width or before.width, now.requests, now.threads, now.bytes,
             now.unique_bytes, now.sectors, now.ideal_sectors, now.segments, now.wavefronts, now.conflicts,
@@ -110,7 +112,7 @@ def _evidence(
 
 
 def _access_notes(each: Fit, sass: Sass | None) -> dict[Key, str]:
-    """Why the hardware's numbers for a variable on a line are not those of the PTX; "" where they are."""
+    """Why the hardware's numbers for a variable on a line differ from the PTX's; "" if they agree."""
     merged, alone = _grouped(each.merged), _grouped(each.alone)
     keys = dict.fromkeys((*alone, *merged))
     if sass is None:
@@ -121,7 +123,7 @@ def _access_notes(each: Fit, sass: Sass | None) -> dict[Key, str]:
 
 
 def _joined(each: Fit, mine: Sequence[AccessCount], alone: int) -> str:
-    """What the assembler made of a variable's accesses on a line: `mine`, and others that it left alone."""
+    """A note on the accesses `mine` that the assembler joined. alone: accesses that it left unchanged."""
     widest = max(mine, key=lambda merge: merge.width)
     after = len(mine) + alone
     before = after + sum(len(merge.pcs) - 1 for merge in mine)
@@ -130,9 +132,9 @@ def _joined(each: Fit, mine: Sequence[AccessCount], alone: int) -> str:
     together = _NUMBERS.get(len(widest.pcs), str(len(widest.pcs)))
     text = (
         f"the assembler {_DOES[each.verb]} {together} neighbouring elements in one access ({opcode}): "
-        f"{one} where the PTX has {before}"
+        f"{one}, {before} in the PTX"
     )
-    return text if each.match is Match.EXACT else f"{text}, as nearly as can be told"
+    return text if each.match is Match.EXACT else f"{text} (best guess)"
 
 
 def _notes(fits: Sequence[Fit], sass: Sass | None) -> tuple[str, ...]:
@@ -144,7 +146,7 @@ def _notes(fits: Sequence[Fit], sass: Sass | None) -> tuple[str, ...]:
     where = f"line {near[0]}" if len(near) == 1 else f"lines {', '.join(map(str, near[:_MOST_NAMED]))}"
     if len(near) > _MOST_NAMED:
         where += f" and {len(near) - _MOST_NAMED} more"
-    guess = "how many the assembler joined there is a best guess, as its own accesses do not match those of the PTX"
+    guess = "the number of joined accesses is a best guess. The assembler's accesses don't match the PTX's"
     return (f"On {where}, {guess}.",)
 
 

@@ -1,8 +1,8 @@
-"""Speed of light: the least time that a launch can take on a device, from what was counted.
+"""Speed of light: the least time of a launch on a device, computed from the counts.
 
-Each resource is taken alone, as if it never waited: what it has to do, over what it does in one clock on every
-multiprocessor that has a block. The slowest sets the bound. Only work that no compiler or cache can take away is
-counted, so that no run is faster.
+The model treats each resource alone, as if it never waited. The time is the work divided by the throughput of all
+multiprocessors that have a block. The slowest resource sets the bound. Only work that no compiler or cache can remove
+counts, so no run is faster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MEGABYTE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of the operands, each counted once: what the launch reads, what it writes."""
+    """Bytes of the operands that the launch reads and writes, each counted once."""
 
     read: int = 0
     written: int = 0
@@ -32,7 +32,7 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is asked of a device."""
+    """The work of a launch for a device."""
 
     totals: Totals
     footprint: Footprint
@@ -40,7 +40,7 @@ class _Work:
 
     @property
     def fused(self) -> int:
-        """Warp instructions of arithmetic, were every one a multiply-add of 32 threads."""
+        """Arithmetic warp instructions, if each is a multiply-add of 32 threads."""
         return -(-self.totals.flops // (2 * _WARP))
 
     @property
@@ -55,7 +55,7 @@ class _Work:
 
     @property
     def read(self) -> int:
-        """Bytes that have to come from memory at least once; a kernel that leaves some out reads less."""
+        """Bytes that must come from memory at least once. A kernel that skips some reads less."""
         return min(self.footprint.read, _SECTOR * self.totals.global_load_sectors)
 
     @property
@@ -67,7 +67,7 @@ class _Work:
 class _Resource:
     """A resource of each multiprocessor.
 
-    clocks: that it needs for the whole work, on one multiprocessor
+    clocks: for the whole work on one multiprocessor
     """
 
     key: str
@@ -87,13 +87,13 @@ _RESOURCES = (
         "issue",
         "Issue slots",
         lambda work: (work.fused + work.requests) / work.device.schedulers,
-        "Multiply-adds and memory accesses of warps: of the instructions, those that no compiler can leave out.",
+        "Multiply-adds and memory accesses of warps. No compiler can remove these instructions.",
     ),
     _Resource(
         "lsu",
         "Load/store units",
         lambda work: work.requests * _WARP / work.device.lsu_lanes,
-        "Accesses of warps to global and shared memory, whatever they find there.",
+        "Accesses of warps to global and shared memory.",
     ),
     _Resource(
         "l1_tags",
@@ -101,13 +101,13 @@ _RESOURCES = (
         lambda work: (
             (work.totals.global_load_segments + work.totals.global_store_segments) / work.device.tags
         ),
-        "Each 128-byte line that a global access touches is looked up by itself.",
+        "One lookup for each 128-byte line that a global access touches.",
     ),
     _Resource(
         "l1_data",
         "L1 and shared memory",
         lambda work: (_shared_bytes(work.totals) + _sector_bytes(work.totals)) / work.device.l1_bytes,
-        "Passes over the banks of shared memory, conflicts included, and the sectors that L1 hands over.",
+        "Passes over the banks of shared memory, including conflicts, and sectors that L1 delivers.",
     ),
 )
 
@@ -124,8 +124,8 @@ def light(
     """The bound for one launch.
 
     totals: of the whole launch
-    footprint: bytes of the operands; caches hold none of them before the launch
-    alike: whether every block does the same: then the multiprocessor with the most blocks is as late as it has more
+    footprint: bytes of the operands; no cache has them before the launch
+    alike: whether every block does the same work, so the multiprocessor with the most blocks ends last
     """
     work = _Work(totals, footprint or Footprint(), device)
     share = _busiest_share(launch.blocks, device.multiprocessors, alike=alike)
@@ -148,17 +148,17 @@ def light(
 
 
 def roofline(compute_to_memory: float, bandwidth_gbs: float, peak_gflops: float) -> float:
-    """The course's bound in GFLOPS: so many operations for each 4-byte value that memory delivers, up to the peak."""
+    """The course's bound in GFLOPS: operations for each 4-byte value from memory, up to the peak."""
     return min(peak_gflops, compute_to_memory * bandwidth_gbs / _FLOAT)
 
 
 def ridge(bandwidth_gbs: float, peak_gflops: float) -> float:
-    """The ratio from which on memory is no longer the limit."""
+    """The ratio above which memory isn't the limit."""
     return peak_gflops * _FLOAT / bandwidth_gbs
 
 
 def _busiest_share(blocks: int, multiprocessors: int, *, alike: bool) -> float:
-    """The least part of all the work that the multiprocessor with the most of it has."""
+    """The least share of the work on the busiest multiprocessor."""
     if blocks <= multiprocessors or not alike:
         return 1 / max(1, min(blocks, multiprocessors))
     return -(-blocks // multiprocessors) / blocks
@@ -178,16 +178,16 @@ def _level_two(work: _Work) -> ResourceTime:
         "l2",
         "L2 cache",
         each / work.device.l2_gbs / 1e6,
-        "Every operand once between L2 and the multiprocessors; what L1 cannot keep comes again.",
+        "Every operand once between L2 and the multiprocessors. Elements that L1 can't keep come again.",
     )
 
 
 def _memory(work: _Work) -> ResourceTime:
-    """What is written may stay in L2 for as long as the launch lasts."""
+    """The time of memory. Written bytes may stay in L2 until the launch ends."""
     left = max(0, work.written - round(work.device.l2_mb * _MEGABYTE))
     return ResourceTime(
         "dram",
         "Memory",
         (work.read + left) / work.device.memory_gbs / 1e6,
-        "Every input once from memory, and of the outputs what L2 cannot hold.",
+        "Every input once from memory, and the part of the outputs that L2 can't hold.",
     )

@@ -1,7 +1,7 @@
-"""Which neighbouring accesses the assembler made one of, found by comparing the kernel's two forms.
+"""The neighbouring accesses that the assembler joined, found by comparing PTX and machine code.
 
-The PTX says which accesses may become one, the machine code how many of each width there are. The assembler also
-copies loop bodies, so what has to agree is the mixture of widths, not their number.
+The PTX shows which accesses can be joined, the machine code how many accesses of each width exist. The assembler also
+copies loop bodies, so the mixture of widths has to agree, not their numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernels.device.counting.counts import AccessCount, Counts, Verb
 
 
 class Match(StrEnum):
-    """How well what was chosen agrees with the machine code."""
+    """How well the chosen accesses agree with the machine code."""
 
     EXACT = "exact"
     NEAR = "near"
@@ -26,12 +26,12 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The accesses to one space with one verb on lines that belong together, one line as a rule.
+    """The accesses to one space with one verb, on one line or on lines that share joined accesses.
 
-    merged: those that were made one access
-    alone: the others
-    copies: how many times the machine code holds them, where that is a whole number
-    joinable: whether any of them could be made one
+    merged: the joined accesses
+    alone: all other accesses
+    copies: how often the machine code contains them, if that is a whole number
+    joinable: whether any accesses could be joined
     """
 
     lines: tuple[int | None, ...]
@@ -45,13 +45,13 @@ class Fit:
 
     @property
     def uncertain(self) -> bool:
-        """Whether the hardware may make other accesses than these; where nothing can be joined, it cannot."""
+        """Whether the hardware may make other accesses. It can't if no accesses could be joined."""
         return self.joinable and self.match is Match.NEAR
 
 
 @dataclass(slots=True)
 class _Group:
-    """What has to be decided together."""
+    """Accesses whose joining must be decided together."""
 
     lines: set[int | None] = field(default_factory=set)
     accesses: list[AccessCount] = field(default_factory=list)
@@ -59,7 +59,7 @@ class _Group:
 
 
 def fit(counts: Counts, sass: Sass | None) -> tuple[Fit, ...]:
-    """For all accesses that were executed, which of them the hardware makes as one; none where there is no `sass`."""
+    """The executed accesses, joined as by the hardware; unjoined without `sass`."""
     found = []
     for (space, verb), groups in _groups(counts).items():
         for group in groups:
@@ -78,7 +78,7 @@ _NOTHING = MachineLine(0, 0, (), ())
 
 
 def _groups(counts: Counts) -> dict[tuple[str, Verb], list[_Group]]:
-    """Accesses by space and verb, then by line; lines that an access could join are taken together."""
+    """Accesses by space and verb, then by line. Lines that a joined access could span form one group."""
     sorts: dict[tuple[str, Verb], dict[int | None, _Group]] = {}
     lines = {}
     for item in counts.accesses:
@@ -110,7 +110,7 @@ def _join(by_line: dict[int | None, _Group], first: _Group, other: _Group) -> No
 
 
 def _choose(group: _Group, there: Counter[int]) -> tuple[tuple[AccessCount, ...], Match, int]:
-    """The merging whose widths are the nearest to those in the machine code."""
+    """The joined accesses whose widths are closest to the machine code's."""
     if not there:
         return (), Match.NONE_THERE, 0
     written = Counter(item.width for item in group.accesses)
@@ -118,7 +118,7 @@ def _choose(group: _Group, there: Counter[int]) -> tuple[tuple[AccessCount, ...]
     copies, left = divmod(_bytes(there), _bytes(written))
     whole = copies > 0 and not left and all(number % copies == 0 for number in there.values())
     if not whole:
-        # A loop that was unrolled holds most of the accesses, and its remainders may be joined in another way.
+        # An unrolled loop has most of the accesses, and its remainder may be joined in another way.
         wide.sort(key=lambda width: width * there[width], reverse=True)
     chosen: list[AccessCount] = []
     free = {item.pcs[0] for item in group.accesses}
@@ -140,7 +140,7 @@ def _bytes(widths: Mapping[int, int]) -> int:
 
 
 def _disjoint(candidates: Iterable[AccessCount], free: set[int]) -> list[AccessCount]:
-    """Candidates that share no instruction, the first ones as the program runs."""
+    """Candidates that share no instruction, in program order."""
     left = set(free)
     taken = []
     for item in sorted(candidates, key=lambda item: item.pcs):
@@ -151,7 +151,7 @@ def _disjoint(candidates: Iterable[AccessCount], free: set[int]) -> list[AccessC
 
 
 def _so_many(candidates: list[AccessCount], wanted: int) -> list[AccessCount]:
-    """`wanted` of the candidates, all of one variable or none where that is possible."""
+    """`wanted` of the candidates; if possible, all or none of each variable."""
     if wanted >= len(candidates):
         return candidates
     sizes = Counter(item.name for item in candidates)
@@ -182,6 +182,6 @@ def _widths(accesses: Sequence[AccessCount], chosen: Sequence[AccessCount]) -> d
 
 
 def _same_mixture(made: Mapping[int, int], there: Mapping[int, int]) -> bool:
-    """Whether both hold each width in the same share."""
+    """Whether both have each width in the same share."""
     ours, theirs = sum(made.values()), sum(there.values())
     return made.keys() == there.keys() and all(made[width] * theirs == there[width] * ours for width in made)

@@ -1,4 +1,4 @@
-"""The result of one analysis: what `tilelab analyze --json` prints and what the page is made from."""
+"""The result of one analysis, as `tilelab analyze --json` prints it and the page shows it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What one kernel does at one size.
+    """The counts of one kernel at one size.
 
-    message: why there is no evidence, in one sentence; "" where there is
+    message: why there is no evidence, in one sentence; "" otherwise
     sizes, launch: of the counted run
-    findings: what kept the kernel from being analysed, or what the counted run showed to be wrong
-    occupancy: on the device class that was asked for
-    warnings: the compiler's, bounded
-    isolation: what the sandbox could not enforce on this machine
-    seconds: per step
+    findings: mistakes that prevented the analysis, or that the counted run showed
+    occupancy: on the requested device class
+    warnings: the compiler's warnings, cut at a limit
+    isolation: the protections that this machine's sandbox lacks
+    seconds: time per step
     """
 
     exercise: str
@@ -53,5 +53,5 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
 
 
 def from_json(data: object) -> Analysis:
-    """The analysis back from its JSON object; raises WireError where it is not one."""
+    """Read an analysis from its JSON object; raise WireError if it isn't one."""
     return from_plain(Analysis, data)

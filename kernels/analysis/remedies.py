@@ -1,4 +1,4 @@
-"""What the counts of a kernel would be with one thing put right: from this the model says what that is worth."""
+"""The counts of a kernel after one optimisation, for the model that estimates its gain."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Bound = Callable[[Totals], float]
 
 _SECTORS_A_SEGMENT = 4
 COARSE = 4
-"""The factor that the course coarsens by."""
+"""The course's coarsening factor."""
 
 
 def gain(subject: Subject, bound: Bound | None, better: Totals) -> float | None:
-    """How many times faster the modelled bound is with the better totals; None without a model."""
+    """The speedup of the modelled bound with the better totals; None without a model."""
     if bound is None:
         return None
     now, then = bound(subject.totals), bound(better)
@@ -26,7 +26,7 @@ def gain(subject: Subject, bound: Bound | None, better: Totals) -> float | None:
 
 
 def coalesced(subject: Subject) -> Totals:
-    """No request moves more sectors than can hold what it asks for."""
+    """The totals if no request moves more sectors than it needs."""
     totals, better = subject.totals, {}
     for verb in (Verb.LOAD, Verb.STORE):
         sectors, segments = 0, 0
@@ -40,13 +40,13 @@ def coalesced(subject: Subject) -> Totals:
 
 
 def undivided(subject: Subject) -> Totals:
-    """Every warp instruction works for 32 threads."""
+    """The totals if all 32 threads are active in every warp instruction."""
     totals = subject.totals
     return replace(totals, warp_instructions=-(-totals.thread_instructions // WARP), warp_efficiency=1.0)
 
 
 def tiled(subject: Subject) -> Totals:
-    """What is read often comes from shared memory; of the loads one in `tile` is left."""
+    """The totals if tiles in shared memory leave one global load in `tile`."""
     totals, tile = subject.totals, max(1, subject.tile)
     loads = totals.global_load_requests
     saved = totals.global_load_bytes - totals.global_load_bytes // tile
@@ -65,7 +65,7 @@ def tiled(subject: Subject) -> Totals:
 
 
 def coarsened(subject: Subject) -> Totals:
-    """Each block makes several tiles of the output from one tile of the left matrix."""
+    """The totals if each block computes several tiles of the output from one tile of the left matrix."""
     totals, left = subject.totals, (1 + 1 / COARSE) / 2
     saved = totals.global_load_bytes - round(totals.global_load_bytes * left)
     return replace(

@@ -1,7 +1,7 @@
-"""Reads the machine code of a kernel as nvdisasm prints it: which accesses and jumps the hardware makes for each line.
+"""Reads a kernel's machine code as nvdisasm prints it: the hardware's accesses and jumps for each line.
 
-The text comes from a cubin that a student's file led to, so it is hostile: it is bounded, and whatever is not of the
-expected form ends in `BadSass`. An instruction that is not known is counted and otherwise left alone.
+The text is hostile, because the cubin comes from a student's file. It is bounded, and text in another form raises
+`BadSass`. Unknown instructions are counted and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _ALWAYS_CONDITIONAL = {"BRX", "JMX"}
 
 
 class BadSass(ValueError):
-    """The text is not what nvdisasm prints, or holds no such kernel, or is too long."""
+    """The text isn't nvdisasm's, lacks the kernel, or is too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineAccess:
     """One memory instruction.
 
-    space: "shared", "global", "local", or "generic" where the address tells
+    space: "shared", "global", "local", or "generic" if the address decides
     width: bytes per thread
     """
 
@@ -63,7 +63,7 @@ class MachineBranch:
     """One instruction that may leave the straight line.
 
     name: such as "BRA" or "EXIT"
-    conditional: whether some threads may go another way than others
+    conditional: whether threads can take different ways
     """
 
     name: str
@@ -72,7 +72,7 @@ class MachineBranch:
 
 @dataclass(frozen=True, slots=True)
 class MachineLine:
-    """What the assembler made of one source line."""
+    """The machine code of one source line."""
 
     instructions: int
     barriers: int
@@ -86,15 +86,15 @@ class MachineLine:
 
     @property
     def branches_conditionally(self) -> bool:
-        """Whether the hardware decides here; a thread that only ends under a condition is masked instead."""
+        """Whether the hardware branches here. A conditional exit only disables threads."""
         return any(item.conditional for item in self.branches if item.name in _JUMPS)
 
 
 @dataclass(frozen=True, slots=True)
 class Sass:
-    """A kernel's machine code, with the functions that it calls.
+    """A kernel's machine code, including the functions that it calls.
 
-    lines: by line of the student's file; None holds what has no line there
+    lines: by line of the student's file; None for code without a line there
     """
 
     lines: Mapping[int | None, MachineLine]
@@ -111,13 +111,12 @@ class _Line:
 
 
 def read_sass(text: str, entry: str, source_name: str = "kernel.cu") -> Sass:
-    """The kernel `entry` out of the text of `nvdisasm -gi -c`.
+    """The kernel `entry` from the text of `nvdisasm -gi -c`.
 
-    An instruction belongs to the innermost line of the student's file: to the function where it stands, not to where
-    that was inlined; code out of headers belongs to the line that uses it. The reader of PTX does the same.
+    An instruction belongs to the innermost line of the student's file: that's the inlined function, not its call.
+    Code from headers belongs to the line that uses it. The reader of PTX does the same.
 
-    source_name: the name under which the compiler was given the student's file
-    raise (BadSass): see there
+    source_name: the compiler's name for the student's file
     """
     if len(text) > TEXT_LIMIT:
         raise BadSass("the text is too long")
@@ -148,7 +147,7 @@ def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int
             places.append(int(match[2]) or None if own else None)
         elif wanted and (match := _INSTRUCTION.match(words)):
             if places:
-                # the innermost place comes first, then where each was inlined
+                # The innermost place comes first, then the calls that inlined it.
                 line = next((place for place in places if place), None)
                 places.clear()
             yield line, match
@@ -175,5 +174,5 @@ def _note(line: _Line, match: re.Match[str]) -> None:
 
 
 def _width(words: list[str]) -> int:
-    """Bytes per thread by an instruction's suffixes; 4 is never written out."""
+    """Bytes per thread from an instruction's suffixes; 4 has no suffix."""
     return next((_WIDTHS[word] for word in words if word in _WIDTHS), 4)

@@ -1,10 +1,10 @@
 """The counts of a large launch from some of its blocks.
 
-Most blocks of a kernel do the same. Those at the last column or row of the grid do less, and where rows are no multiple
-of 128 bytes, what a block's accesses touch comes round again after two, four or eight blocks. So blocks are put into
-classes, some of each class are run, and where all of a class agree the whole class is taken to be like them. Among
-those that are run are the ends of each row of blocks that should be alike: what moves evenly from one block to the next
-shows there. Where a kernel does otherwise, see `kernels.device.ptx.likeness`, the sums are called an estimate.
+Most blocks of a kernel do the same work. Blocks in the last column or row of the grid do less. If rows aren't a
+multiple of 128 bytes, the touched segments repeat only after two, four or eight blocks. So blocks are divided into
+classes, and some blocks of each class run. If they agree, they represent their class. The blocks at the ends of each
+row always run. A count that grows evenly from block to block shows there. The sums are called an estimate if blocks may
+differ for other reasons; see `kernels.device.ptx.likeness`.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _PLENTY = 256
 _MOST_NAMED = 8
 _LAST = -1
 _SEGMENTS = ACCESS_FIELDS.index("segments")
-# Sums are 64-bit numbers, and some are added up or multiplied by bytes afterwards.
+# Sums have 64 bits, and some are later added up or multiplied by bytes.
 _LARGEST_SUM = 2**54
 
 
 class TooManyBlocksError(ValueError):
-    """The sums over the whole grid do not fit into 64 bits: no device would ever end such a launch."""
+    """The sums over the whole grid don't fit into 64 bits. Such a launch would never end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """Counts of a whole grid.
 
-    counts: with one column, the sums over the grid; `counts.blocks` are those that were run
-    exact: whether all blocks that are alike by their place gave the same numbers and no other may do otherwise, or all
-        were run; but for `segments`
-    note: where that is not so: which lines are to blame; "" where there is nothing to say
+    counts: one column with the sums over the grid; `counts.blocks` are the blocks that ran
+    exact: whether all blocks ran, or all blocks of a class agreed and no other block can differ. `segments` may be
+        an estimate all the same
+    note: the lines at which blocks differ or may differ; "" for none
     """
 
     counts: Counts
@@ -54,12 +54,12 @@ class Scaled:
 
 
 def probed_blocks(launch: Launch) -> tuple[int, ...]:
-    """The numbers of some blocks that tell what one costs; the first may well do less than others."""
+    """Some block numbers for estimating the cost of a block. The first block may do less than others."""
     return tuple(sorted({0, *(launch.blocks * part // 6 for part in (2, 3, 4))}))
 
 
 def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
-    """The numbers of the blocks to run, about `affordable` at most; None where that is all of them."""
+    """The numbers of the blocks to run, about `affordable` at most; None for all blocks."""
     if launch.blocks <= affordable:
         return None
     for period in reversed(PERIODS):
@@ -74,7 +74,7 @@ def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
 
 
 def _ends(launch: Launch) -> set[int]:
-    """On each axis the first block, the last and the one before it, in all combinations."""
+    """The first block and the last two blocks on each axis, in all combinations."""
     return {
         x + launch.grid[0] * (y + launch.grid[1] * z)
         for x, y, z in product(*({0, max(0, extent - 2), extent - 1} for extent in launch.grid))
@@ -82,12 +82,12 @@ def _ends(launch: Launch) -> set[int]:
 
 
 def _others(launch: Launch, wanted: int) -> set[int]:
-    """Blocks at random, the same ones every time: what one block in a hundred does should show."""
+    """Random blocks, the same every time. They show a difference in one block of a hundred."""
     return set(np.random.default_rng(0).integers(launch.blocks, size=max(0, wanted)).tolist())
 
 
 Class = tuple[int, ...]
-"""For each axis the remainder of the coordinate by the period, or _LAST."""
+"""The remainder of each coordinate by the period, or _LAST."""
 
 
 def _classes(launch: Launch, period: int) -> Iterator[Class]:
@@ -95,7 +95,7 @@ def _classes(launch: Launch, period: int) -> Iterator[Class]:
 
 
 def _extent(launch: Launch, period: int, axis: int, remainder: int) -> int:
-    """How many coordinates of an axis are in a class."""
+    """The number of coordinates of an axis in a class."""
     return 1 if remainder == _LAST else 1 + (launch.grid[axis] - 2 - remainder) // period
 
 
@@ -104,14 +104,14 @@ def _size(launch: Launch, period: int, each: Class) -> int:
 
 
 def _samples(launch: Launch, period: int, each: Class) -> int:
-    """How many blocks of a class to run: two at least, and more where there are few classes."""
+    """The number of blocks of a class to run: at least two, and more with few classes."""
     inner = sum(remainder != _LAST for remainder in each)
     classes: int = period**inner
     return min(_size(launch, period, each), max(2, _ENOUGH // classes))
 
 
 def _chosen(launch: Launch, period: int, each: Class) -> set[int]:
-    """The first block of a class, and others at random, the same ones every time."""
+    """The first block of a class and random others, the same every time."""
     generator = np.random.default_rng([period, *(remainder + 1 for remainder in each)])
     wanted = _samples(launch, period, each)
     extents = [_extent(launch, period, axis, remainder) for axis, remainder in enumerate(each)]
@@ -136,7 +136,7 @@ def _number(launch: Launch, period: int, each: Class, steps: Sequence[int]) -> i
 def scaled(counts: Counts, launch: Launch, unforeseen: Collection[int | None] = ()) -> Scaled:
     """The sums over the whole grid.
 
-    unforeseen: lines at which blocks that were not run may do otherwise
+    unforeseen: lines at which blocks that didn't run may differ
     raise (TooManyBlocksError): the grid is too large
     """
     grid = _Grid(counts.blocks, launch)
@@ -149,7 +149,7 @@ def scaled(counts: Counts, launch: Launch, unforeseen: Collection[int | None] = 
     if grid.lines_that_differ:
         return Scaled(whole, False, _note("blocks differ", grid.lines_that_differ))
     if unforeseen and len(counts.blocks) < launch.blocks:
-        return Scaled(whole, False, _note("blocks that were not run may differ", unforeseen))
+        return Scaled(whole, False, _note("blocks that didn't run may differ", unforeseen))
     return Scaled(whole, True, "the number of 128-byte segments is an estimate" if segments_differ else "")
 
 
@@ -167,7 +167,7 @@ def _access(grid: _Grid, access: AccessCount) -> AccessCount:
 
 
 def _branch(grid: _Grid, branch: BranchCount) -> BranchCount:
-    """The intervals grow as the sums do."""
+    """The branch with its sums; intervals grow by the same factor."""
     sums = grid.sums(branch.values, branch.line)
     ran = branch.values.sum(axis=1)
     came, parted = (int(whole) / max(1, int(part)) for whole, part in zip(sums[:, 0], ran, strict=True))
@@ -179,9 +179,9 @@ def _branch(grid: _Grid, branch: BranchCount) -> BranchCount:
 class _Division:
     """The blocks that ran, by class.
 
-    owner: for each block that ran, the number of its class
-    first: for each class, a block of it that ran
-    sizes: how many blocks of the grid each class has
+    owner: the class of each block that ran
+    first: for each class, one block that ran
+    sizes: the number of the grid's blocks in each class
     """
 
     owner: NDArray[np.intp]
@@ -189,7 +189,7 @@ class _Division:
     sizes: Numbers
 
     def agree(self, values: Numbers) -> NDArray[np.bool_]:
-        """For each row, whether the blocks of each class have the same number."""
+        """For each row, whether all blocks of a class have the same number."""
         found: NDArray[np.bool_] = (values == values[:, self.first[self.owner]]).all(axis=1)
         return found
 
@@ -198,7 +198,7 @@ class _Division:
 
 
 class _Grid:
-    """Scales rows of numbers, and remembers where blocks that should be alike differ."""
+    """Scales rows of numbers, and records the lines at which blocks of a class differ."""
 
     def __init__(self, blocks: Sequence[int], launch: Launch) -> None:
         self._blocks = launch.blocks
@@ -209,9 +209,9 @@ class _Grid:
         self.segments_differ = False
 
     def sums(self, values: Numbers, line: int | None, loose: int | None = None) -> Numbers:
-        """The sums over the grid of each row, as one column.
+        """The sum of each row over the grid, as one column.
 
-        loose: a row that may differ where nothing else does
+        loose: a row that may differ without making the sums an estimate
         """
         found, differing = self._sums(values)
         if loose in differing:
@@ -222,9 +222,9 @@ class _Grid:
         return found
 
     def _sums(self, values: Numbers) -> tuple[Numbers, set[int | None]]:
-        """By the fewest classes whose blocks agree; else by the mean of each of the most classes.
+        """Sums from the fewest classes whose blocks agree, otherwise from means of the finest classes.
 
-        return: the sums, and the rows of which they are an estimate
+        return: the sums, and the rows that are an estimate
         """
         if self._whole:
             return values.sum(axis=1, keepdims=True), set()
@@ -251,7 +251,7 @@ class _Grid:
 
 
 def _divisions(blocks: Sequence[int], launch: Launch) -> Iterator[_Division]:
-    """Those of which enough blocks of every class were run, the coarsest first."""
+    """The divisions with enough blocks of every class, the coarsest first."""
     numbers = np.array(blocks, np.int64)
     x, y, _ = launch.grid
     places = (numbers % x, numbers // x % y, numbers // (x * y))

@@ -1,4 +1,4 @@
-"""What theory, checklist and advice look at: one counted kernel, with the figures that all of them need."""
+"""The counted kernel for theory, checklist and advice, with the figures that they share."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Product:
 class Subject:
     """One counted kernel.
 
-    product: what a kernel of the operation "matmul" computes, None for others
+    product: the matrix product, for the operation "matmul" only
     inputs, outputs: the operands
-    barriers: executed by one block; None where they were not counted
-    occupancy, light: on the device that the reader asked for; None where they are not known
+    barriers: executed by one block; None if not counted
+    occupancy, light: on the requested device; None if unknown
     """
 
     operation: str
@@ -73,7 +73,7 @@ class Subject:
 
     @property
     def elements_read(self) -> float:
-        """4-byte elements that threads asked of global memory."""
+        """4-byte elements that threads requested from global memory."""
         return self.totals.global_load_bytes / FLOAT
 
     @property
@@ -82,21 +82,21 @@ class Subject:
 
     @property
     def shares(self) -> bool:
-        """Whether threads hand each other data through shared memory."""
+        """Whether threads exchange data through shared memory."""
         return self.totals.shared_load_requests > 0 and self.totals.shared_store_requests > 0
 
     def accesses(self, space: str, *verbs: Verb) -> Iterator[tuple[LineEvidence, AccessEvidence]]:
-        """Every access to a space, with its line; of the verbs that are given, or all."""
+        """Every access to a space, with its line, for the given verbs or for all."""
         for line in self.lines:
             for access in line.accesses:
                 if access.space == space and (not verbs or access.verb in verbs):
                     yield line, access
 
     def wasted_sectors(self, access: AccessEvidence) -> int:
-        """Sectors that an access moves for want of coalescing.
+        """Sectors that an access moves only because it isn't coalesced.
 
-        One sector more at each end of a row's piece is no such want: that is what rows cost which begin in the middle
-        of a sector, and what a broadcast from two rows costs.
+        One more sector at each end of a row's piece is not wasted. Rows that begin in the middle of a sector need it.
+        So does a broadcast from two rows.
         """
         ideal, moved = access.ideal_sectors, access.sectors
         spare = _SPARE_SECTORS * access.requests
@@ -111,7 +111,7 @@ class Subject:
 
     @property
     def has_edges(self) -> bool:
-        """Whether the last blocks reach past the output, so that some of their threads have nothing to do."""
+        """Whether the last blocks reach past the output, so some of their threads have no work."""
         if self.product is None:
             return self.threads > self.output_elements > self.launch.blocks
         rows, columns = block_tile(self)
@@ -123,7 +123,7 @@ class Subject:
 
 
 def product_of(inputs: Sequence[MatrixPlan]) -> Product | None:
-    """The product of two matrices; None where there are not two that fit."""
+    """The product of two matrices; None if the inputs aren't two matrices that fit."""
     if len(inputs) != 2 or inputs[0].columns != inputs[1].rows:
         return None
     left, right = inputs
@@ -131,7 +131,7 @@ def product_of(inputs: Sequence[MatrixPlan]) -> Product | None:
 
 
 def line_of_most(amounts: Sequence[tuple[int, float]]) -> int | None:
-    """The line whose amounts add up to most; None where all are 0."""
+    """The line with the largest sum; None if all are 0."""
     sums: dict[int, float] = {}
     for line, amount in amounts:
         sums[line] = sums.get(line, 0) + amount
@@ -140,11 +140,11 @@ def line_of_most(amounts: Sequence[tuple[int, float]]) -> int | None:
 
 
 def block_tile(subject: Subject) -> tuple[int, int]:
-    """Rows and columns of the output that one block computes, as far as the launch tells.
+    """Rows and columns of the output that one block computes, as far as the launch shows.
 
-    A grid that lies along both axes says so itself, and so does one line of blocks that are as wide as a tile. Where
-    they come out narrower, blocks are numbered along that line: only how many there are is known, and the part of the
-    output that one computes is taken for a square, as the course has it.
+    A grid along both axes shows the shape. One line of blocks as wide as a tile shows it too. If the blocks of a line
+    come out narrower, they are only numbered along that line. Their number is then known, but not their shape. Each
+    block's part of the output then counts as a square, as in the course.
     """
     product = subject.product
     assert product is not None, "only a product has a tile of its output"
@@ -161,11 +161,11 @@ def block_tile(subject: Subject) -> tuple[int, int]:
 
 
 def _rounded(extent: int, tile: int) -> int:
-    """An extent that a last, partial block has made a little smaller, brought back to a multiple of the tile."""
+    """The extent, rounded up to a multiple of the tile if a partial last block made it slightly smaller."""
     multiple = math.ceil(extent / tile) * tile
     return multiple if multiple - extent < max(1, multiple // 2) else extent
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Sizes as they are written after an option: `Width=256`."""
+    """Sizes in the form of the command's option: `Width=256`."""
     return ", ".join(f"{name}={value:,}" for name, value in sizes.items())

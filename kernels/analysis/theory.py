@@ -1,7 +1,7 @@
-"""The course's formulas beside the count: what a kernel of this kind should do, what this one did, and where they part.
+"""The course's formulas with the counts: the expected number, the counted number, and the difference.
 
-Counting gives exact numbers, so a difference always has a reason: a tile that is padded at the edge, a wider load, data
-fetched twice. Each row names the line that makes most of it.
+Counts are exact, so every difference has a reason. It may be a padded tile at the edge or a wider load. Each row names
+the line that causes most of its difference.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from kernels.analysis.subject import FLOAT, WARP, Subject, block_tile, line_of_m
 from kernels.evidence import LineEvidence, TheoryRow, Verb
 
 COURSE_BANDWIDTHS = (150.0, 1000.0)
-"""GB/s of the two memories that the course reckons with."""
+"""GB/s of the two memories in the course's examples."""
 
-# Rounding of a mean is no departure.
+# A smaller difference is only the rounding of a mean.
 _ALIKE = 5e-4
 
 
 def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) -> tuple[TheoryRow, ...]:
-    """The rows that fit the kernel and its exercise; none where the course has no formula for it."""
+    """The rows that fit the kernel and its exercise; none if the course has no formula."""
     match subject.operation:
         case "matmul" if subject.product is not None:
             rows = _product_rows(subject, bandwidths)
@@ -34,7 +34,7 @@ def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) ->
 
 
 def _compared(row: TheoryRow) -> TheoryRow:
-    """The row with its departure worked out; one that agrees names no line."""
+    """The row with its difference. A row that agrees names no line."""
     departs = 0.0
     if row.counted is not None and row.expected:
         departs = (row.counted - row.expected) / row.expected
@@ -78,7 +78,7 @@ def _naive_rows(subject: Subject) -> Iterator[TheoryRow]:
         yield TheoryRow(
             "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
             2 * product.volume / tile, None, "elements",
-            note=f"what sharing tiles of {tile} by {tile} would leave",
+            note=f"expected with shared {tile}x{tile} tiles",
         )  # fmt: skip
     yield _reuse(subject, 1.0, "1")
 
@@ -107,7 +107,7 @@ def _tiled_rows(subject: Subject) -> Iterator[TheoryRow]:
 
 
 def _volume(subject: Subject) -> str:
-    """N^3, or the three extents of a rectangular product."""
+    """`N^3`, or the three extents of a rectangular product."""
     product = subject.product
     assert product is not None, "only a product has a volume"
     if product.square:
@@ -122,7 +122,7 @@ def _reads_formula(volume: str, rows: int, columns: int) -> str:
 
 
 def _requests_formula(subject: Subject, volume: str, rows: int, columns: int) -> str:
-    """As the course writes it where its assumptions hold: N^3 / (16 W)."""
+    """The course's N^3 / (16 W) if its assumptions hold, or a general form."""
     if rows == columns:
         return f"{volume} / (16 x {rows})"
     if rows == subject.tile and columns % rows == 0:
@@ -135,7 +135,7 @@ def _reuse_formula(rows: int, columns: int) -> str:
 
 
 def _fill(subject: Subject) -> tuple[float, str]:
-    """What small blocks cost: a request of a warp that has fewer than 32 threads brings fewer elements."""
+    """The factor for small blocks. A warp with fewer than 32 threads loads fewer elements per request."""
     threads = subject.launch.threads
     lanes = math.ceil(threads / WARP) * WARP
     return (1.0, "") if lanes == threads else (lanes / threads, f" x {lanes}/{threads}")
@@ -173,7 +173,7 @@ def _compute_to_memory(subject: Subject) -> TheoryRow:
 
 
 def _rooflines(subject: Subject, bandwidths: Sequence[float]) -> Iterator[TheoryRow]:
-    """What a memory lets through if every element read crosses it: the course's bound, before any cache."""
+    """The course's bound, without caches: every read element comes from memory."""
     product = subject.product
     assert product is not None, "only a product has these rows"
     expected = 2 * product.volume / _expected_reads(subject)
@@ -189,7 +189,7 @@ def _rooflines(subject: Subject, bandwidths: Sequence[float]) -> Iterator[Theory
 
 
 def _block_rows(subject: Subject) -> Iterator[TheoryRow]:
-    """What a block of the textbook's kernel holds and how often it waits, where blocks are as the textbook's."""
+    """Shared memory and barriers of the textbook's kernel, for blocks with one thread per tile element."""
     product, tile = subject.product, subject.tile
     assert product is not None, "only a product has these rows"
     if subject.launch.threads != tile * tile:
@@ -197,24 +197,24 @@ def _block_rows(subject: Subject) -> Iterator[TheoryRow]:
     rows, columns = block_tile(subject)
     yield TheoryRow(
         "shared_bytes", "shared memory of a block", f"2 x {tile} x {tile} x 4", 2 * tile * tile * FLOAT,
-        subject.shared_bytes, "bytes", note="the kernel keeps more, or less, than two tiles of one float",
+        subject.shared_bytes, "bytes", note="the kernel doesn't keep exactly two tiles of floats",
     )  # fmt: skip
     if subject.barriers is None:
         return
     phases, pieces = math.ceil(product.depth / tile), max(1, columns // tile) * max(1, rows // tile)
     coarse = f" x {pieces}" if pieces > 1 else ""
-    if phases * pieces == 1:  # what is used once needs no barrier behind it
+    if phases * pieces == 1:  # a tile that is used once needs no barrier after its use
         yield TheoryRow("barriers", "barriers of a block", "1 phase", 1, subject.barriers, "barriers")
         return
     yield TheoryRow(
         "barriers", "barriers of a block", f"2 x {phases} phases{coarse}", 2 * phases * pieces,
         subject.barriers, "barriers",
-        note="each phase waits once after loading a tile and once after using it",
+        note="each phase has one barrier after loading a tile and one after using it",
     )  # fmt: skip
 
 
 def _why(subject: Subject) -> str:
-    """The most likely reason for a difference in what was read."""
+    """The most likely reason for a difference in reads."""
     loads = [access for _, access in subject.accesses("global", Verb.LOAD)]
     if any(access.width > FLOAT for access in loads):
         widest = max(access.width for access in loads)
@@ -225,15 +225,15 @@ def _why(subject: Subject) -> str:
     if subject.shares and any(
         extent % subject.tile for extent in (product.rows, product.depth, product.columns)
     ):
-        return f"the sizes are no multiples of {subject.tile}, so the last tiles are partly empty"
+        return f"the sizes aren't multiples of {subject.tile}, so the last tiles are partly empty"
     threads = subject.launch.threads
     reads = _expected_reads(subject)
     if threads % WARP and abs(subject.elements_read - reads) < _ALIKE * reads:
-        return f"a block of {threads} threads leaves lanes of its last warp empty"
+        return f"a block of {threads} threads doesn't fill its last warp"
     if subject.elements_read > 1.02 * reads:
-        return "this kernel reads elements more often than the formula supposes"
+        return "this kernel reads elements more often than the formula assumes"
     if subject.elements_read < 0.98 * reads:
-        return "this kernel reads elements less often than the formula supposes"
+        return "this kernel reads elements less often than the formula assumes"
     return "warps at the edge are partly empty"
 
 
@@ -251,17 +251,17 @@ def _copy_rows(subject: Subject) -> Iterator[TheoryRow]:
     )  # fmt: skip
     yield TheoryRow(
         "load_sectors", "sectors read", f"{read:,} x 4 / 32", read * FLOAT / 32, totals.global_load_sectors,
-        "sectors", line=load, note="a warp's addresses do not lie side by side",
+        "sectors", line=load, note="the threads of a warp don't read neighbouring addresses",
     )  # fmt: skip
     yield TheoryRow(
         "store_sectors", "sectors written", f"{written:,} x 4 / 32", written * FLOAT / 32,
         totals.global_store_sectors, "sectors", line=store,
-        note="a warp's addresses do not lie side by side",
+        note="the threads of a warp don't write neighbouring addresses",
     )  # fmt: skip
 
 
 def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
-    """Rows for a kernel that adds up all elements of an array."""
+    """The rows for a kernel that adds up all elements of an array."""
     yield TheoryRow(
         "element_reads", "elements read", "each element once", subject.input_elements,
         subject.elements_read, "elements", line=subject.busiest_line("global", Verb.LOAD),
@@ -271,7 +271,7 @@ def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
     if line is None or line.branches is None or subject.launch.threads < 2:
         return
     counted = [split / subject.launch.blocks for came, split in line.branches.intervals if came]
-    shown = f"counted, iteration by iteration: {_listed(counted)}"
+    shown = f"counted by iteration: {_listed(counted)}"
     for key, title, pattern in (
         ("divergent_interleaved", "warps that split: interleaved", interleaved(subject.launch.threads)),
         (
@@ -287,16 +287,16 @@ def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
 
 
 def interleaved(threads: int) -> list[int]:
-    """Warps of a block that split in each iteration where thread t works if `t % (2 * stride) == 0`."""
+    """Warps of a block that split in each iteration if thread t works for `t % (2 * stride) == 0`."""
     warps = -(-threads // WARP)
     strides = [2**power for power in range((threads - 1).bit_length())]
     return [min(warps, -(-threads // (2 * stride))) for stride in strides]
 
 
 def contiguous(threads: int, first: int | None = None) -> list[int]:
-    """Warps of a block that split in each iteration where thread t works if `t < stride`.
+    """Warps of a block that split in each iteration if thread t works for `t < stride`.
 
-    first: the first stride; by the course as many as there are threads, and the last one is 2 then
+    first: the first stride. By default it is the number of threads, as in the course, and the last stride is 2
     """
     iterations = (threads - 1).bit_length()
     strides = [(first or threads) >> iteration for iteration in range(iterations)]
@@ -304,13 +304,13 @@ def contiguous(threads: int, first: int | None = None) -> list[int]:
 
 
 def _contiguous_like(threads: int, counted: Sequence[float]) -> list[int]:
-    """Of the two usual ways to begin, the one that this kernel takes; by the course where it takes neither."""
+    """The pattern for this kernel's first stride: half the threads, or the course's."""
     halved = contiguous(threads, threads // 2)
     return halved if list(counted) == halved else contiguous(threads)
 
 
 def _splitting_line(subject: Subject) -> LineEvidence | None:
-    """The line of the branch at which most warps split; of those where none does, the one that most come to."""
+    """The line with the branch at which most warps split."""
     branching = [line for line in subject.lines if line.branches is not None]
     number = line_of_most([(line.line, line.branches.divergent) for line in branching if line.branches])
     return next((line for line in branching if line.line == number), None)

@@ -84,7 +84,7 @@ def test_s3b_blocks_of_1024_threads_on_an_sm_of_1536_are_two_thirds_of_occupancy
     rows = checklist(subject(occupancy=Occupancy(1, 32, 2 / 3, "warps")))
     assert rows[0].state is State.PARTLY
     assert "67 %" in rows[0].evidence
-    assert "limited by its warps" in rows[0].evidence
+    assert "limited by warps" in rows[0].evidence
 
 
 def test_what_is_in_order_has_neither_advice_nor_a_gain():

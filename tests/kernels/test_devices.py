@@ -46,7 +46,7 @@ def test_a_device_is_found_in_whatever_case():
 
 
 def test_an_unknown_device_lists_those_there_are():
-    with pytest.raises(DeviceError, match=r"no device is called 'gtx'; there are h200, h100, .*rtx5090"):
+    with pytest.raises(DeviceError, match=r"unknown device 'gtx'; known devices are h200, h100, .*rtx5090"):
         device_named("gtx")
 
 
@@ -65,15 +65,15 @@ def test_an_entry_may_leave_out_what_most_devices_share():
     ("before", "after", "message"),
     [
         ('cc = "8.6"', 'cc = "8.5"', r"mine: cc '8\.5' .* 5\.0, "),
-        ('cc = "8.6"', "cc = 8.6", r"mine: cc is text in quotes, not 8\.6"),
-        ("multiprocessors = 10", "multiprocessors = 10.5", r"mine: multiprocessors is a whole number, not 10\.5"),
-        ("multiprocessors = 10", "multiprocessors = true", "mine: multiprocessors is a whole number, not True"),
-        ("memory_gbs = 100.5", 'memory_gbs = "fast"', "mine: memory_gbs is a number, not 'fast'"),
-        ("memory_gbs = 100.5", "memory_gbs = 0", "mine: memory_gbs is greater than 0, not 0"),
+        ('cc = "8.6"', "cc = 8.6", r"mine: cc must be text in quotes, not 8\.6"),
+        ("multiprocessors = 10", "multiprocessors = 10.5", r"mine: multiprocessors must be a whole number, not 10\.5"),
+        ("multiprocessors = 10", "multiprocessors = true", "mine: multiprocessors must be a whole number, not True"),
+        ("memory_gbs = 100.5", 'memory_gbs = "fast"', "mine: memory_gbs must be a number, not 'fast'"),
+        ("memory_gbs = 100.5", "memory_gbs = 0", "mine: memory_gbs must be greater than 0, not 0"),
         ("l2_mb = 4\n", "", "mine: 'l2_mb' is missing"),
-        ("l2_mb = 4", "l2_mb = 4\nl3_mb = 4", "mine: 'l3_mb' is not a figure of a device; they are title, cc, "),
+        ("l2_mb = 4", "l2_mb = 4\nl3_mb = 4", "mine: unknown key 'l3_mb'; known keys are title, cc, "),
         ("[mine]", "mine", "the table of devices is not TOML"),
-        ("[mine]", "yours = 1\n[mine]", r"yours: an entry is a table, such as \[yours\]"),
+        ("[mine]", "yours = 1\n[mine]", r"yours: an entry must be a table, such as \[yours\]"),
     ],
 )  # fmt: skip
 def test_a_wrong_entry_is_named(before, after, message):

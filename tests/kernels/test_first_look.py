@@ -52,7 +52,7 @@ def test_bank_conflicts_come_first_in_a_kernel_that_turns_its_tiles():
 def test_the_plain_kernel_is_told_to_tile():
     first = advice(solution("naive"), "naive", 128)[0]
     assert first.line == 14
-    assert "tiles of 16 by 16" in first.text
+    assert "Load 16x16 tiles" in first.text
 
 
 def test_a_width_that_is_no_multiple_of_eight_is_no_want_of_coalescing():
@@ -79,7 +79,7 @@ def test_low_occupancy_names_the_resource_that_limits_it():
 def test_a_goal_that_is_not_met_comes_first():
     goal = GoalResult("No bank conflicts", "shared_load_conflicts", 4096, 0, met=False)
     assert first_look(subject(), goals=(goal,))[0].text == (
-        "The exercise asks for more: No bank conflicts. Counted 4,096, at most 0 is asked."
+        "Goal of the exercise not met: No bank conflicts. Counted 4,096; the limit is 0."
     )
 
 
@@ -106,7 +106,7 @@ def test_a_launch_of_one_small_block_is_not_told_for_the_ranking_size():
     assert dict(analysis.evidence.light[0].sizes) == {"Width": 4}
     (row,) = (each for each in analysis.evidence.theory if each.key == "load_requests")
     assert "16 threads" in row.note
-    assert not any("tiles of 16" in each.text for each in analysis.evidence.advice)
+    assert not any("Tiles of 16" in each.text for each in analysis.evidence.advice)
 
 
 FIXED = """
@@ -135,9 +135,9 @@ def test_spilled_registers_are_named_though_no_count_shows_them():
         "    P[row * Width + col] = sum;\n}\n"
     )
     first = advice(source, "naive", 64)[0]
-    assert "registers do not suffice" in first.text
+    assert "registers don't suffice" in first.text
 
 
 def test_tiles_of_eight_are_told_of_larger_ones_before_coarsening():
     (only,) = advice(solution("tiled"), "tiled", 64, 8)
-    assert "tiles of 16" in only.text
+    assert "Tiles of 16" in only.text

@@ -73,7 +73,7 @@ def test_four_become_one_however_often_the_loop_was_copied(copies):
     assert requests(found) == {"a": (20, 80)}
     assert found.lines[0].accesses[0].width == 16
     assert found.lines[0].accesses[0].note == (
-        "the assembler reads four neighbouring elements in one access (LDS.128): 1 access where the PTX has 4"
+        "the assembler reads four neighbouring elements in one access (LDS.128): 1 access, 4 in the PTX"
     )
     assert (found.totals.shared_load_requests, found.totals.ptx_shared_load_requests) == (20, 80)
     assert (found.notes, found.fits[0].match) == ((), Match.EXACT)
@@ -120,7 +120,7 @@ def test_a_mixture_that_does_not_fit_is_said_to_be_a_guess():
     found = as_executed(counts(four(0)), machine({16: 3, 4: 1}))
 
     assert requests(found) == {"a": (20, 80)}
-    assert "as nearly as can be told" in found.lines[0].accesses[0].note
+    assert "best guess" in found.lines[0].accesses[0].note
     assert found.notes[0].startswith("On line 5, ")
 
 
@@ -149,7 +149,7 @@ def test_accesses_that_the_assembler_moved_are_counted_by_the_ptx():
     found = as_executed(counts(four(0)), machine({4: 4}, line=9))
 
     assert requests(found) == {"a": (80, 80)}
-    assert "another line, or left them out" in found.lines[0].accesses[0].note
+    assert "another line, or removed them" in found.lines[0].accesses[0].note
 
 
 def test_without_machine_code_the_ptx_counts():

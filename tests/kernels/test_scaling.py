@@ -122,7 +122,7 @@ def test_lines_at_which_other_blocks_may_differ_make_an_estimate():
 
     assert scaled(sample, launch).exact
     found = scaled(sample, launch, {None, *range(1, 11)})
-    note = "blocks that were not run may differ at lines 1, 2, 3, 4, 5, 6, 7, 8 and 2 more"
+    note = "blocks that didn't run may differ at lines 1, 2, 3, 4, 5, 6, 7, 8 and 2 more"
     assert (found.exact, found.note) == (False, f"an estimate: {note}")
     assert scaled(whole, launch, {3}).exact
 

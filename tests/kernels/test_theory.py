@@ -37,7 +37,7 @@ def test_s0c_a_width_that_is_no_multiple_of_the_tile_departs_with_a_reason():
     assert row.counted == 3_969_000  # as an H200 counts it
     assert row.departs == pytest.approx(3_969_000 * 256 / 1000**3 - 1)
     assert row.line in {25, 26}
-    assert "no multiples of 16" in row.note
+    assert "aren't multiples of 16" in row.note
 
 
 def test_s2a_the_plain_kernel_does_one_operation_an_access():

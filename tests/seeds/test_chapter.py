@@ -155,12 +155,12 @@ def test_s4e_the_text_points_at_those_three_and_at_no_other():
 # -- S4f: table 6.1 ---------------------------------------------------------------------------------------------------
 
 ROWS = {
-    "occupancy": ("waits", "More requests are under way"),
+    "occupancy": ("waits", "More requests run at the same time"),
     "coalescing": ("wait less for global memory", "Less traffic"),
     "divergence": ("No core idles", "None."),
     "tiling": ("wait less for global memory", "Less traffic"),
-    "privatization": ("wait less for atomic updates", "Fewer updates of the same place"),
-    "coarsening": ("Less work is done twice", "Less is loaded twice"),
+    "privatization": ("wait less for atomic updates", "Fewer updates of one address"),
+    "coarsening": ("Less repeated work", "several blocks load"),
 }
 
 
