@@ -1,1 +1,1 @@
-"""What a job runs, and whether what came out is right."""
+"""The runs of a job, and whether their results are correct."""

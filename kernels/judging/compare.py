@@ -1,4 +1,4 @@
-"""Is an output right, and if not: which elements are wrong."""
+"""Compares an output with the expected one and finds the incorrect elements."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Mask = NDArray[np.bool_]
 
 _POISON_BITS = 0x7FE1DEAD
 POISON = np.array([_POISON_BITS], dtype=np.uint32).view(np.float32)[0]
-"""The NaN that outputs are filled with: one that no arithmetic gives, so an element left unwritten is known as such."""
+"""The NaN that fills outputs before a run. No arithmetic gives this NaN, so it marks unwritten elements."""
 
 NEVER_WRITTEN = "never written"
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 2.0**53
 
 
 class Output(Protocol):
-    """One case's output as the kernel gave it, and the right one."""
+    """One case's output from the kernel, and the expected output."""
 
     @property
     def expected(self) -> Expected: ...
@@ -36,7 +36,7 @@ class Output(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the inputs, then of the output."""
+        """The names of the inputs, then of the output."""
 
     @property
     def vector(self) -> bool:
@@ -45,9 +45,9 @@ class Output(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One case's product, as the kernel gave it, and what is needed to explain it.
+    """One case's product from the kernel, with the values that explain it.
 
-    names: of the left factor, the right factor and the product
+    names: the left factor, the right factor and the product
     """
 
     left: Doubles
@@ -89,10 +89,10 @@ class Transposed:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The wrong elements of one output.
+    """The incorrect elements of one output.
 
-    element: the first wrong one, row by row, as the course writes it
-    found, right: what it holds (NEVER_WRITTEN where nothing wrote it) and what it should hold
+    element: the first incorrect element, row by row, in the course's notation.
+    found: its value, or NEVER_WRITTEN; right: its expected value
     """
 
     wrong: int
@@ -103,7 +103,7 @@ class Mismatch:
 
 
 def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
-    """The wrong elements in words; None where there is none."""
+    """The incorrect elements in words; None without any."""
     if not wrong.any():
         return None
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
@@ -119,22 +119,22 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
 
 
 def wrong_elements(actual: Matrix, expected: Expected) -> Mask:
-    """Which elements are further from the expected value than the case allows."""
+    """The elements that differ from the expected value by more than the case allows."""
     with np.errstate(invalid="ignore"):
         near = np.abs(actual.astype(np.float64) - expected.values) <= expected.bound
     return ~(near & np.isfinite(actual))
 
 
 def is_poison(values: Matrix) -> Mask:
-    """Which elements still hold the NaN that outputs are filled with before a run, bit for bit."""
+    """The elements that still hold POISON, bit for bit."""
     mask: Mask = values.view(np.uint32) == _POISON_BITS
     return mask
 
 
 def show(value: float) -> str:
-    """A number in the one format of all reports: plain digits, as few behind the point as tell it from other floats.
+    """A number in the format of all reports: plain digits, with the fewest decimals that identify the float.
 
-    Powers of ten only for a number that is tiny, or too large for each of its digits to mean anything.
+    A tiny number has a power of ten. So has a number too large for all its digits to be exact.
     """
     if not np.isfinite(value):
         return "NaN" if np.isnan(value) else str(value)

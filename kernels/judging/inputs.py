@@ -1,18 +1,18 @@
-"""Inputs for which the right output is known to the last bit, and that output.
+"""Inputs with a bit-exact expected output, and that output.
 
-Integers: the wide operand holds integers of up to 13 bits, none of them zero, the narrow one -1 and 1, and zeros only
-as far as needed to keep at most 2,048 nonzeros in a dot product. So the sum of |a||b| is at most 2,048 * 8,191, below
-2**24, and every partial sum is an integer that float32 holds exactly: in any order, fused or not. No element of the
-wide operand is zero, so that a term left out always shows.
+Integers: the wide operand has nonzero integers of up to 13 bits. The narrow operand has -1 and 1. In long dot products
+it also has zeros, which leave at most 2,048 nonzeros. So the sum of |a||b| is at most 2,048 * 8,191, below 2**24. Every
+partial sum is then an integer that float32 holds exactly, in any order, fused or not. The wide operand has no zero, so
+a missing term always shows.
 
-Permutation: full 24-bit mantissas times a matrix with one nonzero a row (or column), a signed power of two. Every
-output is one input element, scaled: exact at any size, and wrong in its last bits where either operand was rounded.
+Permutation: full 24-bit mantissas times a matrix with one signed power of two in each row (or column). Every output is
+one scaled input element. It is exact at any size, and a rounded operand changes its last bits.
 
-Real: any real numbers, judged against the bound that float32 keeps in every order of summation. Only for short dot
-products, where the bound is tight enough to tell float32 from a narrower format.
+Real: any real numbers, compared within the bound that float32 keeps in every order of summation. They serve short dot
+products only, because a loose bound can't tell float32 from a narrower format.
 
-For other operations than products: integers above 0, so few and small that a section of them adds up to 2**23 at most:
-an element that is left out, or counted twice, always shows. And full mantissas, for what only moves numbers about.
+Operations other than products use positive integers so small that a section adds up to at most 2**23. A missing or
+repeated element then always shows. Operations that only move numbers use full mantissas.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UNIT_ROUNDOFF = 2.0**-24
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The right output in float64, and how far each element may be from it: 0 where the case is exact."""
+    """The expected output in float64, and the allowed error of each element: 0 for exact cases."""
 
     values: NDArray[np.float64]
     bound: NDArray[np.float64]
@@ -52,13 +52,13 @@ def factors(case: CasePlan) -> tuple[MatrixPlan, MatrixPlan]:
 
 
 def output_of(case: CasePlan) -> MatrixPlan:
-    """The matrix that the kernel has to fill, where exactly one is compared."""
+    """The one matrix that the kernel has to fill."""
     (output,) = (matrix for matrix in case.matrices if matrix.role is Role.OUTPUT)
     return output
 
 
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
-    """The inputs of one case by name, row by row whatever their layout; the same for the same seed and name."""
+    """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
     random = _stream(case, seed)
     match case.inputs:
         case InputKind.INTEGERS:
@@ -69,7 +69,7 @@ def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
 
 
 def _make_factors(case: CasePlan, random: np.random.Generator, turn: int) -> dict[str, Matrix]:
-    """Both factors of a product. turn: from which it follows what a kind alternates."""
+    """Both factors of a product. turn: decides between the alternatives of a kind."""
     left, right = factors(case)
     left_shape, right_shape = (left.rows, left.columns), (right.rows, right.columns)
     match case.inputs:
@@ -88,7 +88,7 @@ def _make_factors(case: CasePlan, random: np.random.Generator, turn: int) -> dic
 
 
 def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
-    """What the kernel has to compute from these inputs."""
+    """The product that the kernel has to compute from these inputs."""
     a, b = (inputs[matrix.name].astype(np.float64) for matrix in factors(case))
     values = a @ b
     if case.inputs is not InputKind.REAL:
@@ -120,17 +120,17 @@ def _exact(values: NDArray[np.float64]) -> Expected:
 
 
 def to_memory(matrix: Matrix, layout: Layout) -> Matrix:
-    """The matrix as it lies in memory."""
+    """The matrix in the order of memory."""
     return matrix.ravel(order="C" if layout is Layout.ROW_MAJOR else "F")
 
 
 def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
-    """Rows and columns of a matrix as it lies in memory."""
+    """Rows and columns of a matrix from the order of memory."""
     return values.reshape((plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F")
 
 
 def _stream(case: CasePlan, seed: int) -> np.random.Generator:
-    """Random numbers for one case: independent of which other cases are run, so that one can be replayed alone."""
+    """Random numbers for one case, independent of other cases, so that a single case can be repeated."""
     sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
     return np.random.Generator(np.random.Philox(sequence))
 
@@ -149,7 +149,7 @@ def _whole(random: np.random.Generator, shape: tuple[int, int], section: int) ->
 
 
 def _narrow(random: np.random.Generator, shape: tuple[int, int], axis: int) -> Matrix:
-    """-1 and 1, with zeros only where a dot product along `axis` would have too many terms."""
+    """-1 and 1, with zeros only if a dot product along `axis` would have too many terms."""
     values = _signs(random, shape)
     if shape[axis] > NONZERO_LIMIT:
         ranks = random.permuted(np.indices(shape)[axis], axis=axis)
@@ -158,12 +158,12 @@ def _narrow(random: np.random.Generator, shape: tuple[int, int], axis: int) -> M
 
 
 def _mantissas(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
-    """Odd integers of exactly 24 bits: no narrower format holds any of them."""
+    """Odd integers of exactly 24 bits, which no narrower format holds."""
     return ((random.integers(2**22, 2**23, shape) * 2 + 1) * _signs(random, shape)).astype(np.float32)
 
 
 def _permutation(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
-    """One signed power of two in every row; every column has one too as long as there are rows for it."""
+    """One signed power of two in every row, and in every column as far as the rows suffice."""
     rows, columns = shape
     rounds = [random.permutation(columns) for _ in range(-(-rows // columns))]
     chosen = np.concatenate(rounds)[:rows]

@@ -1,6 +1,6 @@
-"""Runs the cases of a plan on a device and says what is right and what is not.
+"""Runs the cases of a plan on a device and judges the results.
 
-All cases run, the smallest first; the findings of all of them are put together, and the verdict is made from those.
+All cases run, the smallest first. The verdict follows from the findings of all cases.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ PRINT_LIMIT = 8 * 1024
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 
 RunKernel = Callable[[CasePlan, Sequence[Buffer], Schedule, Budget], Execution]
-"""One launch of the kernel on a device, as the case says; raises LostError where that can run nothing any more."""
+"""Launches the kernel on a device for a case; raises LostError if the device can't run anything any more."""
 
 
 class LostError(Exception):
-    """The device can run no further case, after what an earlier one did to it; the text is the note of those cases."""
+    """An earlier case made the device unusable. The text is the note of the cases that didn't run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What all cases together showed.
+    """The outcome of all cases.
 
-    launch: of the largest case that was run
+    launch: the launch of the largest case that ran
     """
 
     findings: tuple[Finding, ...]
@@ -61,7 +61,7 @@ class Judgement:
 
 
 def judge(plan: Plan, run: RunKernel, resources: Sequence[Resources]) -> Judgement:
-    """Every case of the plan, run and judged.
+    """Run and judge every case of the plan.
 
     resources: of each compilation, by `CasePlan.module`
     """
@@ -80,7 +80,7 @@ def judge(plan: Plan, run: RunKernel, resources: Sequence[Resources]) -> Judgeme
 
 
 def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int) -> list[Outcome]:
-    """All cases, the smallest first. Once one is endless, of those that are too, one of each size is enough."""
+    """All cases, the smallest first. After an endless case, other cases of its size don't run."""
     outcomes: list[Outcome] = []
     endless_sizes: list[Mapping[str, int]] = []
     for case in sorted(plan.cases, key=lambda case: case.weight):
@@ -95,17 +95,17 @@ def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed:
 
 
 def full_budget(case: CasePlan) -> Budget:
-    """Instructions that a thread may execute before it counts as endless.
+    """The instructions that a thread may execute before it counts as endless.
 
-    Twenty times what its share of the work needs in a plain kernel, and enough for any prologue; bounded, because a
-    launch of few threads would make every case last.
+    That's twenty times the need of a plain kernel for the thread's share, and enough for any prologue. The budget is
+    bounded, because a launch with few threads would make every case slow.
     """
     threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
     return Budget(min(12_000 + 200 * (work(case) // threads), 50_000 + 2_000 * case.weight))
 
 
 def short_budget(case: CasePlan) -> Budget:
-    """Enough for a plain kernel; used once a case has run out of its full budget, so that a job stays short."""
+    """Enough for a plain kernel. It applies after a case exceeded its full budget, and keeps a job short."""
     return Budget(1_000 + 30 * case.weight)
 
 
@@ -116,7 +116,7 @@ def _judge_case(
         return Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
     problem = case.problem or launch_finding(case, resources[case.module])
     if case.launch is None or problem is not None:
-        return Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
+        return Outcome(case, CaseStatus.FAILED, "can't be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
     budget = short_budget(case) if endless else full_budget(case)
     try:
@@ -129,7 +129,7 @@ def _judge_case(
 def judge_run(
     plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution
 ) -> tuple[Finding, ...]:
-    """What one run of one case shows to be wrong, a wrong result included."""
+    """The findings of one run of one case, including an incorrect result."""
     outcome = _judge_execution(plan, case, inputs, execution, endless=False)
     return (*outcome.findings, *wrong_answer([outcome]))
 
@@ -158,7 +158,7 @@ def _judge_execution(
     return Outcome(
         case=case,
         status=CaseStatus.FAILED,
-        note=f"{part_of(bad.wrong, bad.elements, 'element')} wrong",
+        note=f"{part_of(bad.wrong, bad.elements, 'element')} incorrect",
         findings=found,
         mismatch=bad,
         diagnoses=diagnose(output, wrong),
@@ -168,19 +168,19 @@ def _judge_execution(
 
 
 def arguments(case: CasePlan) -> list[str | int | float]:
-    """What the kernel is called with: a name stands for a pointer to that buffer."""
+    """The kernel's arguments; a name means a pointer to that buffer."""
     return [a.matrix if a.matrix is not None else int(a.number or 0) for a in case.arguments]
 
 
 def constants(case: CasePlan) -> dict[str, bytes]:
-    """What the module variables that the exercise sets hold at the launch, by their names in the source."""
+    """The values of the exercise's module variables at the launch, by their names in the source."""
     return {
         constant.symbol: (constant.value & 0xFFFF_FFFF).to_bytes(4, "little") for constant in case.constants
     }
 
 
 def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
-    """The matrices in device memory: inputs filled, outputs holding the NaN that marks them as unwritten."""
+    """The matrices in device memory: inputs with values, outputs with the NaN for unwritten elements."""
     made = []
     for matrix in case.matrices:
         given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
@@ -195,7 +195,7 @@ def _in_case(finding: Finding, case: CasePlan) -> Finding:
 
 
 def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
-    """A finding that no thread of the launch is to blame for, with the number of blocks that the size needs."""
+    """The finding. If the launch itself is too large, its message gives the blocks that the size needs."""
     launch = case.launch
     if finding.kind is not Verdict.TIME_LIMIT or launch is None or finding.example != Example():
         return finding
@@ -203,12 +203,12 @@ def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
     needed = max((-(-matrix.columns // x) * -(-matrix.rows // y) for matrix in case.matrices), default=1)
     if needed >= launch.blocks:
         return finding
-    message = f"The launch has {launch.blocks:,} blocks; {size_text(case)} needs {needed:,}."
+    message = f"The launch has {launch.blocks:,} blocks; {size_text(case)} needs only {needed:,}."
     return replace(finding, message=message, line=case.launch_lines.get("grid"))
 
 
 def _kinds(findings: Iterable[Finding]) -> str:
-    names = dict.fromkeys(finding.kind.value.replace("_", " ") for finding in findings)
+    names = dict.fromkeys(finding.kind.words for finding in findings)
     return ", ".join(names)
 
 
@@ -222,8 +222,8 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
         element = matrix.element(row, column)
         yield Finding(
             kind=Verdict.INPUT_MODIFIED,
-            message=f"{element} was {before[row, column]:g} before the run and is {after[row, column]:g} after it"
-            f" ({size_text(case)}); {matrix.name} is an input and must not be written.",
+            message=f"{element} changed from {before[row, column]:g} to {after[row, column]:g} ({size_text(case)})."
+            f" {matrix.name} is an input; don't write to it.",
             line=next(iter(execution.stored.get(matrix.name, ())), None),
             count=int(changed.sum()),
             example=Example(element=element, case=case.name),
@@ -231,7 +231,7 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
 
 
 def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
-    """Whether a race is only what comes of writing to an input, which other threads read."""
+    """Whether a race only follows from a write to an input that other threads read."""
     element = finding.example.element if finding.example is not None else None
     if finding.kind is not Verdict.DATA_RACE or element is None:
         return False
@@ -244,7 +244,7 @@ def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
 def _with_wrong_value(
     findings: tuple[Finding, ...], by_size: Sequence[Outcome], plan: Plan, run: RunKernel, seed: int
 ) -> tuple[Finding, ...]:
-    """The first race between warps, with a wrong value that it can lead to if warps run one at a time."""
+    """The findings. The first race between warps gets an incorrect value that it causes if warps run one at a time."""
     races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
     outcome, race = next(races, (None, None))
     if outcome is None or race is None:
@@ -268,12 +268,12 @@ def _with_wrong_value(
 
 
 def _place(finding: Finding) -> tuple[object, ...]:
-    """What findings of several cases are put together by."""
+    """The key by which findings of several cases are merged."""
     return finding.kind, finding.line, finding.other_line, finding.severity
 
 
 def _between_warps(finding: Finding, launch: Launch | None) -> bool:
-    """Whether this is a race of two warps, so that their order may change the result."""
+    """Whether this is a race of two warps, whose order may change the result."""
     if finding.kind is not Verdict.DATA_RACE or finding.severity is not Severity.ERROR or launch is None:
         return False
     threads = finding.example.threads if finding.example is not None else ()

@@ -1,4 +1,4 @@
-"""Whether a compiled file holds the module variables that an exercise fills or sets, as large as a case needs them."""
+"""Checks that a compiled file has the exercise's module variables, in the sizes that a case needs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _INT = 4
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A module variable as it was compiled: its memory (`global` or `const`), and its bytes."""
+    """A compiled module variable: its memory (`global` or `const`) and its bytes."""
 
     space: str
     size: int
 
 
 def misfits(case: CasePlan, variables: Mapping[str, Extent]) -> Iterator[Finding]:
-    """A finding for each variable of the case that is missing or does not fit.
+    """A finding for each variable of the case that is missing or doesn't fit.
 
     variables: by their names in the source
     """
@@ -41,7 +41,7 @@ def misfits(case: CasePlan, variables: Mapping[str, Extent]) -> Iterator[Finding
 def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) -> str:
     symbol = matrix.symbol or matrix.name
     if found is None or found.space != "global":
-        return f"`{symbol}` is no `__device__` variable once the file is compiled."
+        return f"The compiled file has no `__device__` variable `{symbol}`."
     needed = matrix.rows * matrix.columns
     ordered = (matrix.rows, matrix.columns)
     expected = (needed,) if matrix.vector else ordered if matrix.layout is Layout.ROW_MAJOR else ordered[::-1]
@@ -56,7 +56,7 @@ def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) ->
 
 def _constant_problem(constant: ConstantPlan, found: Extent | None) -> str:
     if found is None:
-        return f"`{constant.symbol}` is no module variable once the file is compiled."
+        return f"The compiled file has no module variable `{constant.symbol}`."
     return "" if found.size == _INT else f"`{constant.symbol}` has {found.size:,} bytes."
 
 

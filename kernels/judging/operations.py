@@ -1,4 +1,4 @@
-"""What each operation means to the judge: the work it is, the right output, what a wrong one is explained from."""
+"""The judge's view of each operation: its work, its expected output, and the values for explanations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kernels.judging.plan import CasePlan
 
 
 def work(case: CasePlan) -> int:
-    """The multiplications of a product; of anything else, the elements that it reads and writes."""
+    """The multiplications of a product; for other operations, the elements that they read and write."""
     if case.operation is Operation.MATMUL:
         left, right = factors(case)
         return left.rows * left.columns * right.columns
@@ -31,9 +31,9 @@ def work(case: CasePlan) -> int:
 def result(
     case: CasePlan, tile: int, inputs: Mapping[str, Matrix], values: Mapping[str, Matrix]
 ) -> Product | Sums | Transposed | None:
-    """The output beside the right one; None where nothing is compared.
+    """The output with the expected one; None if the exercise compares nothing.
 
-    values: what each matrix holds after the run, as it lies in memory
+    values: each matrix after the run, in the order of memory
     """
     if case.operation is Operation.ANALYSIS:
         return None

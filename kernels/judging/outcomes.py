@@ -1,4 +1,4 @@
-"""What each case showed, and the findings that all of them together make."""
+"""The outcome of each case, and the findings of all cases together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPEATED = "another case of this size ran too long"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one case showed."""
+    """The outcome of one case."""
 
     case: CasePlan
     status: CaseStatus
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def merge(outcomes: Iterable[Outcome]) -> tuple[Finding, ...]:
-    """One finding for each kind and pair of lines, its example from the first case that has it."""
+    """One finding for each kind and pair of lines, with the example of its first case."""
     merged: dict[tuple[Verdict, int | None, int | None, Severity], Finding] = {}
     for outcome in outcomes:
         for finding in outcome.findings:
@@ -46,13 +46,13 @@ def merge(outcomes: Iterable[Outcome]) -> tuple[Finding, ...]:
 
 
 def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
-    """All wrong outputs as one finding, with the smallest case's element and what explains them."""
+    """All incorrect outputs as one finding, with the smallest case's element and the explanations."""
     failing = [outcome for outcome in by_size if outcome.mismatch is not None]
     if not failing:
         return ()
     first, bad = failing[0], failing[0].mismatch
     assert bad is not None
-    share = f"{part_of(bad.wrong, bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
+    share = f"{part_of(bad.wrong, bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} incorrect"
     message = f"{value_text(bad)} ({size_text(first.case)}). {share}."
     return (
         Finding(
@@ -65,7 +65,7 @@ def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
 
 
 def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
-    """The mistake and the place that explain most of the failing cases, and how many."""
+    """The mistake and the place that explain most failing cases, with the number of cases."""
     texts = []
     for wanted in (False, True):
         counts: dict[str, int] = {}
@@ -81,26 +81,17 @@ def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
         if counts[key] == len(diagnoses):
             texts.append(first[key].text)
         elif 2 * counts[key] >= len(diagnoses):
-            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases, {_continued(first[key].text)}")
+            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases: {first[key].text}")
     return texts
 
 
-def _continued(sentence: str) -> str:
-    """A sentence as it goes on after a comma: in lower case, unless it starts with a name."""
-    return (
-        sentence[:1].lower() + sentence[1:]
-        if sentence[1:2].islower() or sentence.startswith("A ")
-        else sentence
-    )
-
-
 def value_text(bad: Mismatch, verb: str = "is") -> str:
-    """A wrong element: what it holds (or becomes), and what it should hold."""
+    """An incorrect element with its value and its expected value."""
     if bad.found == NEVER_WRITTEN:
         return f"{bad.element} {'was' if verb == 'is' else 'is'} never written; it should be {bad.right}"
     return f"{bad.element} {verb} {bad.found}, not {bad.right}"
 
 
 def size_text(case: CasePlan) -> str:
-    """The sizes of a case as a student reads them."""
+    """The sizes of a case: `Width=17`."""
     return ", ".join(f"{name}={size}" for name, size in case.sizes.items())

@@ -1,6 +1,6 @@
-"""What a job will run, worked out from the exercise and the source before anything is compiled.
+"""The plan of a job, computed from the exercise and the source before anything is compiled.
 
-A plan holds plain values only, so that the process which runs it needs no file: neither the exercise nor the source.
+A plan has plain values only. The process that runs it needs neither the exercise's files nor the source.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from kernels.verdict import Example, Finding, Severity, Verdict
 
 @dataclass(frozen=True, slots=True)
 class MatrixPlan:
-    """One matrix of a case: its size there, how it lies in memory, and how the kernel gets it.
+    """One matrix of a case: its size, its order in memory, and how the kernel gets it.
 
-    declaration, line: for a module global, what the file has to say, and where it says it
+    declaration, line: for a module global, the required declaration, and its line in the file
     vector: whether its elements have one index
     """
 
@@ -46,18 +46,18 @@ class MatrixPlan:
     vector: bool = False
 
     def element(self, row: int, column: int) -> str:
-        """The name of an element, as the course writes it."""
+        """The name of an element in the course's notation."""
         return f"{self.name}[{row}]" if self.vector else f"{self.name}[{row}][{column}]"
 
     @property
     def row_length(self) -> int:
-        """Elements from one row (or column, in column-major order) to the next in memory."""
+        """Elements from one row (in column-major order, one column) to the next in memory."""
         return self.columns if self.layout is Layout.ROW_MAJOR else self.rows
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One kernel argument: a pointer to the matrix `matrix`, or the value `number`."""
+    """One kernel argument: a pointer to the matrix `matrix` or the value `number`."""
 
     matrix: str | None
     number: int | None
@@ -65,7 +65,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ConstantPlan:
-    """A module variable of type int, what it holds at the launch of a case, and the line that declares it."""
+    """A module variable of type int: its value at a case's launch, and the line of its declaration."""
 
     symbol: str
     value: int
@@ -76,13 +76,13 @@ class ConstantPlan:
 class CasePlan:
     """One case: its sizes, its matrices in the exercise's order, its launch and its arguments.
 
-    operation: what is computed
-    section: elements that make one sum, for the operation SUM; else 0
-    turn: counts the cases of one input kind, so that what a kind alternates is covered over the cases
-    launch: None where `problem` says why the case cannot be launched
-    launch_lines: the keys of the launch that the source sets itself (`grid`, `block`, `shared`), each with its line
-    shapes: extents of the arrays as the source declares them, where they can be read
-    size_macros: what sets the compilation for this case apart from others; `module` counts these compilations
+    operation: the computation
+    section: elements of one sum, for the operation SUM; otherwise 0
+    turn: the number among the cases of one input kind, so that all alternatives of the kind occur
+    launch: None if `problem` says why the case can't be launched
+    launch_lines: the launch keys that the source sets (`grid`, `block`, `shared`), each with its line
+    shapes: extents of the source's arrays, as far as they can be read
+    size_macros: the macros that make this case's compilation different; `module` numbers these compilations
     """
 
     name: str
@@ -108,19 +108,19 @@ class CasePlan:
 
     @property
     def symbols(self) -> dict[str, str]:
-        """Module global to matrix, for the matrices that the kernel gets that way."""
+        """Module global to matrix, for the matrices that the kernel gets as globals."""
         bound = [matrix for matrix in self.matrices if matrix.binding is Binding.GLOBAL]
         return {matrix.symbol: matrix.name for matrix in bound if matrix.symbol is not None}
 
     @property
     def weight(self) -> int:
-        """How large a case is; the smallest makes the best example."""
+        """The size of the case. The smallest case makes the best example."""
         return sum(self.sizes.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that the check step needs beside the compiled kernels."""
+    """Everything that the check step needs, except the compiled kernels."""
 
     exercise: str
     operation: Operation
@@ -136,19 +136,19 @@ class Plan:
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The extents of a plan whose cases are all of one compilation."""
+        """The extents, for a plan with one compilation."""
         return self.cases[0].shapes if self.cases else {}
 
     @property
     def module_symbols(self) -> tuple[str, ...]:
-        """Every module variable whose name the compiled kernel must be asked for."""
+        """The names of all module variables to look up in the compiled kernel."""
         constants = [constant.symbol for constant in self.cases[0].constants] if self.cases else []
         return (*self.symbols, *constants)
 
     def modules(self, *, large: bool = False) -> tuple[CasePlan, ...]:
-        """For each compilation that running needs, one case that it serves.
+        """One case for each compilation that the run needs.
 
-        large: whether cases that are too large for the CPU device are to be run, too
+        large: whether cases run that are too large for the CPU device
         """
         firsts: dict[int, CasePlan] = {}
         for case in self.cases:
@@ -158,11 +158,11 @@ class Plan:
 
 
 def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed: str) -> Plan:
-    """The plan of every case of the exercise; without a source, as far as it depends on none.
+    """The plan of every case of the exercise; without a source, as far as possible.
 
-    The ranking size is left out for a source whose tile does not fit it, where the exercise asks for nothing else.
+    The ranking size is left out if the source's tile doesn't fit it and the exercise allows that.
 
-    tile: the one asked for; a source that declares its own keeps that
+    tile: the requested tile; a source that declares a tile keeps it
     """
     tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
     own = source.macros if source is not None else None
@@ -181,7 +181,7 @@ def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed:
 def plan_at(
     exercise: Exercise, source: Source | None, tile: int | None, sizes: Mapping[str, int], seed: str = "0"
 ) -> Plan:
-    """A plan of one case at any sizes, with the plainest inputs: for a closer look, not for a verdict."""
+    """A plan of one case at any sizes, with the plainest inputs. It is for analyses, not for verdicts."""
     tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
     name = " ".join(f"{name}={size}" for name, size in sizes.items())
     case = Case(name, sizes, exercise.plain_inputs, on_cpu=True)
@@ -200,7 +200,7 @@ def _plan(exercise: Exercise, tile: int, seed: str, cases: Sequence[CasePlan]) -
 
 
 def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
-    """The cases with the compilation that each belongs to; those that run count first."""
+    """The cases with the number of their compilation; cases for the CPU device get the first numbers."""
     numbers: dict[tuple[tuple[str, int], ...], int] = {}
     for case in sorted(cases, key=lambda case: not case.on_cpu):
         numbers.setdefault(tuple(case.size_macros.items()), len(numbers))
@@ -208,7 +208,7 @@ def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
 
 
 def select_cases(plan: Plan, text: str) -> Plan:
-    """Only the cases whose name is the text, or has it as a whole word or run of words."""
+    """Only the cases whose name is the text, or contains it as whole words."""
     chosen = [case for case in plan.cases if f" {text.strip()} " in f" {case.name} "]
     return replace(plan, cases=_numbered(chosen))
 
@@ -263,7 +263,7 @@ def _plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str,
 def _resolve_launch(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[Launch | None, Finding | None]:
-    """The launch of one case, or why there is none."""
+    """The launch of one case, or the reason against it."""
     rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
     if source is not None:
         rule = rule.override(source.launch)
@@ -279,8 +279,8 @@ def _resolve_launch(
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:
-    """Why no block of the exercise's own can be launched with a tile."""
+    """Why the exercise's block can't be launched with this tile."""
     return (
-        f"The tile is {tile:,}, which makes blocks of more than {MOST_THREADS:,} threads. No device can launch them. "
+        f"A tile of {tile:,} makes blocks of more than {MOST_THREADS:,} threads. No device can launch them. "
         f"Choose a tile from 1 to {largest_fitting(exercise):,}, or set `block=` in a launch comment."
     )

@@ -85,7 +85,7 @@ def test_the_mistake_is_named(key, change):
     [
         (lambda r: r.__setitem__((slice(32, None), slice(None)), 0), "rows of the last, partial tile"),
         (lambda r: r.__setitem__((slice(None), slice(32, None)), 0), "columns of the last, partial tile"),
-        (lambda r: r.__setitem__((5, 7), 1.0), "one single element"),
+        (lambda r: r.__setitem__((5, 7), 1.0), "a single element"),
         (lambda r: r.__setitem__((slice(None), -1), 1.0), "the last column"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_transpose_with_partial_tiles_gets_its_place_alone(shape):
     actual[3, 5] += 1
     output = Transposed(given, expected, actual, TILE, ("from", "to"))
     found = diagnose(output, wrong_elements(actual, expected))
-    assert [diagnosis.key for diagnosis in found] == ["one single element"]
+    assert [diagnosis.key for diagnosis in found] == ["a single element"]
 
 
 def test_an_output_that_is_wrong_everywhere_gets_no_made_up_reason():

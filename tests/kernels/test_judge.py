@@ -105,8 +105,8 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.count == 4
     assert finding.message.startswith("P[16][0] is ")
-    assert "(Width=17). 1 of 289 elements is wrong" in finding.message
-    assert "one single element" in finding.message
+    assert "(Width=17). 1 of 289 elements is incorrect" in finding.message
+    assert "a single element" in finding.message
     assert finding.example == Example(element="P[16][0]", case="Width=17 integers_left")
     assert statuses(found)["Width=17 integers_right"] is CaseStatus.FAILED
     assert statuses(found)["Width=16 permutation"] is CaseStatus.PASSED
@@ -115,7 +115,7 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
 def test_counts_of_a_case_have_their_digits_in_groups():
     found = judge(plan(), FakeDevice(lambda _, product: product + 1), (SMALL,))
     assert [check.note for check in found.checks if check.case == "Width=37 integers_right"] == [
-        "1,369 of 1,369 elements wrong"
+        "1,369 of 1,369 elements incorrect"
     ]
 
 
@@ -185,7 +185,7 @@ def test_a_launch_of_too_many_blocks_shows_how_many_the_size_needs():
     made = replace(made, cases=(replace(case, launch=launch, launch_lines={"grid": 3}),))
     (finding,) = judge(made, FakeDevice(findings=lambda *_: [endless]), (SMALL,)).findings
     assert finding.line == 3
-    assert finding.message == "The launch has 1,000 blocks; Width=17 needs 4."
+    assert finding.message == "The launch has 1,000 blocks; Width=17 needs only 4."
 
 
 def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_counts():
@@ -210,7 +210,7 @@ def test_a_changed_input_is_found():
     found = judge(plan("Width=17 integers_left"), FakeDevice(spoil_input=True), (SMALL,))
     (finding,) = found.findings
     assert finding.kind is Verdict.INPUT_MODIFIED
-    assert finding.message.startswith("N[0][1] was ")
+    assert finding.message.startswith("N[0][1] changed from ")
     assert finding.count == 1
 
 
@@ -248,6 +248,6 @@ def test_only_explanations_of_most_failing_cases_are_given():
     a, b, place = Diagnosis("a", "A."), Diagnosis("b", "B."), Diagnosis("where", "W.", is_place=True)
     assert explain([[a, place], [a, b], [a]]) == ["A."]
     assert explain([[b, place], [b, place], []]) == [
-        "In 2 of 3 failing cases, B.",
-        "In 2 of 3 failing cases, W.",
+        "In 2 of 3 failing cases: B.",
+        "In 2 of 3 failing cases: W.",
     ]

@@ -29,11 +29,11 @@ def needs(*, registers: int = 32, shared: int = 0) -> Resources:
     ("comment", "resources", "words", "line"),
     [
         ("//!tilelab shared=1024*1024", needs(), "1024 KiB of shared memory", 2),
-        ("//!tilelab shared=4", needs(shared=48 * 1024), "given at launch", 2),
+        ("//!tilelab shared=4", needs(shared=48 * 1024), "at launch", 2),
         ("", needs(shared=48 * 1024 + 4), "of shared memory", None),
         ("//!tilelab block=(8,8)", needs(shared=50_000), "of shared memory", None),
         ("//!tilelab block=(32,32)", needs(registers=65), "73,728 registers", 2),
-        ("//!tilelab shared=4", needs(registers=257), "65,536. Use a smaller block", None),
+        ("//!tilelab shared=4", needs(registers=257), "a multiprocessor has 65,536", None),
     ],
 )
 def test_what_is_too_much_is_said_where_it_is_asked_for(comment, resources, words, line):

@@ -91,7 +91,7 @@ def test_a_tile_whose_blocks_are_too_large_names_the_largest_that_fits(text, til
     problem = plan_of(text + KERNEL, tile).cases[0].problem
     assert problem is not None
     assert (problem.kind, problem.line) == (Verdict.RESOURCE_LIMIT, line)
-    assert "The tile is 64" in problem.message
+    assert "A tile of 64" in problem.message
     assert "from 1 to 32" in problem.message
 
 

@@ -82,15 +82,19 @@ def test_partial_sums_are_right_to_the_last_bit(sums, tile):
         (
             "output[blockIdx.x] = part[0]",
             "output[blockIdx.x] = input[start]",
-            "just the first element of its",
+            "only the first element of its",
         ),
-        ("stride = blockDim.x", "stride = blockDim.x / 2", "that of the first half of its section"),
-        ("stride > 0", "stride > 1", "that of every other element of its section, from the first on"),
+        ("stride = blockDim.x", "stride = blockDim.x / 2", "equals the sum of the first half of its section"),
+        ("stride > 0", "stride > 1", "adds up every second element of its section, from the first"),
         ("= part[0]", "= part[0] + input[start]", "counts the first element of its section twice"),
-        ("= part[0]", "= 2 * part[0]", "twice what it should be"),
+        ("= part[0]", "= 2 * part[0]", "twice the expected sum"),
         ("start + t < Length ?", "start + t < Length && t > 0 ?", "leaves out the first element"),
-        ("if (t == 0)", "if (t == 0 && blockIdx.x == 0)", "None of the wrong elements was ever written"),
-        ("start + blockDim.x + t < Length", "start + 2 * blockDim.x < Length", "are just the last one"),
+        ("if (t == 0)", "if (t == 0 && blockIdx.x == 0)", "No incorrect element was ever written"),
+        (
+            "start + blockDim.x + t < Length",
+            "start + 2 * blockDim.x < Length",
+            "Incorrect elements: only the last",
+        ),
     ],
 )
 def test_wrong_sums_are_explained(sums, old, new, message):
@@ -100,7 +104,7 @@ def test_wrong_sums_are_explained(sums, old, new, message):
     assert report.message.startswith("output[")
     assert "][" not in report.message
     assert message in report.message
-    assert "which thread writes the sum?" in render(report, REDUCE, "my.cu", Style())
+    assert "Which thread writes the sum?" in render(report, REDUCE, "my.cu", Style())
 
 
 def test_an_element_of_a_vector_has_one_index(sums):
@@ -110,7 +114,7 @@ def test_an_element_of_a_vector_has_one_index(sums):
     assert example is not None
     assert example.element == "input[1]"
     written = graded(sums, REDUCE.replace("int t =", "input[0] = 3; int t ="))
-    assert any(finding.message.startswith("input[0] was ") for finding in written.findings)
+    assert any(finding.message.startswith("input[0] changed ") for finding in written.findings)
 
 
 TRANSPOSE = """
@@ -183,7 +187,7 @@ def test_a_macro_that_no_launch_can_be_built_with_is_refused(turned, value):
     report = graded(turned, f"\n#define ROWS {value}\n" + TURN)
     assert report.verdict is Verdict.REJECTED
     assert report.findings[0].line == 2
-    assert "the launch needs one from 1 to 8" in report.message
+    assert "the launch needs a number from 1 to 8" in report.message
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ def test_a_macro_that_no_launch_can_be_built_with_is_refused(turned, value):
         ("to[(col + i) * Height + row + tx] = tile[tx][i]", "to[(row + i) * Width + col + tx] = tile[i][tx]",
          "Nothing is transposed: to is a plain copy of from."),
         ("to[(col + i) * Height + row + tx] = tile[tx][i]", "to[(col + i) * Height + row + tx] = tile[i][tx]",
-         "none is transposed within itself"),
+         "no tile is transposed"),
         ("= tile[tx][i]", "= rintf(tile[tx][i] / 2048) * 2048", "of 384 elements"),
     ],
 )  # fmt: skip
@@ -246,6 +250,6 @@ def test_an_analysis_asks_only_that_a_kernel_runs_clean(tmp_path):
     exercise = made(tmp_path, ANALYSIS)
     report = graded(exercise, LOOK)
     assert report.verdict is Verdict.ACCEPTED, report.message
-    assert report.message == "Ran without a fault in 1 of 1 case; results are not compared here."
+    assert report.message == "Ran without a fault in 1 of 1 case. This exercise compares no results."
     outside = graded(exercise, LOOK.replace("b[4 * i]", "b[5 * i]"))
     assert outside.verdict is Verdict.OUT_OF_BOUNDS

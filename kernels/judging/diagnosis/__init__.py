@@ -1,6 +1,6 @@
-"""What a wrong output says about the mistake behind it.
+"""Mistakes that explain an incorrect output.
 
-A diagnosis is only made where the data prove it: the wrong output equals, element for element, what that mistake gives.
+A diagnosis needs proof: the mistake must give exactly the incorrect output, element for element.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = [
 
 
 def diagnose(output: Product | Sums | Transposed, wrong: Mask) -> tuple[Diagnosis, ...]:
-    """Every explanation that the data prove, the most telling first."""
-    # what a mistake would give may overflow the format that it uses
+    """Every explanation that the data prove, the most helpful first."""
+    # A mistake's values may overflow the format that it uses.
     with np.errstate(all="ignore"):
         found = _explanations(output, wrong)
     return tuple(diagnosis for diagnosis in found if diagnosis is not None)

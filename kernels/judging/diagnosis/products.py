@@ -1,4 +1,4 @@
-"""What a wrong product says about the mistake behind it."""
+"""Mistakes that explain an incorrect product."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from kernels.judging.diagnosis.outputs import (
 
 
 def _reordered(product: Product, wrong: Mask) -> Diagnosis | None:
-    """The right numbers in another order: transposed, or the product of other matrices than asked for."""
+    """The expected numbers in another order, or a product of swapped or transposed matrices."""
     left, right, (m, n, p) = product.left, product.right, product.names
     candidates: tuple[tuple[str, Callable[[], Doubles], str], ...] = (
         ("transposed", lambda: product.expected.values.T,
-         f"The result is transposed: {p}[i][j] holds what belongs in {p}[j][i]."),
+         f"The result is transposed: {p}[i][j] has the value of {p}[j][i]."),
         ("swapped", lambda: right @ left, f"The result is {n}*{m}: the operands are swapped."),
-        ("left_transposed", lambda: left.T @ right, f"The result is that of {m} transposed times {n}."),
-        ("right_transposed", lambda: left @ right.T, f"The result is that of {m} times {n} transposed."),
+        ("left_transposed", lambda: left.T @ right, f"The result equals {m} transposed times {n}."),
+        ("right_transposed", lambda: left @ right.T, f"The result equals {m} times {n} transposed."),
     )  # fmt: skip
     for key, candidate, text in candidates:
         try:
             values = candidate()
         except ValueError:
-            continue  # the shapes do not fit, so the kernel did not compute this
+            continue  # the shapes don't fit, so the kernel didn't compute this
         if equal(product, values):
             return Diagnosis(key, text)
     return None
 
 
 def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
-    """The sum stops early, starts late, or leaves out or repeats one tile, in the whole output."""
+    """A sum that stops early, starts late, or leaves out or repeats one tile, in the whole output."""
     length, tile = product.left.shape[1], product.tile
     whole_tiles = length // tile * tile
     for stop, key, text in (
@@ -66,28 +66,29 @@ def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
             return Diagnosis("tile_twice", f"One tile is counted twice in each sum: {span}.")
         if length > tile and equal(product, part):
             return Diagnosis(
-                "only_one_tile", f"Each sum has one tile only, {span}: is the sum kept from tile to tile?"
+                "only_one_tile",
+                f"Each sum has one tile only, {span}. Does the kernel keep the sum between tiles?",
             )
     return None
 
 
 def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
-    """Rows or columns off by one, where they are written at all."""
+    """Written rows or columns that are off by one."""
     right, name = product.expected.values, product.names[2]
     for key, actual, shifted, text in (
-        ("row_down", product.actual[1:], right[:-1], f"{name}[i][j] holds what belongs in {name}[i-1][j]"),
-        ("row_up", product.actual[:-1], right[1:], f"{name}[i][j] holds what belongs in {name}[i+1][j]"),
+        ("row_down", product.actual[1:], right[:-1], f"{name}[i][j] has the value of {name}[i-1][j]"),
+        ("row_up", product.actual[:-1], right[1:], f"{name}[i][j] has the value of {name}[i+1][j]"),
         (
             "column_right",
             product.actual[:, 1:],
             right[:, :-1],
-            f"{name}[i][j] holds what belongs in {name}[i][j-1]",
+            f"{name}[i][j] has the value of {name}[i][j-1]",
         ),
         (
             "column_left",
             product.actual[:, :-1],
             right[:, 1:],
-            f"{name}[i][j] holds what belongs in {name}[i][j+1]",
+            f"{name}[i][j] has the value of {name}[i][j+1]",
         ),
     ):
         if actual.size >= 4 and np.array_equal(actual, shifted):
@@ -108,12 +109,12 @@ def _narrow_format(product: Product, wrong: Mask) -> Diagnosis | None:
 
 
 def _narrow_text(name: str) -> Diagnosis:
-    text = f"The result is what {name} arithmetic gives: the numbers were rounded to a narrower format than float."
+    text = f"The result matches {name} arithmetic: the numbers were rounded to a narrower format than float."
     return Diagnosis("narrow_format", text)
 
 
 def _to_bits(values: Doubles, bits: int, cut: bool) -> Doubles:
-    """Each value with so many significant bits, the rest cut off or rounded to nearest even."""
+    """Each value with that number of significant bits, truncated or rounded to nearest even."""
     mantissa, exponent = np.frexp(values)
     scaled = np.ldexp(mantissa, bits)
     rounded: Doubles = np.ldexp(np.trunc(scaled) if cut else np.rint(scaled), exponent - bits)

@@ -1,4 +1,4 @@
-"""What a wrong transpose says about the mistake behind it."""
+"""Mistakes that explain an incorrect transpose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernels.judging.diagnosis.outputs import Diagnosis, all_zero, equal, never_
 
 
 def _copied(output: Transposed, wrong: Mask) -> Diagnosis | None:
-    """The elements in the order of the input."""
+    """The elements of the input in their original order."""
     if equal(output, output.given.reshape(output.actual.shape)):
         given, result = output.names
         return Diagnosis("copied", f"Nothing is transposed: {result} is a plain copy of {given}.")
@@ -17,7 +17,7 @@ def _copied(output: Transposed, wrong: Mask) -> Diagnosis | None:
 
 
 def _tiles(output: Transposed, wrong: Mask) -> Diagnosis | None:
-    """Only half of what a transpose by tiles needs: its tiles change places, or the elements within each do."""
+    """Half of a tiled transpose: either the tiles change places, or the elements within each tile."""
     tile = output.tile
     rows, columns = output.given.shape
     if rows % tile or columns % tile:
@@ -26,10 +26,10 @@ def _tiles(output: Transposed, wrong: Mask) -> Diagnosis | None:
     within: Doubles = tiles.transpose(0, 3, 2, 1).reshape(rows, columns)
     between: Doubles = tiles.transpose(2, 1, 0, 3).reshape(columns, rows)
     if equal(output, within):
-        text = "Each tile is transposed where it lies: the tiles themselves have to change places too."
+        text = "Each tile is transposed in place. The tiles have to change places too."
         return Diagnosis("tiles_stay", text)
     if equal(output, between):
-        text = "The tiles change places, but none is transposed within itself."
+        text = "The tiles change places, but no tile is transposed."
         return Diagnosis("tiles_not_transposed", text)
     return None
 
