@@ -1,4 +1,4 @@
-"""A submission's text: what it says about itself, before anything is compiled."""
+"""A submission's text, read before anything is compiled."""
 
 from __future__ import annotations
 

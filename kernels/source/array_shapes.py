@@ -1,7 +1,7 @@
-"""The extents of the arrays that a source declares: the compiler keeps only their sizes in bytes.
+"""The extents of the arrays that a source declares. The compiler keeps only their sizes in bytes.
 
-They serve to name an element as `Mds[0][3]`; what cannot be read here is named by its position alone. Arrays of a
-thread's own are left out: they have no names once compiled.
+Extents give an element a name such as `Mds[0][3]`. An element of an unreadable array is named by its position alone.
+Local arrays of a thread are left out, because they have no names in the compiled code.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _WITH_ARGUMENTS = {"__align__", "alignas", "__attribute__"}
 
 
 def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Extents by array name, in shared, global and constant memory; of a name with two different ones, none.
+    """Extents by array name, in shared, global and constant memory, without names that have different extents.
 
-    names: what the macros and constants in the extents stand for
+    names: the values of macros and constants in the extents
     """
     shapes: dict[str, tuple[int, ...] | None] = {}
     for name, extents in _read(text):
@@ -31,7 +31,7 @@ def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ..
 
 @lru_cache(maxsize=4)
 def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Names and extents as the text has them; kept, since each case of a job evaluates them anew."""
+    """Names and extents as text. The result is cached, because each case of a job evaluates it again."""
     tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
     return tuple((name, tuple(extents)) for name, extents in _declared(tokens))
 
@@ -53,7 +53,7 @@ def _declared(tokens: list[Token]) -> Iterator[tuple[str, list[str]]]:
             index = closing(tokens, index)
             continue
         elif token.text in {"(", "{"}:
-            # a function, or the members of a type
+            # A function, or the members of a type.
             inside = False
         elif inside and token.kind is Kind.NAME and (extents := _extents(tokens, index + 1)):
             yield token.text, extents
@@ -68,7 +68,7 @@ def _initialiser_end(tokens: list[Token], index: int) -> int:
 
 
 def _extents(tokens: Sequence[Token], start: int) -> list[str]:
-    """The texts between the brackets that stand at `start`."""
+    """The texts between the brackets from `start` on."""
     extents = []
     while start < len(tokens) and tokens[start].text == "[":
         end = start + 1

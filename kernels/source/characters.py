@@ -1,4 +1,4 @@
-"""Characters that come into a file by copying from a page or a chat, and that no compiler reads."""
+"""Characters copied from a page or a chat that no compiler can read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class OddCharacter:
-    """A character outside comments and texts in quotes that the compiler cannot read; line and column from 1."""
+    """An unreadable character outside comments and quotes; line and column count from 1."""
 
     line: int
     column: int
@@ -37,7 +37,7 @@ class OddCharacter:
 
     @property
     def sentence(self) -> str:
-        """What it is, where, and what to type."""
+        """The character's name, its position, and its replacement."""
         code = f"U+{ord(self.character):04X}"
         wide = ord(self.character) in _WIDE
         name = f"a full-width `{chr(ord(self.character) - 0xFEE0)}`" if wide else _NAMES.get(self.character)
@@ -45,14 +45,14 @@ class OddCharacter:
             known = unicodedata.name(self.character, "").lower()
             name = f"the character “{known}”" if known else "a character"
         return (
-            f"Line {self.line}, column {self.column} holds {name} ({code}), which the compiler can't read. "
+            f"Line {self.line}, column {self.column} has {name} ({code}), which the compiler can't read. "
             f"{_what_to_type(self.character)}"
         )
 
 
 @lru_cache(maxsize=4)
 def odd_characters(text: str) -> Mapping[int, OddCharacter]:
-    """The first such character of each line that has one."""
+    """The first unreadable character of each line that has one."""
     found: dict[int, OddCharacter] = {}
     for line, column, character in other_characters(text):
         found.setdefault(line, OddCharacter(line, column, character))
@@ -63,9 +63,9 @@ def _what_to_type(character: str) -> str:
     if character in _SPACES:
         return "Type an ordinary space instead."
     if character in _INVISIBLE:
-        return "It can't be seen: delete what stands there, and type it again."
+        return "It is invisible. Delete it, and type the text around it again."
     if ord(character) in _WIDE:
         return f"Type `{chr(ord(character) - 0xFEE0)}` instead."
     if character in _INSTEAD:
         return f"Type `{_INSTEAD[character]}` instead."
-    return "Names may hold the letters a to z, digits and `_`."
+    return "Names can contain the letters a to z, digits and `_`."

@@ -1,6 +1,6 @@
-"""Which parts of a file the compiler will see: conditional compilation as far as it can be told without compiling.
+"""The parts of a file that the compiler will see, as far as conditional compilation can be decided beforehand.
 
-A part that may or may not be compiled counts as seen, so that the source rules err on the side of speaking up.
+A part that may or may not be compiled counts as seen. The source rules then report too much, not too little.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kernels.source.text import Directive, Item, Kind, Token
 
-# What is known about macros when Tilelab compiles; a file that defines or undefines one makes it unknown.
+# The known state of macros when Tilelab compiles. A file that defines or undefines a macro makes it unknown.
 _DEFINED = {"TILELAB", "__CUDACC__", "__CUDACC_RTC__", "__CUDA_ARCH__"}
 _UNDEFINED = {"__NVCC__", "__INTELLISENSE__", "_WIN32", "WIN32", "_MSC_VER"}
 _CONDITIONALS = {"if", "ifdef", "ifndef", "elif", "else", "endif"}
@@ -20,8 +20,8 @@ _CONDITIONALS = {"if", "ifdef", "ifndef", "elif", "else", "endif"}
 class Seen:
     """An item that the compiler may see.
 
-    undefined: the macros that are not defined wherever it does
-    certain: whether the compiler sees it for sure
+    undefined: the macros that are certainly undefined at the item
+    certain: whether the compiler certainly sees it
     """
 
     item: Item
@@ -31,10 +31,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """What a condition says: its value where that is certain, and what it implies about macros.
+    """A condition's value, if certain, and its implications for macros.
 
-    needs_undefined: the macros that are undefined where it holds
-    only_defined: the macro that is undefined where it does not hold, for a plain `defined(X)`
+    needs_undefined: the macros that are undefined if it is true
+    only_defined: the macro that is undefined if it is false, for a plain `defined(X)`
     """
 
     value: bool | None
@@ -44,7 +44,7 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """Whether the compiler may see a branch, or does for sure, and which macros are undefined in it."""
+    """Whether the compiler may or certainly does see a branch, and the undefined macros in it."""
 
     seen: bool = True
     undefined: frozenset[str] = frozenset()
@@ -55,9 +55,9 @@ class _Branch:
 class _Frame:
     """One open #if.
 
-    outer: what holds around it
-    settled: an earlier branch was certainly taken
-    open: an earlier branch may have been taken
+    outer: the branch around it
+    settled: whether an earlier branch was certainly taken
+    open: whether an earlier branch may have been taken
     """
 
     outer: _Branch
@@ -67,7 +67,7 @@ class _Frame:
     open: bool = False
 
     def enter(self, value: bool | None, undefined: frozenset[str]) -> None:
-        """Make this the branch that the next items are in.
+        """Start the branch of the next items.
 
         value: of its condition
         """
@@ -127,7 +127,7 @@ def _step(directive: Directive, frames: list[_Frame], facts: dict[str, bool]) ->
 
 
 def _condition(directive: Directive, facts: dict[str, bool]) -> _Condition:
-    """Read a condition; everything but simple forms joined by && or || is uncertain."""
+    """Read a condition. Only simple forms joined by && or || can be certain."""
     tokens = list(directive.tokens)
     if directive.name in {"ifdef", "ifndef"}:
         return (

@@ -1,4 +1,4 @@
-"""The integer macros and constants of a file, and whether it declares a name for itself."""
+"""The integer macros and constants of a file, and the names that it declares."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TYPES = {
 }  # fmt: skip
 _MOST_EXPANSIONS = 200_000
 _DEEPEST_MACRO = 32
-# A declaration or enumeration with more tokens than this holds no tile size worth knowing.
+# A declaration or enumeration with more tokens than this is ignored. Tile sizes have short ones.
 _LONGEST_DECLARATION = 400
 _SHIFTS = re.compile(r"([<>]) \1")
-# After these a name is used, not declared.
+# After one of these words, a name is used, not declared.
 _EXPRESSION_WORDS = {
     "return",
     "case",
@@ -39,7 +39,7 @@ _EXPRESSION_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """One #define. `guarded`: it only applies where the name is not defined yet."""
+    """One #define. `guarded`: it only applies if the name isn't defined yet."""
 
     name: str
     line: int
@@ -55,7 +55,7 @@ class Macro:
 def find_macros(seen: Sequence[Seen], together: AbstractSet[str] = frozenset()) -> list[Macro]:
     """Every #define that the compiler may see.
 
-    together: names that are all defined as soon as one of them is
+    together: names that are all defined if one of them is
     """
     return [
         _macro(entry.item, entry.undefined, together)
@@ -82,8 +82,8 @@ class Constants:
     """The integers of a file.
 
     values: by name
-    derived: those that follow from what Tilelab gives the file, in their order
-    unsure: names whose value here may be another one to the compiler
+    derived: integers that depend on Tilelab's macros, in their order
+    unsure: names whose value may differ for the compiler
     """
 
     values: Mapping[str, int]
@@ -91,7 +91,7 @@ class Constants:
     unsure: frozenset[str] = frozenset()
 
     def sure(self, name: str) -> int | None:
-        """The value of a name where it is certain."""
+        """The value of a name, or None if it isn't certain."""
         return None if name in self.unsure else self.values.get(name)
 
 
@@ -103,8 +103,8 @@ def find_constants(
 ) -> Constants:
     """Names with one integer value: object-like macros, `const`/`constexpr` integers, enumerators.
 
-    A name that has two values in the file is left out, and so is a guarded macro whose value Tilelab gives (`given`):
-    what is built on that one has no value before a case is chosen.
+    A name with two values in the file is left out. So is a guarded macro that Tilelab sets (`given`). Names built on it
+    have no value before a case is chosen.
 
     doubtful: from `doubtful_names`
     """
@@ -124,11 +124,11 @@ def doubtful_names(
     given: AbstractSet[str] = frozenset(),
     together: AbstractSet[str] = frozenset(),
 ) -> frozenset[str]:
-    """Names that mean one thing here and may mean another there.
+    """Names whose meaning may change within the file.
 
-    They are declared where the compiler may not look, undefined again, or declared as more than a constant.
+    Their declaration may be skipped by the compiler, they are undefined again, or they aren't only constants.
 
-    given: names that Tilelab defines, unless the file does; a guarded definition leaves them as they are
+    given: names that Tilelab defines unless the file does; a guarded definition doesn't change them
     together: as for `find_macros`
     """
     tokens, sure = [], []
@@ -151,7 +151,7 @@ def doubtful_names(
 
 
 class _Reader:
-    """Collects values. Its budget bounds the work that macros which multiply each other can cause."""
+    """Collects values. The budget bounds the work, because nested macros can grow exponentially."""
 
     def __init__(self, objects: Mapping[str, Macro], given: frozenset[str], doubtful: frozenset[str]) -> None:
         self.values: dict[str, int] = {}
@@ -163,7 +163,7 @@ class _Reader:
         self._budget = _MOST_EXPANSIONS
 
     def note(self, name: str, body: Sequence[Token], known: Mapping[str, int]) -> None:
-        """Record the value of a body, where it is an integer."""
+        """Record the value of a body if it is an integer."""
         texts: list[str] = []
         if self.unsure & {token.text for token in body}:
             self.unsure.add(name)
@@ -181,7 +181,7 @@ class _Reader:
             self._drop(name)
 
     def _note_derived(self, name: str, expression: Expression, known: Mapping[str, int]) -> None:
-        """Record what a body says whose value hangs on what Tilelab gives."""
+        """Record a body whose value depends on Tilelab's macros."""
         if not expression.names <= self._given | known.keys() | self.derived.keys():
             return
         if self.derived.setdefault(name, expression).text != expression.text or name in self.values:
@@ -193,7 +193,7 @@ class _Reader:
         self._ambiguous.add(name)
 
     def _expand(self, body: Sequence[Token], hidden: frozenset[str], texts: list[str]) -> bool:
-        """Append the texts of a body with its macros replaced; False where that grows too long or too deep."""
+        """Append the texts of a body with its macros replaced; False if that grows too long or deep."""
         for token in body:
             self._budget -= 1
             if token.text in self.unsure:
@@ -209,7 +209,7 @@ class _Reader:
 
 
 def declared_constants(tokens: list[Token]) -> Iterator[tuple[Token, list[Token]]]:
-    """Name and initialiser of each constant and enumerator."""
+    """The name and initialiser of each constant and enumerator."""
     for index, token in enumerate(tokens):
         if token.text in {"const", "constexpr"}:
             yield from _initialised(tokens, index)
@@ -228,7 +228,7 @@ def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[
 
 
 def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
-    """`enum { A = 1, B }` from its `enum`; B is given as 1 + 1."""
+    """`enum { A = 1, B }` from its `enum`; the value of B is 1 + 1."""
     nearby = tokens[start : start + _LONGEST_DECLARATION]
     opening = next((i for i, token in enumerate(nearby[:8]) if token.text in {"{", ";"}), None)
     if opening is None or nearby[opening].text == ";":
@@ -257,9 +257,9 @@ def _symbol(text: str, line: int) -> Token:
 
 
 def declaration_line(name: str, macros: Sequence[Macro], tokens: list[Token]) -> int | None:
-    """Where a file declares a name for itself: an unguarded macro, a constant, a variable, a template parameter.
+    """The line where a file declares a name: an unguarded macro, a constant, a variable, a template parameter.
 
-    None where it does not, so that the name can be given to the compiler as a macro without breaking the file.
+    None means that the name can be given to the compiler as a macro without breaking the file.
     """
     for macro in macros:
         if macro.name == name and not macro.guarded:
@@ -272,7 +272,7 @@ def declaration_line(name: str, macros: Sequence[Macro], tokens: list[Token]) ->
 
 
 def declares(tokens: Sequence[Token], index: int) -> bool:
-    """Whether the name at `index` follows a type, or is initialised there."""
+    """Whether the name at `index` follows a type or is initialised."""
     before = tokens[index - 1] if index else None
     after = tokens[index + 1].text if index + 1 < len(tokens) else ""
     follows_type = before is not None and before.kind is Kind.NAME and before.text not in _EXPRESSION_WORDS

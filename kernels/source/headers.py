@@ -1,8 +1,8 @@
-"""The headers that a submission may include, and what each of them is when Tilelab compiles it.
+"""The headers that a submission may include, and their text when Tilelab compiles it.
 
-Course starter files carry headers that only a host compiler has. They are accepted and supplied as short texts, so
-that a file that works with nvcc works here. Headers that device code really needs come from the compiler's own
-bundle. Anything else is refused by the source rules, with one message whatever exists.
+Course starter files include headers that only a host compiler has. Tilelab supplies short texts for them, so a file
+that works with nvcc works here. Headers for device code come from the compiler's bundle. The source rules refuse all
+other files with one message, which doesn't reveal the files on this machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernels.source.stand_ins import HOST, LIMITS, THRUST, WB
 
 
 class HeaderKind(StrEnum):
-    """Where the text of an allowed header comes from."""
+    """The origin of an allowed header's text."""
 
     REAL = "real"  # in the compiler's bundle
     EMPTY = "empty"  # supplied by `header_text`: empty, or the few names that device code may use
@@ -49,7 +49,7 @@ _REAL = (
     "vector_types.h",
 )
 
-# Spelled as in the compiler's bundle, so that a file may include both without a redefinition.
+# Spelled as in the compiler's bundle, so a file may include both without a redefinition.
 _LIMITS = """#ifndef INT_MAX
 #define CHAR_BIT 8
 #define SHRT_MAX 0x7fff
@@ -152,13 +152,13 @@ HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
 
 
 def header_text(name: str) -> str:
-    """The text to hand to the compiler for an allowed header of kind EMPTY; most are really empty."""
+    """The text of an allowed header of kind EMPTY for the compiler; usually it is empty."""
     if HEADERS.get(name) is not HeaderKind.EMPTY:
         raise KeyError(name)
     return _TEXTS.get(name, "")
 
 
 def header_of(name: str) -> str:
-    """The header of C that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
+    """The C header that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
     defined = re.compile(rf"^#define {re.escape(name)}\b", re.MULTILINE)
     return next((header for header in _OF_C if defined.search(_TEXTS[header])), "") if name else ""

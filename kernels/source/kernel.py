@@ -1,4 +1,4 @@
-"""Finds the `__global__` functions of a file and compares the exercise's one with what it should be."""
+"""Finds the `__global__` functions of a file and checks the exercise's kernel among them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BUILT_IN = {
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uint", "half", "__half",
     "half2", "float2", "float3", "float4", "dim3",
 }  # fmt: skip
-# All 32 bits wide: a kernel that takes one of them is launched in exactly the same way.
+# All have 32 bits, so the launch is the same for each of them.
 _SIZES = {
     ("int",), ("signed",), ("int", "signed"), ("int32_t",),
     ("unsigned",), ("int", "unsigned"), ("uint32_t",), ("uint",),
@@ -30,18 +30,17 @@ _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6
 
 _TEMPLATE = (
-    "`{kernel}` is a template here, so there is no one kernel to launch. Keep the template as a `__device__` "
-    "function, and let a plain `__global__ void {kernel}` call it with the tile it wants."
+    "`{kernel}` is a template, so Tilelab can't launch it. Make the template a `__device__` function, and call it with "
+    "your tile from a plain `__global__ void {kernel}`."
 )
 _NAMESPACE = (
-    "`{kernel}` stands inside a namespace here, where it cannot be launched by name. "
-    "Move it out of the namespace."
+    "`{kernel}` is inside a namespace, so Tilelab can't launch it by name. Move it out of the namespace."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One `__global__` function as the text shows it."""
+    """One `__global__` function in the text."""
 
     name: str
     line: int
@@ -53,7 +52,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A parameter's type, as far as a launch depends on it."""
+    """The part of a parameter's type that a launch depends on."""
 
     base: tuple[str, ...]
     pointers: int
@@ -61,7 +60,7 @@ class _Shape:
 
 
 def find_kernels(tokens: list[Token]) -> list[Kernel]:
-    """Every `__global__` function, declarations included."""
+    """Every `__global__` function, including declarations."""
     kernels = []
     namespaces = _namespace_depths(tokens)
     for index, token in enumerate(tokens):
@@ -74,7 +73,7 @@ def find_kernels(tokens: list[Token]) -> list[Kernel]:
 
 
 def _namespace_depths(tokens: Sequence[Token]) -> list[bool]:
-    """For each token whether it stands inside a namespace's braces."""
+    """For each token, whether it is inside a namespace's braces."""
     inside: list[bool] = []
     braces: list[bool] = []
     depth = 0
@@ -95,7 +94,7 @@ def _namespace_depths(tokens: Sequence[Token]) -> list[bool]:
 
 
 def _is_template(tokens: Sequence[Token], index: int) -> bool:
-    """Whether `template <...>` comes right before the declaration that `index` is in."""
+    """Whether `template <...>` comes right before the declaration at `index`."""
     for back in range(index - 1, max(index - _LONGEST_SIGNATURE, -1), -1):
         if tokens[back].text in {";", "{", "}", "__global__"}:
             return False
@@ -105,7 +104,7 @@ def _is_template(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _kernel(nearby: list[Token], template: bool, *, namespace: bool) -> Kernel | None:
-    """The kernel whose tokens follow its `__global__`."""
+    """The kernel from the tokens after its `__global__`."""
     index = 0
     while index + 1 < len(nearby):
         token = nearby[index]
@@ -130,9 +129,9 @@ def _kernel(nearby: list[Token], template: bool, *, namespace: bool) -> Kernel |
 def check_kernel(
     exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: Sequence[Token]
 ) -> Finding | None:
-    """A finding where the file holds no kernel that the exercise can launch.
+    """A finding if the file has no kernel that the exercise can launch.
 
-    What macros hide from this reader is left to the compiler.
+    The compiler checks kernels that macros hide.
     """
     mine = [kernel for kernel in kernels if kernel.name == exercise.kernel]
     if not mine:
@@ -148,7 +147,7 @@ def check_kernel(
         return _rejected(plain[0].line, _NAMESPACE.format(kernel=exercise.kernel))
     if not any(kernel.defined for kernel in outside):
         return _rejected(
-            outside[0].line, f"`{exercise.kernel}` is declared here, but has no body in this file."
+            outside[0].line, f"`{exercise.kernel}` is declared here, but it has no body in this file. Add it."
         )
     hidden = {macro.name for macro in macros}
     if any(_fits(exercise, kernel, hidden) for kernel in outside):
@@ -165,15 +164,15 @@ def _rejected(line: int | None, message: str) -> Finding:
 
 
 def _missing(exercise: Exercise, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
-    """Name what was found instead, and what was probably meant."""
+    """A finding that lists the kernels found, with the closest name."""
     wanted = exercise.kernel
     unmarked = _unmarked(wanted, tokens)
     if unmarked is not None:
-        return _rejected(unmarked, f"`{wanted}` is not a kernel: write `__global__` before its `void`.")
+        return _rejected(unmarked, f"`{wanted}` isn't a kernel yet. Write `__global__` before its `void`.")
     if not kernels:
         return _rejected(
             None,
-            f"No kernel was found: the file has no `__global__` function. It must define "
+            f"The file has no kernel, because it has no `__global__` function. Define "
             f"`__global__ void {wanted}({expected_parameters(exercise)})`.",
         )
     names = {kernel.name: kernel.line for kernel in kernels}
@@ -182,8 +181,8 @@ def _missing(exercise: Exercise, kernels: Sequence[Kernel], tokens: Sequence[Tok
     near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
     if near is None:
         return _rejected(None, f"The file has no kernel `{wanted}`. Kernels found: {found}.")
-    message = f"The file has no kernel `{wanted}`. Kernels found: {found}. Is `{near}` meant? Rename it to `{wanted}`."
-    return _rejected(names[near], message)
+    rename = f"Did you mean `{near}`? Rename it to `{wanted}`."
+    return _rejected(names[near], f"The file has no kernel `{wanted}`. Kernels found: {found}. {rename}")
 
 
 def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
@@ -206,20 +205,20 @@ def expected_parameters(exercise: Exercise) -> str:
 def _wrong_parameters(exercise: Exercise, kernel: Kernel) -> Finding:
     found = ", ".join(_spelled(parameter) for parameter in kernel.parameters)
     message = (
-        f"`{exercise.kernel}` has other parameters than the exercise. "
+        f"`{exercise.kernel}` has different parameters from the exercise. "
         f"Expected: ({expected_parameters(exercise)}). Found: ({found[:300]})."
     )
     return _rejected(kernel.line, message)
 
 
 def _spelled(parameter: Sequence[Token]) -> str:
-    """A parameter as one would write it."""
+    """A parameter in the usual spelling."""
     text = " ".join(token.text for token in parameter)
     return text.replace(" *", "*").replace(" [", "[").replace("[ ]", "[]").replace(" ]", "]")
 
 
 def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
-    """Whether the kernel can be launched with the exercise's arguments, or the reader cannot tell."""
+    """Whether the kernel fits the exercise's arguments, as far as the text shows."""
     if any(token.text in hidden for parameter in kernel.parameters for token in parameter):
         return True
     parameters = [p for p in kernel.parameters if [token.text for token in p] != ["void"]]
@@ -236,7 +235,7 @@ def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
 
 
 def _shape(parameter: Sequence[Token]) -> _Shape | None:
-    """The type of a parameter; None where it uses names or forms that only the compiler can resolve."""
+    """The type of a parameter; None if only the compiler can resolve it."""
     texts = [token.text for token in parameter if token.text not in _QUALIFIERS]
     if "=" in texts:
         texts = texts[: texts.index("=")]

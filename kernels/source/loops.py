@@ -1,6 +1,6 @@
-"""Which line of the source a finding belongs to: the head of a loop, or the one that names what it is about.
+"""The line of the source for a finding: the head of its loop, or the line with its name.
 
-The compiler often leaves no instruction of a loop's head, so that a run which does not end shows lines of the body.
+The compiler often leaves no instruction of a loop's head, so an endless run shows lines of the body.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kernels.source.text import Kind, Token, scan
 from kernels.verdict import Finding, Verdict
 
 _WAITS = "still waits"
-"""In the sentence of a finding whose line is that of a wait, not of a loop."""
+"""Part of a finding's sentence if its line is a wait, not a loop."""
 _HEADS = {"for", "while"}
 _CONDITIONS = {"for", "while", "if", "switch"}
 _NO_LABELS = {"default", "public", "private", "protected", "case"}
@@ -29,14 +29,14 @@ class _Loop:
 
 
 def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
-    """The findings, with those of kind `time_limit` moved to the heads of their loops and put together by line."""
+    """The findings. Findings of kind `time_limit` move to the heads of their loops and are merged by line."""
     named: dict[object, Finding] = {}
     for place, finding in enumerate(findings):
         key: object = place
         if finding.kind is Verdict.TIME_LIMIT and finding.line is not None:
             loop = _enclosing(text, finding.line)
             if loop is not None and _WAITS not in finding.message:
-                message = f"{finding.message.rstrip('.')}. Look at the loop at line {loop.first}."
+                message = f"{finding.message.rstrip('.')}. The loop begins at line {loop.first}."
                 finding = replace(finding, line=loop.first, message=message)  # noqa: PLW2901
             key = finding.line, finding.severity
         known = named.get(key)
@@ -45,9 +45,9 @@ def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
 
 
 def loop_line(text: str, line: int) -> int:
-    """The line of the innermost loop's head around `line`; the line itself where it holds one or none is around it.
+    """The line of the head of the innermost loop around `line`; the line itself without such a loop.
 
-    A loop is a `for`, `while` or `do` statement, or what lies between a label and a `goto` back to it.
+    A loop is a `for`, `while` or `do` statement, or the code from a label to its `goto`.
     """
     loop = _enclosing(text, line)
     return line if loop is None else loop.first
@@ -65,7 +65,7 @@ def _loops(text: str) -> list[_Loop]:
 
 def _statements(tokens: list[Token]) -> Iterator[_Loop]:
     ends = _statement_ends(tokens)
-    # where the `while` of a `do` stands, no loop begins
+    # The `while` of a `do` doesn't begin a loop.
     ends_of_do = {ends[index + 1] for index, token in enumerate(tokens) if token.text == "do"}
     for index, token in enumerate(tokens):
         begins = token.text in _HEADS and index not in ends_of_do and _text(tokens, index + 1) == "("
@@ -94,13 +94,13 @@ def _text(tokens: list[Token], index: int) -> str:
 
 
 def _statement_ends(tokens: list[Token]) -> list[int]:
-    """For each index the one after the statement that begins there, were one to begin.
+    """For each index, the index after a statement that would begin there.
 
-    From the last token to the first, so that what a statement is made of is known already.
+    The work goes from the last token to the first, so the parts of a statement are already known.
     """
     count = len(tokens)
     closes = _closing(tokens)
-    # after the next semicolon outside of brackets, or before a brace that closes what is around
+    # After the next semicolon outside of brackets, or before the brace that closes the enclosing block.
     simple = [count] * (count + 2)
     ends = [count] * (count + 2)
     for index in range(count - 1, -1, -1):
@@ -117,7 +117,7 @@ def _statement_ends(tokens: list[Token]) -> list[int]:
 
 
 def _closing(tokens: list[Token]) -> dict[int, int]:
-    """For the index of each opening bracket the one after its closing bracket; the end where it has none."""
+    """For the index of each opening bracket, the index after its closing bracket, or the end."""
     closes: dict[int, int] = {}
     waiting: dict[str, list[int]] = {closer: [] for closer in _BRACKETS.values()}
     for index, token in enumerate(tokens):
@@ -135,7 +135,7 @@ _NARROW = {"1", "2", "4", "8", "16", "32"}
 
 
 def point_at_names(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
-    """The findings; those about a name with its line, where the file has it once."""
+    """The findings, with the line of the name that a finding is about, if the file has it once."""
     return tuple(replace(each, line=_line(each, text)) for each in findings)
 
 
@@ -150,7 +150,7 @@ def _line(finding: Finding, text: str) -> int | None:
 
 
 def _uses(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """The lines with a name, each with what follows its `<` or `(`."""
+    """The lines with a name, each with the token after its `<` or `(`."""
     tokens = [item for item in scan(text) if isinstance(item, Token)]
     for index, token in enumerate(tokens):
         if token.kind is Kind.NAME and token.text == name:

@@ -1,4 +1,4 @@
-"""What the names of a file stand for: read from its text where that is certain, else evaluated by the compiler."""
+"""The values of a file's names, read from its text if that is certain, otherwise evaluated by the compiler."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernels.source.constants import Constants, Macro, declaration_line, declare
 from kernels.source.text import Token
 
 Evaluated = Mapping[str, tuple[int, ...]]
-"""The different values of each name that the compiler was asked for; none where it isn't a constant."""
+"""The different values of each evaluated name; none if it isn't a constant."""
 
 Given = frozenset[tuple[str, str]]
 """The macros that Tilelab compiles a file with, each with its text."""
@@ -17,17 +17,17 @@ Given = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Evaluations:
-    """The compiler's answers for the macros that each case is compiled with.
+    """The compiler's answers for the macros of each case.
 
     cases: for the cases of a verdict
-    others: for other sizes and tiles, such as those of an analysis
+    others: for other sizes and tiles, such as an analysis's
     """
 
     cases: Mapping[Given, Evaluated]
     others: Mapping[Given, Evaluated] = field(default_factory=dict)
 
     def joined(self) -> Evaluated:
-        """The different values of each name over all cases; none where it isn't a constant in each case."""
+        """The different values of each name over all cases; none if it isn't a constant in each case."""
         answers = list(self.cases.values())
         known = {
             name: [answer[name] for answer in answers if name in answer]
@@ -40,7 +40,7 @@ class Evaluations:
         }
 
     def varying(self) -> Mapping[Given, Mapping[str, int]]:
-        """The names with one value in each case, but not the same one everywhere, with these values."""
+        """The names with one value per case that differs between cases, with these values."""
         tables = {**self.others, **self.cases}
         names = {
             name
@@ -56,12 +56,12 @@ class Evaluations:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The macros, constants and other names of one file; made by `names_of`.
+    """The macros, constants and other names of one file; `names_of` creates it.
 
-    users: for each name the macros whose definitions mention it
-    in_code: the names that code uses beside their declarations
+    users: for each name, the macros whose definitions mention it
+    in_code: the names that code uses outside their declarations
     evaluated: the compiler's answers over all cases
-    varying: names that have one value in each case, but not the same one
+    varying: names with one value per case that differs between cases
     """
 
     macros: Sequence[Macro]
@@ -73,7 +73,7 @@ class Names:
     varying: frozenset[str] = frozenset()
 
     def with_evaluated(self, evaluations: Evaluations) -> Names:
-        """These names with the compiler's answers, which count more than what was read from the text."""
+        """These names with the compiler's answers, which override values from the text."""
         evaluated = evaluations.joined()
         settled = {name: values[0] for name, values in evaluated.items() if len(values) == 1}
         read = self.constants
@@ -86,7 +86,7 @@ class Names:
         return replace(self, constants=constants, evaluated=evaluated, varying=frozenset(varying))
 
     def values(self, name: str) -> tuple[int, ...] | None:
-        """The values of a name, one as a rule; none where it isn't a constant; None where the compiler has to say."""
+        """The values of a name, usually one; empty if it isn't a constant; None if only the compiler knows."""
         if (value := self.constants.sure(name)) is not None:
             return (value,)
         return self.evaluated.get(name)
@@ -95,14 +95,14 @@ class Names:
         return declaration_line(name, self.macros, self.tokens)
 
     def used(self, name: str) -> bool:
-        """Whether code, or another macro, uses the name beside its declaration."""
+        """Whether code or another macro uses the name outside its declaration."""
         return name in self.in_code or bool(self.users.get(name, set()) - {name})
 
     def mentions(self, text: str) -> bool:
         return any(token.text == text for token in self.tokens)
 
     def within(self, tokens: list[Token]) -> Names:
-        """The same names as they are used in a part of the code."""
+        """The same names with their uses in a part of the code."""
         return replace(self, tokens=tokens, in_code=_in_code(tokens))
 
     def built_on(self, name: str) -> set[str]:
@@ -111,7 +111,7 @@ class Names:
 
 
 def names_of(macros: Sequence[Macro], tokens: list[Token], constants: Constants) -> Names:
-    """The names of a file, before the compiler was asked for any."""
+    """The names of a file, before the compiler evaluates any."""
     users: dict[str, set[str]] = {}
     for macro in macros:
         for name in macro.names:

@@ -1,7 +1,7 @@
-"""Reads a submission: one CUDA C++ file with the exercise's kernel, by the rules of the course.
+"""Reads a submission: one CUDA C++ file with the exercise's kernel, checked against the rules for source files.
 
-The rules are lexical and there for good messages. What they let through that does not compile is the compiler's to
-report, and safety is the sandbox's business.
+The rules are lexical and serve good messages. The compiler reports code that passes them and doesn't compile. Safety
+comes from the sandbox.
 """
 
 from __future__ import annotations
@@ -39,23 +39,22 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A submission that the source rules let through.
+    """A submission that passed the source rules.
 
-    text: what to compile: without a byte order mark, every line ended by one newline character, lines as handed in
-    launch: what its `//!tilelab` comment sets, if it has one
+    text: the text to compile, without a byte order mark; every line ends with one newline character
+    launch: the settings of its `//!tilelab` comment, if it has one
     macros: its object-like integer macros and integer constants, for launch expressions
-    derived: those whose values follow from sizes, the tile or the exercise's macros
-    declares_tile: whether it declares the tile's name for itself, so that it must not be given one
-    own_tile: the tile it fixes for itself, by its declaration or `tile=` in its launch comment; None where it leaves
-        the tile open
-    tile_line: where it fixes its tile
-    tile_note: what a report says of a tile that has another name than the exercise's
-    asked: names that the compiler has to evaluate before anything can be planned, see `read_source`
-    varying: those evaluated names whose value follows from a case's sizes or the tile, with it
+    derived: macros and constants whose values depend on sizes, the tile or the exercise's macros
+    declares_tile: whether it declares the tile's name, so Tilelab must not define it
+    own_tile: the tile of its declaration or of `tile=` in its launch comment; None leaves the tile open
+    tile_line: the line that sets its tile
+    tile_note: a report's note on a tile with another name than the exercise's
+    asked: names that the compiler must evaluate before planning, see `read_source`
+    varying: evaluated names whose value depends on a case's sizes or the tile, with these values
     kernels: the names of its `__global__` functions
-    own_macros: those of the exercise's macros that it declares, so that it must not be given them
+    own_macros: the exercise's macros that it declares, so Tilelab must not define them
     globals: the lines of the module variables that the exercise fills or sets
-    warnings: what is likely a mistake and keeps nothing from being graded
+    warnings: likely mistakes that don't prevent grading
     """
 
     text: str
@@ -74,9 +73,9 @@ class Source:
     varying: Mapping[Given, Mapping[str, int]] = field(default_factory=dict)
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
-        """The tile that cases and launch are built around: the file's own, else the one asked for, else the default.
+        """The tile of cases and launch: the file's, otherwise the requested one, otherwise the default.
 
-        raise (ValueError): where the compiler has to be asked first
+        raise (ValueError): the compiler must evaluate names first
         """
         if self.asked:
             raise ValueError(f"not evaluated yet: {', '.join(self.asked)}")
@@ -85,25 +84,25 @@ class Source:
         return exercise.tile if asked is None else asked
 
     def launch_note(self, asked: int | None) -> str:
-        """What a report says of the launch: where the tile comes from, and that another one was asked for in vain."""
+        """A report's note on the launch: the origin of the tile, and a requested tile that has no effect."""
         if asked is None or self.own_tile in {None, asked}:
             return self.tile_note
         return f"{self.tile_note} `--tile {asked}` has no effect: your file sets its own tile.".lstrip()
 
     def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
-        """The macros to compile it with for one case: the tile, unless it declares its own, and sizes."""
+        """The macros for compiling one case: sizes, and the tile unless the file declares it."""
         given = {} if self.declares_tile else {exercise.tile_name: str(tile)}
         given |= {name: str(value) for name, value in exercise.macros.items() if name not in self.own_macros}
         return given | {name: str(value) for name, value in exercise.defines(sizes).items()}
 
     def launch_names(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, int]:
-        """What the names in launch expressions stand for; sizes win over macros, and the tile over both."""
+        """The values of names in launch expressions. Sizes override macros, and the tile overrides both."""
         given = frozenset(self.defines(exercise, tile, sizes).items())
         varying = {name for table in self.varying.values() for name in table}
         own = {name: value for name, value in self.macros.items() if name not in varying}
         names = exercise.names(tile, sizes, own | dict(self.varying.get(given, {})))
         for name, expression in self.derived.items():
-            # a division by a size, for example, need not have a value in every case
+            # A division by a size, for example, may have no value in some cases.
             with suppress(ExpressionError):
                 names.setdefault(name, expression.evaluate(names))
         return names
@@ -112,10 +111,10 @@ class Source:
 def read_source(
     data: bytes, exercise: Exercise, evaluations: Evaluations | None = None
 ) -> Source | list[Finding]:
-    """Read a submission, or say why it cannot be taken: findings of kind `rejected`.
+    """Read a submission, or return findings of kind `rejected` with the reasons against it.
 
-    Where the text alone doesn't tell what a name stands for, `Source.asked` names it. The file is then to be read once
-    more with the compiler's answer.
+    If the text alone doesn't give a name's value, `Source.asked` has the name. The file must then be read again with
+    the compiler's answer.
 
     evaluations: the values of the names that earlier readings asked for
     """
@@ -178,7 +177,7 @@ def read_source(
 def _check_kernel(
     exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: list[Token], text: str
 ) -> Finding | None:
-    """A finding where the kernel isn't there; it may only be hidden by a character that looks like another."""
+    """A finding if the kernel is missing, or hidden by a character that looks like another one."""
     finding = check_kernel(exercise, kernels, macros, tokens)
     if finding is None or any(kernel.name == exercise.kernel for kernel in kernels):
         return finding
@@ -191,7 +190,7 @@ def _list(finding: Finding | None) -> list[Finding]:
 
 
 def _decode(data: bytes) -> str | Finding:
-    """The text with plain newlines, or why the file is no text that can be graded."""
+    """The text with plain newlines, or a finding if the file isn't readable text."""
     if len(data) > LARGEST_SOURCE:
         return _rejected(f"The file is too long. The limit is {LARGEST_SOURCE:,} bytes (64 KiB).")
     data = data.removeprefix(_BYTE_ORDER_MARK)
@@ -200,8 +199,8 @@ def _decode(data: bytes) -> str | Finding:
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         return _rejected(
-            "The file isn't text: it holds zero bytes. Submit the .cu source, saved as UTF-8, not a compiled "
-            "program or a file saved as UTF-16.",
+            "The file isn't text, because it contains zero bytes. Submit the .cu source in UTF-8, not a compiled "
+            "program or a file in UTF-16.",
             line,
         )
     try:
@@ -209,28 +208,28 @@ def _decode(data: bytes) -> str | Finding:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return _rejected(
-            f"The file is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}, line {line}, cannot be "
-            "read. Save it as UTF-8 in your editor.",
+            f"The file isn't UTF-8: byte 0x{data[error.start]:02x} at offset {error.start} in line {line} is invalid. "
+            "Save the file as UTF-8 in your editor.",
             line,
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _check_macros(exercise: Exercise, lines: Mapping[str, int | None], names: Names) -> list[Finding]:
-    """Refuse a value that no launch could be built with."""
+    """Refuse a macro's value that fits no launch."""
     findings = []
     for name, line in lines.items():
         largest, values = exercise.largest_macros[name], names.values(name) or ()
         if line is None or (len(values) == 1 and 1 <= values[0] <= largest):
             continue
         what = f"is {values[0]}" if len(values) == 1 else "isn't one number"
-        message = f"`{name}` {what} here; the launch needs one from 1 to {largest}."
+        message = f"`{name}` {what} here; the launch needs a number from 1 to {largest}."
         findings.append(_rejected(message, line))
     return findings
 
 
 def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list[Token]) -> list[Finding]:
-    """Refuse sizes that a file sets although each case sets them anew."""
+    """Refuse size macros that a file sets, because each case sets them."""
     lines = {name: declaration_line(name, macros, tokens) for name in exercise.size_macros}
     return [
         _rejected(
@@ -257,30 +256,28 @@ _INTEGERS = {"int", "int32_t"}
 
 
 def check_globals(exercise: Exercise, macros: Sequence[Macro], tokens: Sequence[Token]) -> list[Finding]:
-    """A finding for each variable that is missing or holds another type; what macros hide is the compiler's to find."""
+    """A finding for each variable that is missing or has another type. The compiler checks macros."""
     hidden = {token.text for macro in macros for token in macro.body}
     findings = []
     for symbol, (declaration, types) in _wanted(exercise).items():
         declared = _declaration(tokens, symbol)
         if declared is None and symbol not in hidden:
-            message = (
-                f"The file declares no `{symbol}`. It must hold `{declaration}` outside of any function."
-            )
+            message = f"The file doesn't declare `{symbol}`. Add `{declaration}` outside of all functions."
             findings.append(Finding(Verdict.REJECTED, message))
         elif declared is not None and (found := _type(declared)) is not None and found not in types:
-            message = f"`{symbol}` holds `{found}` here. It must be `{declaration}`."
+            message = f"`{symbol}` has the type `{found}` here. It must be `{declaration}`."
             findings.append(Finding(Verdict.REJECTED, message, declared[-1].line))
     return findings
 
 
 def global_lines(exercise: Exercise, tokens: Sequence[Token]) -> dict[str, int]:
-    """The line where each of the exercise's module variables is declared."""
+    """The line of the declaration of each of the exercise's module variables."""
     declared = {symbol: _declaration(tokens, symbol) for symbol in _wanted(exercise)}
     return {symbol: found[-1].line for symbol, found in declared.items() if found is not None}
 
 
 def _wanted(exercise: Exercise) -> Mapping[str, tuple[str, set[str]]]:
-    """What each variable must be declared as, and the types that it may have."""
+    """The required declaration of each variable, and its allowed types."""
     operands = [operand for operand in exercise.operands if operand.binding is Binding.GLOBAL]
     return {operand.symbol: (operand.declaration, {"float"}) for operand in operands} | {
         constant.symbol: (constant.declaration, _INTEGERS) for constant in exercise.constants
@@ -288,7 +285,7 @@ def _wanted(exercise: Exercise) -> Mapping[str, tuple[str, set[str]]]:
 
 
 def _declaration(tokens: Sequence[Token], symbol: str) -> list[Token] | None:
-    """The tokens that declare a module variable, up to its name: outside of braces, or marked as device memory."""
+    """The tokens of a module variable's declaration, up to its name: outside of braces, or in device memory."""
     depth = 0
     for index, token in enumerate(tokens):
         depth += (token.text == "{") - (token.text == "}")
@@ -308,7 +305,7 @@ def _statement(tokens: Sequence[Token], end: int) -> list[Token]:
 
 
 def _type(declared: Sequence[Token]) -> str | None:
-    """The plain type of a declaration; None where it has a name of the file's own, or cannot be told."""
+    """The plain type of a declaration; None for the file's types and unreadable ones."""
     words = [token.text for token in declared]
     if "(" in words or not _SPACES & set(words):
         return None

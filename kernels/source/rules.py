@@ -1,4 +1,4 @@
-"""What a submission may not hold: headers not on the list, host code, blanks, directives that move lines."""
+"""Rules for source files: no unlisted headers, no host code, no blanks, no directives that move lines."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kernels.source.headers import HEADERS
 from kernels.source.text import Directive, Kind, Token
 from kernels.verdict import Finding, Verdict
 
-# One message for every include that is refused, so that it tells nothing about what exists on this machine.
+# All refused includes have the same message, so it reveals nothing about the files on this machine.
 FORBIDDEN_INCLUDE = (
-    "This line includes a file that isn't on Tilelab's list of headers, or isn't written plainly, as in "
-    "`#include <cuda_runtime.h>`. Remove it, or put it between `#ifndef TILELAB` and `#endif`."
+    "This include isn't on Tilelab's list of headers, or has an unusual form. The usual form is "
+    "`#include <cuda_runtime.h>`. Remove the line, or put it between `#ifndef TILELAB` and `#endif`."
 )
-MOVED_LINES = "`#line` isn't allowed: every finding must point to a line of your file. Remove it."
+MOVED_LINES = "`#line` isn't allowed, because findings must point to lines of your file. Remove it."
 
 HOST_CODE = "is host code"
-"""In each finding about host code, and in no other."""
+"""Part of each finding about host code, and of no other finding."""
 
 BLANK = "____"
 
@@ -39,7 +39,7 @@ _MAIN = "`main`"
 
 
 def check_includes(seen: Sequence[Seen], text: str) -> list[Finding]:
-    """One finding for each line that includes, or probes for, a file that is not on the list."""
+    """One finding for each line that includes or probes for an unlisted file."""
     lines = text.split("\n")
     forbidden = {item.line for item in _directives(seen) if _includes_other(item, lines)}
     forbidden |= {token.line for token in _all_tokens(seen) if token.text in _PROBES}
@@ -59,7 +59,7 @@ def _includes_other(directive: Directive, lines: Sequence[str]) -> bool:
 
 
 def check_lines(seen: Sequence[Seen]) -> list[Finding]:
-    """A finding where the file renumbers its own lines."""
+    """A finding if the file changes its line numbers."""
     moved = [item.line for item in _directives(seen) if item.name == "line" or item.name[:1].isdigit()]
     return [Finding(Verdict.REJECTED, MOVED_LINES, line=line) for line in moved[:1]]
 
@@ -78,11 +78,11 @@ def _all_tokens(seen: Iterable[Seen]) -> Iterable[Token]:
 
 
 def check_blanks(seen: Sequence[Seen]) -> list[Finding]:
-    """One finding for the blanks of a starter file that are not filled in yet."""
+    """One finding for the unfilled blanks of a starter file."""
     lines = [token.line for token in _all_tokens(seen) if token.text == BLANK]
     if not lines:
         return []
-    message = f"`{BLANK}` is a blank of the starter file. Fill it in. Blanks left: {len(lines)}."
+    message = f"`{BLANK}` is a blank from the starter file. Fill it in. Blanks left: {len(lines)}."
     return [Finding(Verdict.REJECTED, message, line=lines[0], count=len(lines))]
 
 
@@ -94,7 +94,7 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
         if what is not None:
             places.setdefault(what, []).append(token.line)
     if _MAIN in places:
-        places = {_MAIN: places[_MAIN]}  # the calls inside of it go with it
+        places = {_MAIN: places[_MAIN]}  # without `main`, its calls are gone too
     return [
         Finding(Verdict.REJECTED, _host_message(what), line=lines[0], count=len(lines))
         for what, lines in list(places.items())[:_MOST_HOST_FINDINGS]
@@ -102,7 +102,7 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
 
 
 def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
-    """How to name the host code that starts at this token."""
+    """The name of the host code that starts at this token."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     after = tokens[index + 1].text if index + 1 < len(tokens) else ""
@@ -124,6 +124,6 @@ def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
 
 def _host_message(what: str) -> str:
     return (
-        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab makes the matrices and launches the kernel itself. "
+        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab creates the matrices and launches the kernel. "
         f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`."
     )

@@ -1,4 +1,4 @@
-"""Short texts in place of headers that only a host compiler has, and what is missing in them."""
+"""Short replacements for headers that only a host compiler has, and the names that they lack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INTEGERS = {
 
 
 def _limits() -> str:
-    """`std::numeric_limits` for the built-in numbers; the compiler's own takes 2 s to read."""
+    """`std::numeric_limits` for the built-in numbers. The compiler needs 2 s for the real header."""
     lines = [
         "#ifndef TILELAB_LIMITS",
         "#define TILELAB_LIMITS",
@@ -77,7 +77,7 @@ _WB_NOTHING = (
 
 LIMITS = _limits()
 
-# Files of that course define some of these macros for themselves, hence the pragma.
+# The pragma is for files of that course that define some of these macros.
 WB = "\n".join(
     [
         "#pragma nv_diag_suppress 47",
@@ -91,7 +91,7 @@ WB = "\n".join(
 )
 
 NAMESPACES: Mapping[str, str] = {"thrust/": "thrust", "cub/": "cub"}
-"""Folders of headers that are empty but for a namespace, so that the compiler can name what is missing in it."""
+"""Folders of headers with only a namespace, so the compiler can name the missing members."""
 
 THRUST = (
     "adjacent_difference.h", "binary_search.h", "complex.h", "copy.h", "count.h", "device_free.h", "device_malloc.h",
@@ -164,7 +164,7 @@ _PREFIXES = (
 
 
 def missing_header(name: str) -> str:
-    """The header that declares a name which no stand-in has; "" for a name of no such header."""
+    """The header that declares a name missing in all stand-ins; "" for other names."""
     space, _, member = name.rpartition("::")
     if space == "std":
         return _HEADER_OF_STD.get(member, "")
@@ -174,12 +174,12 @@ def missing_header(name: str) -> str:
 
 
 def missing_sentence(name: str) -> str:
-    """What to do about a name that a host's header declares; "" for any other name."""
+    """The advice for a name from a host header; "" for other names."""
     header = missing_header(name)
     if not header:
         return ""
     instead = f" Use {_INSTEAD[name]} in device code." if name in _INSTEAD else ""
     return (
-        f"`{name}` comes from `{header}`, which Tilelab doesn't have: it compiles device code only.{instead} "
+        f"`{name}` comes from `{header}`. Tilelab compiles only device code, without this header.{instead} "
         "Put host code that needs it between `#ifndef TILELAB` and `#endif`."
     )

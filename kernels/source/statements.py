@@ -10,7 +10,7 @@ _TYPES = {"struct", "class", "union", "enum"}
 
 
 def statements(tokens: list[Token]) -> list[list[Token]]:
-    """The declarations at namespace level as tokens; the braces of namespaces and of `extern "C"` stand alone."""
+    """The declarations at namespace level as tokens. Braces of namespaces and `extern "C"` are separate parts."""
     parts: list[list[Token]] = [[]]
     index = 0
     while index < len(tokens):
@@ -27,13 +27,13 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def opens_a_scope(head: Sequence[Token]) -> bool:
-    """Whether braces after this head hold further declarations: those of a namespace or of `extern "C"`."""
+    """Whether braces after this head contain declarations, as for a namespace or `extern "C"`."""
     texts = [token.text for token in head]
     return "namespace" in texts or (texts[:1] == ["extern"] and len(texts) == 2)
 
 
 def _has_no_semicolon(part: Sequence[Token]) -> bool:
-    """Whether a declaration ends with its braces: a function or a scope does, a type or an initialiser does not."""
+    """Whether a declaration ends with its braces. A function or scope does; a type or initialiser doesn't."""
     texts = [token.text for token in part]
     head = texts[: texts.index("{")]
     return "(" in head or opens_a_scope(part[: len(head)]) or not ({"="} | _TYPES) & set(head)

@@ -1,7 +1,7 @@
-"""A small reader of C++ text: tokens, preprocessor lines and comments, each with the line it starts on.
+"""A small reader of C++ text: tokens, preprocessor lines and comments, each with its first line.
 
-It serves good messages, not safety: the compiler runs in a sandbox whatever this reader saw. So it never fails; text
-that is no C++ at all still comes out as tokens of some kind.
+The reader serves good messages, not safety, because the compiler runs in a sandbox. It never fails. Text that isn't C++
+still becomes tokens of some kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     NAME = auto()
     NUMBER = auto()
@@ -27,8 +27,8 @@ class Kind(Enum):
 class Token:
     """One token.
 
-    glued: whether nothing stands between it and the token before
-    start: its place in `spliced` text
+    glued: whether it directly follows the previous token
+    start: its position in `spliced` text
     """
 
     kind: Kind
@@ -40,7 +40,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One preprocessor line: `name` is `include` in `#include <stdio.h>`, `tokens` is what follows it."""
+    """One preprocessor line: in `#include <stdio.h>`, `name` is `include`, and `tokens` is the rest."""
 
     line: int
     name: str
@@ -49,7 +49,7 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment; `text` is without its slashes and stars."""
+    """One comment; `text` has no slashes and stars."""
 
     line: int
     text: str
@@ -87,7 +87,7 @@ _QUOTED = {"line_comment", "block_comment", "raw", "string", "character"}
 
 
 class _Lines:
-    """Text with its line splices removed, and the physical line of each place in it."""
+    """Text without line splices, and the physical line of each position."""
 
     def __init__(self, text: str) -> None:
         pieces = text.split("\\\n")
@@ -105,18 +105,18 @@ class _Lines:
         return bisect_right(self._breaks, position) + 1
 
     def column(self, position: int) -> int:
-        """The place in the physical line, counted from 1."""
+        """The column in the physical line, counted from 1."""
         before = bisect_right(self._breaks, position)
         return position - (self._breaks[before - 1] if before else 0) + 1
 
 
 def spliced(text: str) -> str:
-    """The text as the compiler reads it: a line that ends in a backslash goes on in the next."""
+    """The text as the compiler reads it: a backslash at a line's end joins the next line."""
     return text.replace("\\\n", "")
 
 
 class Places:
-    """Where tokens stand in a text: lines and columns are those of the file, counted from 1."""
+    """The positions of tokens in a file: lines and columns, counted from 1."""
 
     def __init__(self, text: str) -> None:
         self._lines = _Lines(text)
@@ -125,13 +125,13 @@ class Places:
         return self._lines.column(token.start)
 
     def end(self, token: Token) -> tuple[int, int]:
-        """Line and column just after it."""
+        """The line and column just after the token."""
         last = token.start + len(token.text) - 1
         return self._lines.line(last), self._lines.column(last) + 1
 
 
 def scan(text: str) -> list[Item]:
-    """Every token, directive and comment in order. Lines must end in newline characters alone."""
+    """Every token, directive and comment in order. Lines must end in single newline characters."""
     lines = _Lines(text)
     items: list[Item] = []
     directive: list[Token] | None = None
@@ -162,7 +162,7 @@ def scan(text: str) -> list[Item]:
 
 
 def other_characters(text: str) -> Iterator[tuple[int, int, str]]:
-    """Line, column and text of each character beyond ASCII that stands outside comments and quotes."""
+    """Line, column and text of each character beyond ASCII outside comments and quotes."""
     if text.isascii():
         return
     lines = _Lines(text)
@@ -174,7 +174,7 @@ def other_characters(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _directive(tokens: list[Token]) -> Directive:
-    """A directive from its tokens, the mark first."""
+    """A directive from its tokens, which begin with the mark."""
     name = tokens[1].text if len(tokens) > 1 else ""
     return Directive(tokens[0].line, name, tuple(tokens[2:]))
 
@@ -185,7 +185,7 @@ def _comment(text: str, line: int) -> Comment:
 
 
 def closing(tokens: list[Token], start: int) -> int:
-    """The index after the bracket that closes the one at `start`; the end of the tokens where none does."""
+    """The index after the bracket that closes the bracket at `start`, or the end of the tokens."""
     pairs = {"(": ")", "[": "]", "{": "}"}
     opener, closer = tokens[start].text, pairs[tokens[start].text]
     depth = 0
@@ -198,7 +198,7 @@ def closing(tokens: list[Token], start: int) -> int:
 
 
 def split_at_commas(tokens: list[Token]) -> Iterator[list[Token]]:
-    """The parts between commas that stand outside all brackets; nothing for no tokens."""
+    """The parts between commas outside all brackets; nothing for no tokens."""
     if not tokens:
         return
     part: list[Token] = []

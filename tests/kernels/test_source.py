@@ -71,7 +71,7 @@ def test_a_binary_file_is_refused(data):
 def test_a_file_that_is_not_utf8_is_refused_with_the_place():
     finding = only(b"int a;\n// caf\xe9\n" + KERNEL.encode())
     assert finding.line == 2
-    assert "byte 0xe9 at offset 13, line 2" in finding.message
+    assert "byte 0xe9 at offset 13 in line 2" in finding.message
 
 
 # --- The kernel
@@ -134,15 +134,15 @@ def test_a_declaration_before_the_definition_is_fine():
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("int a;\n", None, "No kernel was found"),
-        ("/* " + KERNEL, None, "No kernel was found"),
-        ('const char* s = "' + KERNEL.strip() + '";\n', None, "No kernel was found"),
-        ("#if 0\n" + KERNEL + "#endif\n", None, "No kernel was found"),
-        ("#ifndef TILELAB\n" + KERNEL + "#endif\n", None, "No kernel was found"),
-        (KERNEL.replace("MatrixMulKernel", "matrixMulKernel"), 1, "Is `matrixMulKernel` meant?"),
-        (KERNEL.replace("MatrixMulKernel", "MatrixMultKernel"), 1, "Is `MatrixMultKernel` meant?"),
+        ("int a;\n", None, "The file has no kernel"),
+        ("/* " + KERNEL, None, "The file has no kernel"),
+        ('const char* s = "' + KERNEL.strip() + '";\n', None, "The file has no kernel"),
+        ("#if 0\n" + KERNEL + "#endif\n", None, "The file has no kernel"),
+        ("#ifndef TILELAB\n" + KERNEL + "#endif\n", None, "The file has no kernel"),
+        (KERNEL.replace("MatrixMulKernel", "matrixMulKernel"), 1, "Did you mean `matrixMulKernel`?"),
+        (KERNEL.replace("MatrixMulKernel", "MatrixMultKernel"), 1, "Did you mean `MatrixMultKernel`?"),
         (KERNEL.replace("MatrixMulKernel", "foo"), None, "Kernels found: `foo` (line 1)."),
-        (KERNEL.replace("__global__ ", ""), 1, "write `__global__` before its `void`"),
+        (KERNEL.replace("__global__ ", ""), 1, "Write `__global__` before its `void`"),
         ("__global__ void MatrixMulKernel(float*, float*, float*, int);\n", 1, "has no body"),
         ("template <int T>\n" + KERNEL, 2, "is a template"),
         ("namespace course {\n" + KERNEL + "}\n", 2, "inside a namespace"),

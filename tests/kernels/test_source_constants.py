@@ -124,7 +124,7 @@ def test_a_name_with_two_values_is_not_known():
     assert isinstance(result, list)
     (finding,) = result
     assert finding.line == 6
-    assert "`BX` is not a plain integer with one value (line 2)" in finding.message
+    assert "`BX`, which isn't an integer with one value (line 2)" in finding.message
     assert "TILE_WIDTH, Width." in finding.message
 
 
@@ -141,7 +141,7 @@ def test_a_launch_comment_may_name_the_tile():
         (
             "//!tilelab block=(8,8)\n//!tilelab grid=(1,1)\n",
             2,
-            "second launch comment here; the first is on line 1",
+            "second launch comment; the first is on line 1",
         ),
         ("\n\n//!tilelab blok=(8,8)\n", 3, "`blok` is not"),
         ("//!tilelab tile=Width\n", 1, "`Width` isn't one"),

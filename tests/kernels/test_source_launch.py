@@ -66,7 +66,7 @@ def test_a_name_of_the_file_that_is_no_number_is_told_from_an_unknown_one(define
 )
 def test_what_was_probably_meant_is_asked(name, meant):
     message = only(f"//!tilelab grid=({name},1)\n{KERNEL}").message
-    assert f"`{name}`, which is not known. Is `{meant}` meant?" in message
+    assert f"`{name}`, which is unknown. Did you mean `{meant}`?" in message
 
 
 @pytest.mark.parametrize("filling", [" ", "*", " *", "/", "tilelab "])

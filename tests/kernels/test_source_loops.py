@@ -90,7 +90,7 @@ def test_findings_that_do_not_end_are_moved_to_their_loop_and_counted_together()
     first, *rest = name_loops((endless, other, also, lost, straight), NESTED)
 
     assert (first.line, first.count) == (4, 5)
-    assert first.message == "It is still running. Look at the loop at line 4."
+    assert first.message == "It is still running. The loop begins at line 4."
     assert rest == [other, lost, straight]
 
 

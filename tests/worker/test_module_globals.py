@@ -104,14 +104,14 @@ def test_races_of_all_compilations_are_counted_together(blocked):
     ("old", "new", "line", "message"),
     [
         ("__device__ float d_B[A_WIDTH][B_WIDTH];", "", None,
-         "The file declares no `d_B`. It must hold `__device__ float d_B[A_WIDTH][B_WIDTH];`"),
+         "The file doesn't declare `d_B`. Add `__device__ float d_B[A_WIDTH][B_WIDTH];`"),
         ("float d_B[A_WIDTH][B_WIDTH]", "float d_B[A_WIDTH][B_WIDTH + 1]", 2,
          "`d_B` is 8 x 9, but A_HEIGHT=8, A_WIDTH=8, B_WIDTH=8 needs 8 x 8 floats (256 bytes)."),
         ("float d_C[A_HEIGHT][B_WIDTH]", "float d_C[B_WIDTH][A_HEIGHT]", 3,
          "`d_C` is 24 x 8, but A_HEIGHT=8, A_WIDTH=16, B_WIDTH=24 needs 8 x 24."),
-        ("float d_C", "double d_C", 3, "`d_C` holds `double` here. It must be `__device__ float"),
-        ("float d_C", "int d_C", 3, "`d_C` holds `int` here."),
-        ("__device__ float d_A", "__constant__ float d_A", 1, "`d_A` is no `__device__` variable"),
+        ("float d_C", "double d_C", 3, "`d_C` has the type `double` here. It must be `__device__ float"),
+        ("float d_C", "int d_C", 3, "`d_C` has the type `int` here."),
+        ("__device__ float d_A", "__constant__ float d_A", 1, "no `__device__` variable `d_A`"),
     ],
 )  # fmt: skip
 def test_a_global_that_does_not_fit_is_refused_with_what_it_should_be(blocked, old, new, line, message):
@@ -151,7 +151,7 @@ def test_a_constant_of_the_file_is_set_before_each_launch(tmp_path):
     text = GLOBALS + "__constant__ int d_SIZE;\n" + RECTANGLES.replace("blockDim.x", "d_SIZE")
     assert graded(exercise, text).verdict is Verdict.ACCEPTED
     missing = graded(exercise, GLOBALS + RECTANGLES)
-    assert "must hold `__constant__ int d_SIZE;`" in missing.message
+    assert "Add `__constant__ int d_SIZE;`" in missing.message
     assert (missing.verdict, missing.findings[0].line) == (Verdict.REJECTED, None)
     wide = graded(exercise, text.replace("int d_SIZE", "long d_SIZE"))
     assert (wide.verdict, wide.findings[0].line) == (Verdict.REJECTED, 4)

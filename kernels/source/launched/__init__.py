@@ -1,1 +1,1 @@
-"""How a file is launched: its launch comment, its tile, and the question where neither can be known."""
+"""The launch of a file: its launch comment, its tile, and the question if neither can be known."""

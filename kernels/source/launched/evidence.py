@@ -1,4 +1,4 @@
-"""What a kernel's code shows about its tile: the extents of shared arrays, and the steps from block to block."""
+"""Evidence of a kernel's tile: the extents of shared arrays, and the steps from block to block."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class BlockStep:
-    """What an index of a block is multiplied by: `axis` is x, y or z, `factors` the first names and numbers."""
+    """The factors of a block index: `axis` is x, y or z, `factors` the first names and numbers."""
 
     axis: str
     factors: tuple[Token, ...]
@@ -47,13 +47,13 @@ class BlockStep:
 
     @property
     def text(self) -> str:
-        """The step as a launch comment can have it; "" where it is a function's value."""
+        """The step for a launch comment; "" if it is a function's value."""
         text = "*".join(token.text.replace("'", "") for token in self.factors)
         return "" if self.call else f"({text})" if len(self.factors) > 1 else text
 
 
 def shared_extents(tokens: Sequence[Token]) -> list[list[str]]:
-    """For each array in shared memory the names and numbers between its brackets."""
+    """The names and numbers between the brackets of each array in shared memory."""
     arrays: list[list[str]] = []
     inside, depth = False, 0
     for index, token in enumerate(tokens):
@@ -73,21 +73,21 @@ def shared_extents(tokens: Sequence[Token]) -> list[list[str]]:
 
 
 def block_steps(names: Names) -> Iterator[BlockStep]:
-    """The products that indices of blocks stand in, as in `blockIdx.x * 32`."""
+    """The products with block indices, as in `blockIdx.x * 32`."""
     for axis, near, direction in _beside_indices(names):
         if step := _product(names.tokens, near, direction, axis):
             yield step
 
 
 def block_operands(names: Names) -> Iterator[tuple[str, list[Token]]]:
-    """What indices of blocks are multiplied by, with their axes: all of `(blockDim.x / 2)`, for example."""
+    """The whole operands that multiply block indices, such as `(blockDim.x / 2)`, with their axes."""
     for axis, near, direction in _beside_indices(names):
         if 0 <= near < len(names.tokens) and names.tokens[near].text == "*":
             yield axis, _operand(names.tokens, near + direction, direction)
 
 
 def _operand(tokens: Sequence[Token], start: int, direction: int) -> list[Token]:
-    """The tokens from `start` on, up to the end of the operand."""
+    """The tokens from `start` to the end of the operand."""
     opening, ending = ({"(", "["}, {")", "]"}) if direction > 0 else ({")", "]"}, {"(", "["})
     found: list[Token] = []
     depth, place = 0, start
@@ -102,7 +102,7 @@ def _operand(tokens: Sequence[Token], start: int, direction: int) -> list[Token]
 
 
 def _beside_indices(names: Names) -> Iterator[tuple[str, int, int]]:
-    """Each index of a block by its axis, with the place on either side of it and the direction to there."""
+    """The positions on both sides of each block index, with its axis and the direction."""
     tokens = names.tokens
     aliases = dict(aliases_of(names, _BLOCK_INDEX))
     for index, token in enumerate(tokens):
@@ -115,14 +115,14 @@ def _beside_indices(names: Names) -> Iterator[tuple[str, int, int]]:
 
 
 def follows_launch(names: Names) -> bool:
-    """Whether the code asks for the block that is launched."""
+    """Whether the code reads the launched block's extents."""
     texts = [token.text for token in names.tokens]
     texts += [name for macro in names.macros for name in macro.names if names.used(macro.name)]
     return any(word in text for text in texts for word in _LAUNCHED)
 
 
 def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> BlockStep | None:
-    """The factors that follow from the `*` at `near` on."""
+    """The factors from the `*` at `near` on."""
     factors: list[Token] = []
     call = False
     while 0 <= near < len(tokens) and tokens[near].text == "*":
@@ -142,7 +142,7 @@ def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> B
 
 
 def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
-    """`by` of `int by = blockIdx.y` and of `#define by blockIdx.y`, each with its axis."""
+    """`by` from `int by = blockIdx.y` and from `#define by blockIdx.y`, each with its axis."""
     for macro in names.macros:
         if len(macro.body) == 3 and macro.body[0].text == variable:
             yield macro.name, macro.body[2].text
@@ -154,7 +154,7 @@ def aliases_of(names: Names, variable: str) -> Iterator[tuple[str, str]]:
 
 
 def reached(names: Names, kernel: str) -> list[Token]:
-    """The tokens of a file without those of functions that the kernel doesn't call, directly or not."""
+    """The tokens of a file without functions that the kernel calls neither directly nor indirectly."""
     parts = [(part, _function(part)) for part in statements(names.tokens)]
     if kernel not in {name for _, name in parts}:
         return names.tokens
@@ -172,7 +172,7 @@ def reached(names: Names, kernel: str) -> list[Token]:
 
 
 def _function(part: list[Token]) -> str:
-    """The name of the function that a declaration defines; "" where it defines none, or an operator."""
+    """The name of the function that a declaration defines; "" for other declarations and operators."""
     index = 0
     while index + 1 < len(part) and part[index].text not in {"{", "=", ";"}:
         if part[index].text in {"operator", "struct", "class", "union", "enum"}:

@@ -1,4 +1,4 @@
-"""The grid of a launch comment that gives a block only: it follows from the steps from block to block."""
+"""The grid for a launch comment that sets only a block. It follows from the steps from block to block."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
 
 
 def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> LaunchOverride | Finding:
-    """The launch with a grid for its own block: the exercise's grid is for the exercise's block.
+    """The launch with a grid for its block, because the exercise's grid is for the exercise's block.
 
-    A finding where the kernel's blocks may be closer to each other than their extents.
+    A finding if the kernel's blocks may be closer together than their extents.
     """
     if launch.block is None or not _needs_grid(launch):
         return launch
@@ -43,12 +43,12 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
         return launch
     try:
         return replace(launch, grid=tuple(map(Expression.parse, grid)))
-    except ExpressionError:  # too long
+    except ExpressionError:  # The expression is too long.
         return launch
 
 
 def unread_steps(exercise: Exercise, names: Names, launch: LaunchOverride) -> list[str]:
-    """The names in the steps from block to block that `with_grid` needs and only the compiler can evaluate."""
+    """The names in steps that `with_grid` needs and only the compiler can evaluate."""
     if not _needs_grid(launch):
         return []
     steps = _parsed(step_texts(names.within(reached(names, exercise.kernel))).values())
@@ -67,7 +67,7 @@ def _parsed(texts: Iterable[str]) -> Iterator[Expression]:
 
 
 def _known(exercise: Exercise, names: Names, text: str) -> str:
-    """A step that has a value in every case."""
+    """The step if it has a value in every case; "" otherwise."""
     if text == exercise.tile_name or value_of(text, names) is not None:
         return text
     step = next(_parsed([text]), None)
@@ -76,9 +76,9 @@ def _known(exercise: Exercise, names: Names, text: str) -> str:
 
 
 def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:
-    """Where the index of a block is multiplied by something without a known value.
+    """The line where a block index is multiplied by an unknown value.
 
-    None where another product with the index shows how far apart the blocks are.
+    None if another product with the index shows the distance between blocks.
     """
     extents = {name for name, of in aliases_of(names, _BLOCK) if of == axis}
     line = None
@@ -95,7 +95,7 @@ def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:
 
 
 def _has_own_value(names: Names, name: str) -> bool:
-    """Whether the file computes what the name stands for; not where it only passes a parameter on."""
+    """Whether the file computes the name's value, and doesn't only pass on a parameter."""
     if any(macro.name == name for macro in names.macros):
         return True
     texts = [token.text for token in names.tokens]

@@ -1,10 +1,10 @@
-"""A text for the compiler that tells what names of a file stand for.
+"""A text that makes the compiler print the values of a file's names.
 
-The file gets a line at the end of each function and type that mentions such a name, and one at its own end. Each of
-these lines is an error whose message holds the value, so that nothing is compiled beyond it and no second output is
-needed. A template yields one message for each of its instances, so that the value follows from the call.
+Lines are added at the end of the file and of each function and type with such a name. Each added line is an
+error whose message contains the value. The compiler stops there and needs no second output. A template gives one
+message for each instance, so its value follows from the call.
 
-A file that goes out of its way can forge such a message. All that it gains is what `//!tilelab tile=` gives everyone.
+A file can forge such a message. It gains nothing, because `//!tilelab tile=` allows the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernels.source.statements import statements
 from kernels.source.text import Token, scan, spliced
 
 _TYPE = "__tilelab_value"
-# In the order in which they count: in a body that mentions the name, at the file's end, what a variable starts with.
+# By precedence: in a body that mentions the name, at the file's end, a variable's initial value.
 _INSIDE, _AT_END, _START = "/tilelab/inside", "/tilelab/end", "/tilelab/start"
 _MESSAGE = re.compile(
     rf'^(/tilelab/\w+)\((\d{{1,4}})\): error: incomplete type "{_TYPE}<(-?\d{{1,19}})LL>"', re.MULTILINE
@@ -28,7 +28,7 @@ _CHANGES = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"}
 
 
 def probe_text(text: str, names: Sequence[str]) -> str:
-    """The file with lines that make the compiler tell the values of these names."""
+    """The file with lines that make the compiler print the values of these names."""
     whole = spliced(text)
     tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
     starts = {name: _start(tokens, name, whole) for name in names}
@@ -48,7 +48,7 @@ def probe_text(text: str, names: Sequence[str]) -> str:
 
 
 def read_values(log: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
-    """The different values of each name by the compiler's log; none of one that is no constant."""
+    """The different values of each name in the compiler's log; none if it isn't a constant."""
     found: dict[tuple[str, str], set[int]] = {}
     for place, number, value in _MESSAGE.findall(log):
         if 1 <= int(number) <= len(names):
@@ -71,7 +71,7 @@ def _line(place: str, number: int, expression: str) -> str:
 
 
 def _end_of_body(part: Sequence[Token]) -> int | None:
-    """Where the body of a function or type ends; None for other declarations."""
+    """The position of the end of a function's or type's body; None for other declarations."""
     texts = [token.text for token in part]
     if "{" not in texts or "}" not in texts:
         return None
@@ -82,7 +82,7 @@ def _end_of_body(part: Sequence[Token]) -> int | None:
 
 
 def _start(tokens: Sequence[Token], name: str, text: str) -> str:
-    """What a variable that never changes begins with, as in `int TILE_WIDTH = 8;`; "" for other names."""
+    """The initial value of a variable that never changes, as in `int TILE_WIDTH = 8;`; "" for other names."""
     first = ""
     for index, token in enumerate(tokens):
         if token.text != name:

@@ -1,4 +1,4 @@
-"""The question that a file is refused with whose block can't be known, and the launch comments that answer it."""
+"""The question about a file's block if it is unknown, and the launch comments that answer it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _FEWER_THREADS = ("16", "16")
 
 
 def question(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> Finding:
-    """Ask which of the names is the tile, with the lines that would say so."""
+    """Ask which name is the tile, and offer the lines that answer."""
     shown = known[:_MOST_NAMED]
     named = [f"`{each.name}` = {listed([*map(str, each.values)], 'or')} (line {each.line})" for each in shown]
     lines = _lines_by_steps(exercise, names, known) or _lines_by_names(exercise, shown)
     message = (
-        f"Which block is your kernel made for? It doesn't use `{exercise.tile_name}`; it has {listed(named)}. "
+        f"Which block does your kernel need? It doesn't use `{exercise.tile_name}`; it has {listed(named)}. "
         f"Add the line {listed([f'`{line}`' for line in lines], 'or')}."
     )
     return refused(message, shown[0].line)
 
 
 def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> list[str]:
-    """The launch comments that agree with the steps from block to block; none where these can't be read."""
+    """The launch comments that agree with the steps from block to block; none if the steps are unreadable."""
     steps = step_texts(names)
     values = [value_of(steps.get(axis, ""), names) for axis in "xy"]
     if len(exercise.launch.block) < 2 or values[0] is None or values[1] is None:
@@ -62,11 +62,11 @@ def _launchable(block: Sequence[str], names: Names) -> bool:
 
 
 def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]:
-    """A launch comment for each name that is used as a tile, or for each name where none is."""
+    """A launch comment for each name used as a tile, or for each name if none is."""
     likely = [each for each in shown if each.strong] or shown
     lines = []
     for each in likely:
-        # a launch comment can't name a function, or a parameter of a template that has several values
+        # A launch comment can't name a function, or a template parameter with several values.
         plain = len(each.values) == 1 and each.name.isidentifier()
         fitting = [value for value in each.values if fits(exercise, value)]
         lines += [f"//!tilelab tile={each.name if plain else value}" for value in fitting]
@@ -74,7 +74,7 @@ def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]
 
 
 def step_texts(names: Names) -> dict[str, str]:
-    """For each axis the step from block to block as a launch comment can have it; none where there are several."""
+    """The step from block to block for a launch comment, on each axis with exactly one."""
     found: dict[str, set[str]] = {}
     for step in block_steps(names):
         found.setdefault(step.axis, set()).add(step.text)
@@ -82,7 +82,7 @@ def step_texts(names: Names) -> dict[str, str]:
 
 
 def value_of(text: str, names: Names) -> int | None:
-    """The value of an expression of the file's constants."""
+    """The value of an expression with the file's constants."""
     try:
         return Expression.parse(text).evaluate(names.constants.values)
     except ExpressionError:
@@ -90,7 +90,7 @@ def value_of(text: str, names: Names) -> int | None:
 
 
 def _strides(names: Names, name: str) -> bool:
-    """Whether a loop goes on in steps of the name, as in `row += BLOCK_ROWS`."""
+    """Whether a loop advances by the name, as in `row += BLOCK_ROWS`."""
     return uses(names.tokens, "+", "=", name) or uses(names.tokens, "+=", name)
 
 
@@ -100,7 +100,7 @@ def fits(exercise: Exercise, tile: int) -> bool:
 
 
 def block_threads(exercise: Exercise, tile: int) -> int:
-    """Threads of the exercise's block, as far as they follow from the tile."""
+    """Threads of the exercise's block, as far as the tile determines them."""
     return math.prod(_block(exercise, tile))
 
 
@@ -110,7 +110,7 @@ def largest_fitting(exercise: Exercise) -> int:
 
 
 def _block(exercise: Exercise, tile: int) -> list[int]:
-    """The extents of the exercise's block, as far as they follow from the tile."""
+    """The extents of the exercise's block, as far as the tile determines them."""
     extents = []
     names: Mapping[str, int] = {**exercise.macros, exercise.tile_name: tile}
     for text in exercise.launch.block:
@@ -122,7 +122,7 @@ def _block(exercise: Exercise, tile: int) -> list[int]:
 
 
 def launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) -> str:
-    """A launch comment with this block, and a grid with these steps from block to block; the last for further axes."""
+    """A launch comment with this block, and a grid with these steps; the last step serves further axes."""
     grid = [
         text.text.replace(exercise.tile_name, steps[min(axis, len(steps) - 1)])
         for axis, text in enumerate(exercise.launch.grid)
@@ -136,5 +136,5 @@ def listed(texts: Sequence[str], word: str = "and") -> str:
 
 
 def refused(message: str, line: int | None) -> Finding:
-    """The finding that keeps a file from being graded."""
+    """A finding that refuses the file."""
     return Finding(Verdict.REJECTED, message, line)

@@ -1,7 +1,7 @@
-"""The tile that a file fixes for itself, under the exercise's name or under another; never a guess.
+"""The tile that a file declares, under the exercise's name or another; never a guess.
 
-A file may leave the tile open: it then takes what Tilelab gives it. What it declares is read from the text where that
-is certain. Otherwise the compiler evaluates it, and where even that gives no single value the file is refused.
+A file may leave the tile open and take Tilelab's value. A declared tile is read from the text if that is certain.
+Otherwise the compiler evaluates it. If that gives no single value either, the file is refused.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _MANY_BLOCKS = 5040
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What a file says about its tile.
+    """The tile of a file.
 
-    value: None where it leaves the tile open, or where names have to be evaluated first
-    line: where it says so
-    note: for the report, where the tile has another name than the exercise's
-    asked: the names that the compiler has to evaluate first
+    value: None if the file leaves the tile open, or if names must be evaluated first
+    line: the line of its declaration
+    note: for the report, if the tile's name isn't the exercise's
+    asked: the names that the compiler must evaluate first
     """
 
     value: int | None = None
@@ -43,7 +43,7 @@ class Tile:
 
 
 def find_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> Tile | Finding:
-    """The tile of a file; a finding where it cannot be known although the launch depends on it."""
+    """The tile of a file; a finding if it is unknown and the launch depends on it."""
     if launch is not None and launch.tile is not None:
         return _commented(exercise, names, launch.tile.evaluate(names.constants.values), launch.line)
     name = exercise.tile_name
@@ -59,7 +59,7 @@ def find_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -
 
 
 def _commented(exercise: Exercise, names: Names, value: int, line: int) -> Tile | Finding:
-    """The tile of a launch comment; refused where the file uses another one."""
+    """The tile of a launch comment; refused if the file uses another tile."""
     name = exercise.tile_name
     declared = names.line(name)
     if declared is not None and names.used(name):
@@ -68,14 +68,14 @@ def _commented(exercise: Exercise, names: Names, value: int, line: int) -> Tile 
             return Tile(asked=(name,))
         if len(values) == 1 and values[0] != value:
             return refused(
-                f"The launch comment says `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.",
+                f"The launch comment has `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.",
                 line,
             )
     return _checked(exercise, Tile(value, line))
 
 
 def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
-    """The tile that a file declares under the exercise's own name."""
+    """The tile that a file declares under the exercise's name."""
     name = exercise.tile_name
     if name in {constant.symbol for constant in exercise.constants} or _follows_launch(names, name):
         return Tile()
@@ -87,20 +87,20 @@ def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
     if values:
         return refused(
             f"`{name}` has more than one value here: {listed(list(map(str, values)))}. "
-            f"Add the line `//!tilelab tile={values[0]}`, with the value that your kernel is to be launched with.",
+            f"Add the line `//!tilelab tile={values[0]}` with the value for the launch.",
             line,
         )
     if not names.used(name):
         return Tile()
     return refused(
-        f"Tilelab can't evaluate `{name}`, so it doesn't know which block to launch. Write it as a constant, such as "
+        f"Tilelab can't evaluate `{name}`, so the block to launch is unknown. Write it as a constant, such as "
         f"`#define {name} {exercise.tile}`, or add the line `//!tilelab tile={exercise.tile}` with your number.",
         line,
     )
 
 
 def _checked(exercise: Exercise, tile: Tile) -> Tile | Finding:
-    """Refuse a tile that no case could be built around."""
+    """Refuse a tile that fits no case."""
     if tile.value is None or 1 <= tile.value <= exercise.largest_tile:
         return tile
     largest = largest_fitting(exercise)
@@ -117,7 +117,7 @@ def _launched_by_tile(exercise: Exercise, names: Names, launch: LaunchOverride |
 
 
 def _matters(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
-    """Whether another tile would make another launch, other operands or sizes that the kernel isn't made for."""
+    """Whether the tile changes the launch, the operands or the sizes."""
     if _launched_by_tile(exercise, names, launch):
         return True
     texts: list[Expression] = [each for operand in exercise.operands for each in (operand.rows, operand.cols)]
@@ -129,7 +129,7 @@ def _matters(exercise: Exercise, names: Names, launch: LaunchOverride | None) ->
 
 
 def _follows_launch(names: Names, name: str) -> bool:
-    """Whether the name stands for the block as it is launched, as in `int TILE_WIDTH = blockDim.x`."""
+    """Whether the name means the launched block, as in `int TILE_WIDTH = blockDim.x`."""
     found = [_BLOCK in macro.names for macro in names.macros if macro.name == name]
     found += [
         _initialised_by_block(names, index)
@@ -149,7 +149,7 @@ def _initialised_by_block(names: Names, index: int) -> bool:
 
 
 def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | None:
-    """The tile under a name of the file's own; None where no name is used as one."""
+    """The tile under another name; None if no name is used as a tile."""
     names = names.within(reached(names, exercise.kernel))
     found = tile_names(exercise, names)
     if asked := tuple(name for name in found if names.values(name) is None):
@@ -173,28 +173,28 @@ def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | No
 
 
 def _follows_block(exercise: Exercise, best: Candidate | None) -> bool:
-    """Whether a kernel that uses `blockDim` takes the block as it is launched."""
+    """Whether a kernel that uses `blockDim` works with the launched block."""
     if best is None:
         return True
     if not best.listed:
-        return best.values[0] >= exercise.tile  # the block that is launched fits into its arrays
+        return best.values[0] >= exercise.tile  # the launched block fits into its arrays
     return len(best.values) > 1 and exercise.tile in best.values
 
 
 def _agrees(exercise: Exercise, candidate: Candidate) -> bool:
-    """Whether a name that isn't called like a tile is the exercise's own step from block to block."""
+    """Whether an unusual name is the exercise's step from block to block."""
     if candidate.listed or candidate.values == (exercise.tile,):
         return False
     return candidate.values in [(step,) for step in _steps(exercise)]
 
 
 def _may_be_a_section(exercise: Exercise, candidate: Candidate) -> bool:
-    """Whether a name may count the elements of a block where a block has several for each thread."""
+    """Whether a name may count the elements of a block that has several for each thread."""
     return not candidate.listed and len(exercise.launch.block) == 1 and _steps(exercise) != [exercise.tile]
 
 
 def _steps(exercise: Exercise) -> list[int]:
-    """How far a block of the exercise's own is from the next, in each axis."""
+    """The distance from one of the exercise's blocks to the next, on each axis."""
     size = _MANY_BLOCKS * exercise.tile * math.prod(exercise.macros.values())
     names = {**dict.fromkeys((*exercise.sizes, *exercise.size_macros), size), **exercise.macros}
     return [
@@ -204,7 +204,7 @@ def _steps(exercise: Exercise) -> list[int]:
 
 
 def _by_numbers(exercise: Exercise, names: Names) -> Tile | Finding | None:
-    """The tile of a file that counts its blocks by plain numbers, as in `blockIdx.x * 16 + threadIdx.x`."""
+    """The tile of a file with plain numbers as steps, as in `blockIdx.x * 16 + threadIdx.x`."""
     if len(exercise.launch.block) < 2 or names.mentions(_BLOCK):
         return None
     found = [token for step in block_steps(names) for token in step.factors[:1] if token.kind is Kind.NUMBER]
@@ -214,15 +214,15 @@ def _by_numbers(exercise: Exercise, names: Names) -> Tile | Finding | None:
     if tile == exercise.tile:
         return Tile(tile, found[0].line)
     return refused(
-        f"Which block is your kernel made for? It counts in steps of {tile} from block to block, and the exercise in "
-        f"steps of {exercise.tile}. Add the line `//!tilelab tile={tile}`, or give `block=` and `grid=` where a block "
-        "has fewer threads.",
+        f"Which block does your kernel need? It uses steps of {tile} from block to block, the exercise uses "
+        f"{exercise.tile}. Add the line `//!tilelab tile={tile}`. If your blocks have fewer threads, set `block=` and "
+        "`grid=`.",
         found[0].line,
     )
 
 
 def _unsupported(exercise: Exercise, names: Names) -> Finding | None:
-    """A question where nothing in the kernel shows that it is made for the exercise's tile."""
+    """A question if nothing in the kernel shows that it fits the exercise's tile."""
     if len(exercise.launch.block) < 2 or follows_launch(names) or _told_by_constant(exercise, names):
         return None
     counted = [token for step in block_steps(names) for token in step.factors]
@@ -235,7 +235,7 @@ def _unsupported(exercise: Exercise, names: Names) -> Finding | None:
     if any(usual & {_number(text), *(names.values(text) or ())} for text in texts):
         return None
     return refused(
-        f"Which block is your kernel made for? It doesn't use `{exercise.tile_name}`, and Tilelab can't tell how far "
+        f"Which block does your kernel need? It doesn't use `{exercise.tile_name}`, and Tilelab can't tell how far "
         f"apart your blocks are. Add the line `//!tilelab tile={exercise.tile}` with your number.",
         counted[0].line,
     )
@@ -250,7 +250,7 @@ def _told_by_constant(exercise: Exercise, names: Names) -> bool:
 
 
 def _number(text: str) -> int | None:
-    """The value of a whole number as C++ writes it."""
+    """The value of a C++ integer literal."""
     try:
         return Expression.parse(text.replace("'", "")).evaluate({})
     except ExpressionError:

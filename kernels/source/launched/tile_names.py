@@ -1,4 +1,4 @@
-"""Other names that a tile goes by, such as `BLOCK_SIZE` in place of an exercise's `TILE_WIDTH`."""
+"""Other names for a tile, such as `BLOCK_SIZE` instead of an exercise's `TILE_WIDTH`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHORT = {
     "ts", "tw", "td", "tsz", "bs", "bw", "bd", "bsz", "tpb", "bm", "bn", "bk", "tm", "tn", "tk", "bx", "by",
     "tilewidth", "tilesize", "tiledim", "blocksize", "blockdim", "blockwidth", "blksize",
 }  # fmt: skip
-# A name with one of these words counts or measures something else than the side of a block.
+# A name with one of these words isn't the side of a block.
 _OTHERS = {
     "num", "count", "elements", "elems", "total", "area", "cells", "bytes", "idx", "index", "id", "log", "mask",
     "offset", "stride", "pitch", "pad", "padding", "padded", "max", "min", "last", "first", "mem", "shared", "smem",
@@ -29,15 +29,15 @@ _COUNTED_THREADS = {"num", "count", "total", "max"}
 _MOST_NAMES = 16
 
 CALL = "()"
-"""Ends the name of a function that stands for a constant."""
+"""The end of a function's name that is used as a constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A name that may be the tile, and its values.
 
-    strong: whether a shared array has it as its extents, or blocks are counted by it
-    listed: whether tiles are commonly called so
+    strong: whether it is the extent of a shared array, or a factor of block indices
+    listed: whether it is a common name for tiles
     """
 
     name: str
@@ -48,7 +48,7 @@ class Candidate:
 
 
 def looks_like_a_tile(name: str) -> bool:
-    """Whether a name is one that tiles and blocks are called by."""
+    """Whether a name is common for tiles and blocks."""
     words = [word.lower() for word in _WORD.findall(name)]
     words = words[1:] if words[:1] == ["k"] else words
     threads = bool({"thread", "threads"} & set(words))
@@ -58,7 +58,7 @@ def looks_like_a_tile(name: str) -> bool:
 
 
 def tile_names(exercise: Exercise, names: Names) -> list[str]:
-    """The names in use that look like a tile or are used as one, but those that are built on another of them."""
+    """The names that look like a tile or are used as one, without names built on another."""
     known = {
         exercise.tile_name,
         *exercise.macros,
@@ -76,7 +76,7 @@ def tile_names(exercise: Exercise, names: Names) -> list[str]:
 
 
 def candidates(exercise: Exercise, names: Names, found: Sequence[str]) -> list[Candidate]:
-    """Of these names the ones that are constants."""
+    """The constants among these names."""
     strong = _strong(exercise, names, found)
     return [
         Candidate(
@@ -92,7 +92,7 @@ def candidates(exercise: Exercise, names: Names, found: Sequence[str]) -> list[C
 
 
 def _strong(exercise: Exercise, names: Names, found: Sequence[str]) -> set[str]:
-    """Of these names the extents of shared arrays and the factors of block indices."""
+    """The names that are extents of shared arrays or factors of block indices."""
     shared = shared_extents(names.tokens)
     counting = {token.text for step in block_steps(names) for token in step.factors[:1]}
     least = min(2, len(exercise.launch.block))
@@ -106,9 +106,9 @@ def _strong(exercise: Exercise, names: Names, found: Sequence[str]) -> set[str]:
 
 
 def _used_as_a_tile(exercise: Exercise, names: Names, known: AbstractSet[str]) -> list[str]:
-    """The names that the code uses as a tile, whatever they are called.
+    """The names that the code uses as a tile.
 
-    The steps from block to block say more than the extents of arrays, which may be padded.
+    Steps from block to block are better evidence than extents of arrays, which may be padded.
     """
     follows = names.mentions("blockDim")
     if follows and len(exercise.launch.block) < 2:
@@ -143,7 +143,7 @@ def _constant_functions(tokens: Sequence[Token]) -> set[str]:
 
 
 def _constants(names: Names) -> Iterator[str]:
-    """The names that are constants by their form."""
+    """The names that have the form of constants."""
     yield from (macro.name for macro in names.macros if not macro.function_like)
     yield from (token.text for token, _ in declared_constants(names.tokens))
     yield from _braced(names.tokens)
