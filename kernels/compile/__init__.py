@@ -1,1 +1,1 @@
-"""One compilation of a student's text, and what its log and its output say."""
+"""The compilation of a student's text, its log and its output."""

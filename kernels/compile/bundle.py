@@ -1,4 +1,4 @@
-"""The texts of the headers a submission includes, read beforehand, so that the compiler itself opens no file."""
+"""The texts of a submission's headers, read beforehand so that the compiler opens no file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from kernels.compile import nvrtc
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 
-# Conditions too: what a header asks `__has_include` for must be there as it would be on disk, or it takes another path.
+# Conditions count too. A header's `__has_include` must find the same files as on disk, or the header changes.
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:include|if|elif)\b[^\n]*", re.MULTILINE)
 _NAME = re.compile(r'[<"]([^<>"]+)[>"]')
-# The bundle's own mark that it was unpacked completely.
+# The bundle creates this file after it is unpacked completely.
 _MARK = ".nvrtc_headers_version"
 
 
 def header_folder(cache: Path) -> Path:
-    """The folder below `cache` with the compiler's own headers, unpacked at the first call.
+    """The folder below `cache` with the compiler's headers, unpacked at the first call.
 
-    raise (NVRTCUnavailable): where there is no compiler
-    raise (OSError): where `cache` cannot be written
+    raise (NVRTCUnavailable): no compiler is installed.
+    raise (OSError): `cache` isn't writable
     """
     folder = cache / f"cuda-headers-{nvrtc.installed_version()}"
     if not (folder / _MARK).is_file():
@@ -30,9 +30,9 @@ def header_folder(cache: Path) -> Path:
 
 
 def header_texts(source: str, cache: Path) -> Mapping[str, str]:
-    """Texts by include name of every allowed header that `source` names, with all that these include in turn.
+    """Texts by include name of every allowed header that `source` names, including nested headers.
 
-    A name that stands anywhere in the source counts: a text too many costs little, and no include is missed.
+    A name anywhere in the source counts. An extra text costs little, and no include is missed.
     """
     named = [name for name in HEADERS if name in source]
     texts = {name: header_text(name) for name in named if HEADERS[name] is HeaderKind.EMPTY}
@@ -43,11 +43,11 @@ def header_texts(source: str, cache: Path) -> Mapping[str, str]:
 
 
 def _closure(names: Iterable[str], folder: Path) -> dict[str, str]:
-    """The named headers and all they include, by the names as they are written in the includes.
+    """The named headers and all that they include, by the names in the includes.
 
-    A name that Tilelab supplies itself is never taken from the bundle: what lies there under that name, in some inner
-    folder, is another file. The bundle includes such a name for other compilers only.
-    Two files written alike in different folders would clash; the bundle has none such, and a test compiles each header.
+    A header that Tilelab supplies is never taken from the bundle. The bundle has other files of such names in inner
+    folders, and includes them for other compilers only. Two files with one include name in different folders would
+    clash. The bundle has no such files, and a test compiles each header.
     """
     texts: dict[str, str] = {}
     waiting = [(name, folder) for name in names]
@@ -66,5 +66,5 @@ def _included(text: str) -> Iterable[str]:
 
 
 def _find(name: str, places: Iterable[Path]) -> Path | None:
-    """The first file of that name in these folders; None for a header that the bundle has not."""
+    """The first file of that name in these folders; None for a header missing in the bundle."""
     return next((path for place in places if (path := place / name).is_file()), None)

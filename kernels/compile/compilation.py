@@ -1,6 +1,6 @@
-"""One NVRTC compilation: the student's text in, PTX and cubin of one architecture out, or findings.
+"""One NVRTC compilation: from the student's text to PTX and cubin for one architecture, or to findings.
 
-To be called inside the sandbox only: by itself the compiler reads any file that the source includes.
+Call it only inside the sandbox, because the compiler reads any file that the source includes.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from kernels.verdict import Finding, Severity, Verdict
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
 
 DEFAULT_ARCH = "sm_90"
-# What one block may declare statically on every architecture since sm_20.
+# The largest static shared memory of a block, on every architecture since sm_20.
 STATIC_SHARED_LIMIT = 49_152
-# Far above what a course kernel needs (tens of KB); keeps the PTX reader and the messages bounded.
+# Far more than a course kernel needs (tens of KB). It bounds the PTX reader and the messages.
 OUTPUT_LIMIT = 4 * 2**20
-INCLUDE_MESSAGE = "This file includes a header that is not available: only the course's CUDA headers are."
+INCLUDE_MESSAGE = "This file includes a header that isn't on Tilelab's list. Remove the include."
 
 MEMORY_MESSAGE = (
-    "The compiler needed more memory than it may have for this file and was stopped. "
-    "Look for very large arrays, and templates or macros that grow without end."
+    "The compiler ran out of memory on this file. "
+    "Look for very large arrays, and for templates or macros that grow without end."
 )
 
-# Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
+# An absolute name, so neither PTX nor cubin depends on the compiler's directory.
 FILE = "/kernel.cu"
 _MOST_FINDINGS = 10
 _LONGEST_LIST = 300
-# The compiler stops at some number of errors, so that all host functions may not show at once.
+# The compiler stops after some errors, so one pass may not show all host functions.
 _MOST_PASSES = 4
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 _INCLUDE = re.compile(r"(?:cannot|could not) open source file|includes itself")
@@ -48,11 +48,11 @@ _PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTI
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """A compiled kernel: the PTX that the CPU device runs and the cubin that a GPU runs, from one program.
+    """A compiled kernel: the PTX for the CPU device and the cubin for a GPU, from one program.
 
     arch: the architecture of both, such as "sm_90"
     entry: the kernel's mangled name
-    globals: mangled names of the module globals asked for, by their names in the source
+    globals: mangled names of the requested module globals, by their names in the source
     """
 
     arch: str
@@ -76,22 +76,24 @@ def compile_source(
     kernels: tuple[str, ...] = (),
     parameters: tuple[str, ...] | None = None,
 ) -> Compilation | tuple[Finding, ...]:
-    """Compile `text` for `arch` and take the kernel out of it.
+    """Compile `text` for `arch` and return its kernel.
 
     kernel: the kernel's name, or an instance of a template such as "K<16>"
-    defines: macros that are set beside TILELAB
+    defines: macros in addition to TILELAB
     fmad: whether a multiplication and an addition may be fused
-    symbols: module globals whose mangled names are wanted
-    headers: texts by include name; an include of anything else is refused
-    kernels: every `__global__` function that the source declares; one more in the PTX is refused
-    parameters: the types that the kernel must take, such as "float*" and "int"; None where any will do
-    raise (NVRTCUnavailable): where there is no compiler
-    raise (ValueError): for an architecture that the compiler does not know
+    symbols: module globals whose mangled names are needed
+    headers: texts by include name; all other includes are refused
+    kernels: every `__global__` function in the source; another one in the PTX is refused
+    parameters: the kernel's required types, such as "float*" and "int"; None allows any.
+
+    raise (NVRTCUnavailable): no compiler is installed.
+
+    raise (ValueError): the compiler doesn't know the architecture
     """
     if not _ARCHITECTURE.fullmatch(arch) or arch.rstrip("af") not in nvrtc.supported_architectures():
-        raise ValueError(f"the compiler does not know the architecture {arch!r}")
+        raise ValueError(f"unknown architecture {arch!r}")
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        return (Finding(Verdict.REJECTED, "This file holds bytes that are not text."),)
+        return (Finding(Verdict.REJECTED, "This file has bytes that aren't text. Save it as UTF-8."),)
     expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
     options = options_for(arch, defines, fmad)
 
@@ -120,7 +122,7 @@ def compile_source(
 def _without_host_code(
     text: str, run: Callable[[str], nvrtc.Output], wanted: Collection[str]
 ) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
-    """Compile, without those host declarations that device code does not need; the others are errors on their lines.
+    """Compile without host declarations that device code doesn't need. Needed ones are errors at their lines.
 
     wanted: names that are never left out
     """
@@ -144,13 +146,13 @@ def _without_host_code(
 
 
 def options_for(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
-    """How NVRTC is called."""
+    """NVRTC's options."""
     return [
         f"-arch={arch}",
         "-std=c++17",
         "-lineinfo",
         "--ptxas-options=-v",
-        # The assembler may fuse a product and a sum that the PTX keeps apart: what is checked must be what is run.
+        # Otherwise the assembler may fuse a product and a sum. The GPU would run other code than the checked PTX.
         "--ptxas-options=-fmad=false",
         "--no-source-include",
         f"--pre-include={prelude.NAME}",
@@ -172,15 +174,15 @@ def _success(
     entry = output.lowered[kernel]
     if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
         message = (
-            f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: unroll less, or shrink its arrays."
+            f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB. Unroll less, or shrink its arrays."
         )
         return (Finding(Verdict.RESOURCE_LIMIT, message),)
     if objection := ptx_shape.objection(output.ptx, entry, kernels):
-        message = f"The compiled code {objection}: inline assembly must stay inside its own statement."
+        message = f"The compiled code {objection}. Inline assembly must stay inside its statement."
         return (Finding(Verdict.REJECTED, message),)
     figures = diagnostics.resources(output.log, entry)
     if figures is None:
-        return (Finding(Verdict.REJECTED, f"The compiler assembled no kernel {kernel}."),)
+        return (Finding(Verdict.REJECTED, f"The compiled file has no kernel `{kernel}`."),)
     return Compilation(
         arch,
         entry,
@@ -194,14 +196,14 @@ def _success(
 
 def _other_parameters(text: str, kernel: str, expected: tuple[str, ...], found: tuple[str, ...]) -> Finding:
     message = (
-        f"`{kernel}` has other parameters than the exercise once the file is compiled. "
+        f"The compiled `{kernel}` has different parameters from the exercise. "
         f"Expected: ({', '.join(expected)}). Found: ({', '.join(found)[:_LONGEST_LIST]})."
     )
     return Finding(Verdict.REJECTED, message, _first_line(text, kernel))
 
 
 def _unknown_function(text: str, function: str) -> Finding:
-    message = f"The compiled kernel calls `{function}`, a function of the driver that a kernel must not call."
+    message = f"The compiled kernel calls `{function}`. A kernel must not call this function of the driver."
     return Finding(Verdict.REJECTED, message, _first_line(text, function))
 
 
@@ -221,19 +223,17 @@ def _failure(
 
 
 def _error(item: Diagnostic, text: str) -> Finding:
-    """What the compiler says, in words and at a line that help."""
+    """A compiler error with a clear sentence, at the line of the mistake."""
     name = diagnostics.undefined_symbol(item.message)
     if name is not None:
         name = ptx_shape.last_part(name) or name
         line = _first_line(text, name)
-        where = f" in line {line}" if line is not None else ""
-        message = (
-            f"`{name}` is declared{where} but never defined. Write its definition, or remove what uses it."
-        )
+        where = f" at line {line}" if line is not None else ""
+        message = f"`{name}` is declared{where} but never defined. Write its definition, or remove its uses."
         return Finding(Verdict.COMPILE_ERROR, message, line)
     if (reserved := diagnostics.declared_in(item.message, prelude.NAME)) is not None:
         return Finding(
-            Verdict.COMPILE_ERROR, f"`{reserved}` is reserved by Tilelab. Rename yours.", item.line
+            Verdict.COMPILE_ERROR, f"Tilelab reserves the name `{reserved}`. Rename yours.", item.line
         )
     if diagnostics.lacks_mask(item.message):
         for old in diagnostics.WITHOUT_MASK:
@@ -257,46 +257,46 @@ def _first_line(text: str, name: str) -> int | None:
 
 
 def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...]) -> str:
-    """Why the kernel or a module global could not be found by name."""
+    """Why the kernel or a module global can't be found by name."""
     text = " ".join(item.message for item in errors)
     name = next((symbol for symbol in symbols if f'"{symbol}"' in text), kernel)
     what = "kernel" if name == kernel else "global variable"
     if "overloaded" in text:
-        return f"There is more than one function {name}: the grader cannot tell which one to run. Keep one."
+        return f"The file has several functions `{name}`, so Tilelab doesn't know which one to run. Keep one."
     if "which instance of function template" in text:
-        return f"{name} is a template whose arguments the grader does not know. Make it an ordinary function."
-    return f"The {what} {name} is not there once the file is compiled: is it inside an `#if` or a namespace?"
+        return f"`{name}` is a template with unknown arguments. Make it an ordinary function."
+    return f"The compiled file has no {what} `{name}`. Is it inside an `#if` or a namespace?"
 
 
 def _assembler_limit(output: nvrtc.Output, kernel: str) -> Finding:
-    """The assembler fails without a word where memory of fixed size is too large; its figures tell which."""
+    """A finding for memory of fixed size that is too large. The assembler then fails without a message."""
     made = diagnostics.entries(output.log)
     for entry in made:
         figures = diagnostics.resources(output.log, entry)
         if figures and figures.shared_bytes > STATIC_SHARED_LIMIT:
             return Finding(
                 Verdict.RESOURCE_LIMIT,
-                f"{kernel} asks for {figures.shared_bytes:,} bytes of shared memory in a block; "
-                f"{STATIC_SHARED_LIMIT:,} are allowed for arrays of fixed size. Make the tile smaller.",
+                f"`{kernel}` needs {figures.shared_bytes:,} bytes of shared memory per block. "
+                f"The limit for arrays of fixed size is {STATIC_SHARED_LIMIT:,}. Make the tile smaller.",
             )
     if made:
         return Finding(
             Verdict.RESOURCE_LIMIT,
-            f"{kernel} needs more memory of fixed size than a device has: "
-            "look at its `__constant__` arrays (65,536 bytes in all), its `__device__` arrays and its parameters.",
+            f"`{kernel}` needs more memory of fixed size than a device has. Shrink its `__constant__` arrays "
+            "(65,536 bytes in total), its `__device__` arrays or its parameters.",
         )
-    message = f"The compiler could not finish with this file ({nvrtc.result_name(output.result)})."
+    message = f"The compiler failed on this file ({nvrtc.result_name(output.result)})."
     return Finding(Verdict.COMPILE_ERROR, message)
 
 
 def evaluate(
     text: str, names: Sequence[str], arch: str, defines: Mapping[str, str], headers: Mapping[str, str]
 ) -> Mapping[str, tuple[int, ...]]:
-    """The different values that each name has in the file: one as a rule, none where it is no constant.
+    """The different values of each name in the file: usually one, none if it isn't a constant.
 
-    Costs little: the compiler reads the file and stops there.
+    This costs little, because the compiler stops after reading the file.
 
-    raise (NVRTCUnavailable): where there is no compiler
+    raise (NVRTCUnavailable): no compiler is installed
     """
     given = {**headers, prelude.NAME: prelude.TEXT}
     options = [*options_for(arch, defines, fmad=True), "-w"]

@@ -1,4 +1,4 @@
-"""What the compiler's errors mean in this file: the name that is a macro, the variable that should be a constant."""
+"""Explains compiler errors from the file: a name that is a macro, a variable that should be a constant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernels.source.text import Kind, Places, Token, scan
 _HOST_VARIABLE = "variable without memory space annotations"
 _NOT_CONSTANT = "must have a constant value"
 _EXPECTED = ("expected a", "expected an", "invalid")
-# The compiler passes over these before it notices that a declaration begins.
+# The compiler reads past these words before it notices that a declaration begins.
 _SPECIFIERS = {"__device__", "__global__", "__host__", "__shared__", "__constant__", "__managed__", "static"}
 _WHOLE = {"int", "unsigned", "long", "short", "size_t"}
 _TYPES = _WHOLE | {"float", "double", "char", "bool", "const", "*", "&"}
@@ -20,7 +20,7 @@ _TYPES = _WHOLE | {"float", "double", "char", "bool", "const", "*", "&"}
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Where a `;` belongs. sentence: what to tell its author."""
+    """The place of a missing `;`, with a sentence for the student."""
 
     line: int
     column: int
@@ -28,9 +28,9 @@ class Gap:
 
 
 def missing_semicolon(message: str, line: int | None, column: int | None, text: str) -> Gap | None:
-    """The end of the code before the token at which the compiler noticed that a `;` is missing.
+    """The end of the code before the token at which the compiler noticed a missing `;`.
 
-    line, column: of that token, the column in bytes as the compiler counts
+    line, column: of that token; the column counts bytes
     """
     if 'expected a ";"' not in message or line is None:
         return None
@@ -54,7 +54,7 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
 
 
 def _characters(text: str, line: int, column: int | None) -> int | None:
-    """A column in bytes as one in characters."""
+    """A column in bytes, converted to characters."""
     if column is None:
         return None
     before = text.split("\n")[line - 1].encode()[: column - 1]
@@ -62,33 +62,31 @@ def _characters(text: str, line: int, column: int | None) -> int | None:
 
 
 def explain(message: str, line: int | None, text: str) -> str:
-    """A sentence on an error at this line of the file; "" where the compiler's own words have to do."""
+    """A sentence on an error at this line of the file; "" without a better one than the compiler's."""
     seen = seen_items(scan(text))
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
     here = [token for token in tokens if token.line == line]
     if _HOST_VARIABLE in message:
         if any(token.text == "texture" for token in here):
-            return "Texture references are gone from CUDA. Read the array directly."
+            return "CUDA no longer has texture references. Read the array directly."
         name = here[1].text if len(here) > 1 else ""
         if constant := _as_constant(tokens, name):
-            return f"`{name}` is a variable of the host. Make it a constant: `{constant}`"
+            return f"`{name}` is a host variable. Make it a constant: `{constant}`"
         return ""
     if _NOT_CONSTANT in message and (name := _extent(here, find_macros(seen))):
         constant = _as_constant(tokens, name)
         return (
             f"`{name}` isn't a constant. Write `{constant}`"
             if constant
-            else f"`{name}` is known only at run time. Give the array an extent that is a constant."
+            else f"`{name}` is known only at run time. Use a constant as the array's extent."
         )
     if message.startswith(_EXPECTED) and (macro := _declared_again(here, find_macros(seen))):
-        return (
-            f"`{macro.name}` is a macro (line {macro.line}), so nothing else can have this name. Rename one."
-        )
+        return f"`{macro.name}` is already a macro (line {macro.line}). Rename one of the two."
     return ""
 
 
 def nearest_name(name: str, text: str) -> str:
-    """The name that the file declares and that was probably meant; "" where none is close."""
+    """The closest name that the file declares; "" if none is close."""
     tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
     declared = {
         token.text
@@ -109,7 +107,7 @@ def _as_constant(tokens: list[Token], name: str) -> str:
 
 
 def _extent(here: list[Token], macros: list[Macro]) -> str:
-    """The first name between brackets that isn't a macro."""
+    """The first name between brackets, except macros."""
     defined = {macro.name for macro in macros}
     depth = 0
     for token in here:
@@ -120,7 +118,7 @@ def _extent(here: list[Token], macros: list[Macro]) -> str:
 
 
 def _declared_again(here: list[Token], macros: list[Macro]) -> Macro | None:
-    """The macro whose name this line gives to a variable or parameter."""
+    """The macro whose name this line declares again as a variable or parameter."""
     for index, token in enumerate(here[1:-1], 1):
         if here[index - 1].text in _TYPES and here[index + 1].text in {",", ")", ";", "=", "["}:
             for macro in macros:

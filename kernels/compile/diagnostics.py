@@ -1,4 +1,4 @@
-"""The compiler's log, read: errors and warnings on the student's lines, and the figures of the assembled kernel."""
+"""Reads the compiler's log: errors and warnings at the student's lines, and the assembled kernel's resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernels.verdict import Severity
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing the compiler said; `line` and `column` count from 1 and are None where it named no place."""
+    """One message of the compiler; `line` and `column` count from 1 and are None if unknown."""
 
     line: int | None
     column: int | None
@@ -24,7 +24,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one thread, or one block for shared memory and barriers, needs of the device."""
+    """The resources that a thread needs. Shared memory and barriers are per block."""
 
     registers: int
     shared_bytes: int
@@ -57,9 +57,9 @@ _CLOSE = 0.8
 
 
 def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
-    """Errors and warnings in `log`, in its order; only those that stand in `file` keep their line.
+    """Errors and warnings in `log`, in order. A message about another file than `file` has no line.
 
-    last_line: of the file; a `#line` in the source can claim any other
+    last_line: of the file, because a `#line` in the source can claim any line
     """
     lines = log.splitlines()
     found = []
@@ -87,19 +87,19 @@ def _own_line(match: re.Match[str], file: str, last_line: int) -> int | None:
 
 
 def resources(log: str, entry: str) -> Resources | None:
-    """The figures that ptxas printed for `entry`; None where it printed none."""
+    """The figures that ptxas printed for `entry`; None if there are none."""
     part = _entry_part(log.splitlines(), entry)
     if not part:
         return None
     text = "\n".join(part)
-    # cmem is printed once for each constant bank
+    # ptxas prints cmem once for each constant bank.
     return Resources(
         **{name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
     )
 
 
 def entries(log: str) -> tuple[str, ...]:
-    """The mangled names of the kernels that ptxas reports on."""
+    """The mangled names of the kernels in ptxas's report."""
     return tuple(_ENTRY.findall(log))
 
 
@@ -157,28 +157,28 @@ WITHOUT_MASK = {
     "__all": "__all_sync(0xffffffff, ...)",
     "__ballot": "__ballot_sync(0xffffffff, ...)",
 }
-"""Functions of a warp that went with CUDA 12, and their successors, which take a mask of lanes first."""
-_WAY_OUT = "take it out of this file, or put it between `#ifndef TILELAB` and `#endif`."
+"""Warp functions that CUDA 12 removed, and their successors, whose first argument is a mask of lanes."""
+_WAY_OUT = "remove it, or put it between `#ifndef TILELAB` and `#endif`."
 _PLAIN = (
     (
         "function without execution space annotations",
         (
-            "Tilelab compiles device code only, and this function is marked neither `__global__` nor `__device__`, "
-            f"so it would run on the host. Write `__device__` in front of it, {_WAY_OUT}"
+            "This function is neither `__global__` nor `__device__`, but Tilelab compiles only device code. "
+            f"Write `__device__` before it, {_WAY_OUT}"
         ),
     ),
     (
         "explicitly marked as a __host__ function",
         (
-            "Tilelab compiles device code only, and this function is marked `__host__`. "
+            "This function is `__host__`, but Tilelab compiles only device code. "
             f"Write `__device__` instead, {_WAY_OUT}"
         ),
     ),
     (
         "variable without memory space annotations",
         (
-            "Tilelab compiles device code only, and this variable stands outside of any function and would live on "
-            f"the host. Write `__device__` or `__constant__` in front of it, make it a local one, {_WAY_OUT}"
+            "This variable is outside of all functions, so it is on the host, but Tilelab compiles only device code. "
+            f"Write `__device__` or `__constant__` before it, make it local, {_WAY_OUT}"
         ),
     ),
 )
@@ -188,7 +188,7 @@ _NO_DECLARATION = "has no storage class or type specifier"
 
 
 def host_declarations(found: Iterable[Diagnostic]) -> dict[int, Diagnostic]:
-    """By line, what was refused for being the host's; not where the compiler cannot make out a declaration at all."""
+    """The refused host declarations by line, without lines that have no readable declaration."""
     found = tuple(found)
     unreadable = {item.line for item in found if _NO_DECLARATION in item.message}
     return {
@@ -201,37 +201,37 @@ def host_declarations(found: Iterable[Diagnostic]) -> dict[int, Diagnostic]:
 
 
 def undefined_name(message: str) -> str | None:
-    """The name that the compiler says it does not know."""
+    """The undefined name in a message of the compiler."""
     match = _UNDEFINED.search(message)
     return match[1] if match else None
 
 
 def undefined_symbol(message: str) -> str | None:
-    """The mangled name that the assembler finds used and never defined."""
+    """The mangled name that is used and never defined, in a message of the assembler."""
     match = _UNRESOLVED.search(message)
     return match[1] if match else None
 
 
 def declared_in(message: str, file: str) -> str | None:
-    """The name that the compiler says another file declares already."""
+    """The name that `file` already declares, in a message of the compiler."""
     match = _DECLARED.search(message)
     return match[1] if match and match[2] == file else None
 
 
 def lacks_mask(message: str) -> bool:
-    """Whether the assembler refuses a function of a warp that takes no mask of lanes."""
+    """Whether the assembler refuses a warp function without a mask of lanes."""
     return "without '.sync'" in message
 
 
 def mask_sentence(name: str) -> str:
-    """What to write in place of a function of a warp that takes no mask of lanes."""
-    return f"`{name}` is gone from CUDA. Use `{WITHOUT_MASK[name]}`, with the mask of lanes first."
+    """The replacement for a warp function without a mask of lanes."""
+    return f"CUDA no longer has `{name}`. Use `{WITHOUT_MASK[name]}`, with the mask of lanes first."
 
 
 def sentence(message: str, meant: str = "") -> str:
-    """The compiler's words as a sentence, with what to try next where the mistake is a common one.
+    """The compiler's message as a sentence, with advice for common mistakes.
 
-    meant: a name of the file that is close to an undefined one
+    meant: the closest name of the file to an undefined name
     """
     member = _NO_MEMBER.search(message)
     name = f"{member[1]}::{member[2]}" if member else undefined_name(message) or ""
@@ -251,15 +251,15 @@ def sentence(message: str, meant: str = "") -> str:
 
 
 def hint(message: str, meant: str = "") -> str:
-    """What to try next for a common mistake; "" where there is nothing to add."""
+    """The advice for a common mistake; "" for none."""
     if 'expected a ";"' in message:
-        return "Look at the end of this line and of the one before it: a `;` is missing there."
+        return "Add the missing `;` at the end of this line or the line before."
     if 'expected a "}"' in message:
-        return "A `{` is never closed: count the braces."
+        return "A `{` is never closed. Count the braces."
     if "initializer not allowed for __shared__" in message:
         return "Let the threads store the first values, then call `__syncthreads()`."
     if "has already been declared in the current scope" in message:
-        return "Two declarations in one block share this name: rename one."
+        return "Two declarations in one block share this name. Rename one."
     if match := _UNDEFINED.search(message):
         return _undefined_hint(match[1], meant)
     return ""
@@ -267,7 +267,7 @@ def hint(message: str, meant: str = "") -> str:
 
 def _undefined_hint(name: str, meant: str) -> str:
     if name == "main" or name.startswith("cuda"):
-        return "Only the kernel and its helpers belong in this file; the host code is the grader's."
+        return "Only the kernel and its helpers belong in this file. Tilelab has the host code."
     bare = name.strip("_").lower()
     for builtin in _BUILTINS:
         if bare == builtin.strip("_").lower():
@@ -277,4 +277,4 @@ def _undefined_hint(name: str, meant: str) -> str:
         return f"Did you mean `{meant}`?"
     if name.upper() == name:
         return f"Declare it first, for example `#define {name} 16`."
-    return "Check its spelling, and that it is declared before this line."
+    return "Check its spelling. It must be declared before this line."

@@ -1,10 +1,11 @@
-"""A student's own host functions: taken out of what is compiled, where the kernel does not need them.
+"""Removes a student's host functions from the compiled text, if the kernel doesn't need them.
 
-A reference on the host or a function that prints a matrix is right CUDA C++, and nvcc takes it. NVRTC compiles device
-code only and refuses it. Its option to treat such functions as device code (`-default-device`) would let too much
-through: a helper that the kernel calls and that lacks its `__device__` would pass here and fail with nvcc, and a host
-function may use what a device has not. So a `constexpr` function gets its `__device__`, the lines of the others are
-blanked, and whatever the kernel still needs of them shows as an undefined name. All other lines stay where they are.
+A reference on the host, or a function that prints a matrix, is valid CUDA C++. nvcc accepts it. NVRTC compiles only
+device code and refuses it. NVRTC can treat such functions as device code (`-default-device`), but that accepts too
+much. A helper that the kernel calls without `__device__` would pass here and fail with nvcc. A host function may also
+use things that a device lacks. So a `constexpr` function gets its `__device__`, and the lines of all other host
+functions are blanked. A function that the kernel still needs then shows as an undefined name. No line changes its
+number.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed_
 def mark_constexpr(text: str, lines: Collection[int]) -> str:
     """The text with `__device__` before each `constexpr` of the functions that begin on these lines.
 
-    nvcc lets device code use such a function in constant expressions, and elsewhere with one more option.
+    nvcc lets device code use such a function in constant expressions, and with one option also elsewhere.
     """
     tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
     by_row: dict[int, list[int]] = {}
@@ -53,7 +54,7 @@ def _head_of_function(tokens: Sequence[Token]) -> Sequence[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Blanked:
-    """A text without some of its declarations, and by their names the lines by which they were asked for."""
+    """A text without some of its declarations, with the names of these declarations and their requested lines."""
 
     text: str
     names: Mapping[str, int]
@@ -62,8 +63,8 @@ class Blanked:
 def blank(text: str, lines: Collection[int]) -> Blanked | None:
     """The text without the declarations at namespace level that begin on these lines.
 
-    None where one of them cannot be taken out by whole lines: it is part of a class, shares a line with others, or
-    holds preprocessor lines that may matter outside of it.
+    None if a declaration can't be removed by whole lines. It may be part of a class or share a line with others. Or its
+    preprocessor lines may matter outside of it.
     """
     items = scan(text)
     parts = statements([entry.item for entry in seen_items(items) if isinstance(entry.item, Token)])
@@ -87,7 +88,7 @@ def blank(text: str, lines: Collection[int]) -> Blanked | None:
 
 
 def _reaches_out(item: Item, gone: Collection[int]) -> bool:
-    """Whether blanking these lines would change what the compiler reads on others."""
+    """Whether blanking these lines would change the meaning of other lines."""
     if isinstance(item, Directive):
         return item.line in gone and item.name != "pragma"
     if isinstance(item, Comment):

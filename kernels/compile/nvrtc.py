@@ -1,4 +1,4 @@
-"""NVIDIA's runtime compiler from its PyPI wheel, called by ctypes: no toolkit, no driver, no GPU."""
+"""NVIDIA's runtime compiler from its PyPI wheel, called through ctypes without toolkit, driver or GPU."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ OUT_OF_MEMORY = 1
 
 _LIBRARY = "libnvrtc.so.13"
 _BUILTINS = "libnvrtc-builtins.so.13*"
-# Opened at the first compilation or when a thread ends, by libraries that are loaded by then.
+# Already loaded libraries open it at the first compilation, or when a thread ends.
 _NEEDED = ("libgcc_s.so.1",)
 _NULL_SOURCE = "__global__ void warm(float *p) { p[0] = 0.0f; }"
 
 
 class NVRTCUnavailable(RuntimeError):
-    """The compiler library is not installed here, or does not exist for this system."""
+    """The compiler library isn't installed here, or doesn't exist for this system."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"The CUDA compiler (NVRTC) is not available: {reason}. On Linux, install the package "
-            "nvidia-cuda-nvrtc 13.5 or newer; elsewhere, hand your file in through the portal or use a Linux machine."
+            f"The CUDA compiler (NVRTC) isn't available: {reason}. On Linux, install the package "
+            "nvidia-cuda-nvrtc 13.5 or newer. On other systems, submit your file on the portal."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one NVRTC program gave. `ptx` and `cubin` are empty, and `lowered` is None, where it failed."""
+    """The output of one NVRTC program. After a failure, `ptx`, `cubin` and `lowered` are empty."""
 
     result: int
     log: str
@@ -45,7 +45,7 @@ class Output:
 
 
 def library_folder() -> Path:
-    """The folder of the wheel that holds libnvrtc and its builtins; raises NVRTCUnavailable."""
+    """The wheel's folder with libnvrtc and its builtins; raises NVRTCUnavailable."""
     spec = importlib.util.find_spec("nvidia")
     roots = list(spec.submodule_search_locations or ()) if spec else []
     for root in roots:
@@ -56,16 +56,16 @@ def library_folder() -> Path:
 
 @cache
 def library() -> ctypes.CDLL:
-    """The loaded library, once a process; raises NVRTCUnavailable."""
+    """The library, loaded once per process; raises NVRTCUnavailable."""
     path = library_folder() / _LIBRARY
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise NVRTCUnavailable(f"it could not be loaded ({error})") from error
+        raise NVRTCUnavailable(f"it can't be loaded ({error})") from error
 
 
 def load() -> None:
-    """Load the compiler and all that a compilation would open: later ones work without opening a file."""
+    """Load the compiler and all libraries of a compilation, so later compilations open no file."""
     library()
     for builtins in library_folder().glob(_BUILTINS):
         ctypes.CDLL(str(builtins))
@@ -75,10 +75,10 @@ def load() -> None:
 
 
 def rehearse() -> None:
-    """Compile a tiny program, so that the first real one is faster.
+    """Compile a tiny program, so the first real compilation is faster.
 
     A first compilation looks for the GPU's driver and starts it, which reserves gigabytes and runs threads. Call this
-    where no file can be opened any more: the compiler then works without the driver.
+    after the sandbox forbids opening files. The compiler then works without the driver.
     """
     run("/warm.cu", _NULL_SOURCE, ["-arch=sm_90"], {}, [])
 
@@ -100,15 +100,15 @@ def supported_architectures() -> tuple[str, ...]:
 
 
 def install_headers(folder: Path) -> None:
-    """Unpack the CUDA headers that the library carries into `folder`; quick where they are there already."""
+    """Unpack the library's CUDA headers into `folder`; quick if they are already there."""
     error = ctypes.c_char_p()
     result = library().nvrtcInstallBundledHeaders(str(folder).encode(), 0, ctypes.byref(error))
     if result != 0:
-        raise OSError(f"the CUDA headers could not be unpacked into {folder}: {error.value!r}")
+        raise OSError(f"can't unpack the CUDA headers into {folder}: {error.value!r}")
 
 
 def result_name(result: int) -> str:
-    """NVRTC's own name for a result, such as NVRTC_ERROR_COMPILATION."""
+    """NVRTC's name for a result, such as NVRTC_ERROR_COMPILATION."""
     call = library().nvrtcGetErrorString
     call.restype = ctypes.c_char_p
     return bytes(call(result)).decode()
@@ -119,8 +119,8 @@ def run(
 ) -> Output:
     """Compile `text` under the file name `name`.
 
-    headers: include names and their texts, handed over in memory
-    expressions: names in the source (`kernel`, `&global`) whose mangled names are wanted
+    headers: include names and their texts, passed in memory
+    expressions: names in the source (`kernel`, `&global`) whose mangled names are needed
     """
     program = ctypes.c_void_p()
     lib = library()
@@ -153,7 +153,7 @@ def _strings(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def _bytes(program: ctypes.c_void_p, what: str) -> bytes:
-    """One of NVRTC's outputs, fetched by its pair of calls: size, then content."""
+    """One of NVRTC's outputs, from its two calls for size and content."""
     size = ctypes.c_size_t()
     if getattr(library(), f"nvrtcGet{what}Size")(program, ctypes.byref(size)) != 0:
         return b""

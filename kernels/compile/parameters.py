@@ -1,7 +1,7 @@
-"""The parameter list that a kernel really has: as the compiler mangled it into the kernel's name.
+"""A kernel's actual parameter list, from the compiler's mangled name.
 
-The source rules compare parameters as the text shows them; macros, typedefs and `auto` can hide what they are. A launch
-passes raw bytes by position, so a kernel with another list would read pointers as numbers.
+The source rules compare the parameters in the text, but macros, typedefs and `auto` can hide the types. A launch passes
+raw bytes by position, so a kernel with another list would read pointers as numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _BUILT_IN = {
     "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
     "y": "unsigned long long", "f": "float", "d": "double", "w": "wchar_t", "Dn": "nullptr_t",
 }  # fmt: skip
-# What one parameter of an `extern "C"` kernel is in PTX, where its name says nothing.
+# A parameter of an `extern "C"` kernel in PTX. The names of such kernels have no types.
 _BY_WIDTH = {
     ".u64": "8 bytes", ".u32": "4 bytes", ".u16": "2 bytes", ".u8": "1 byte", ".f32": "float", ".f64": "double",
 }  # fmt: skip
@@ -31,9 +31,9 @@ _PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.\w+)")
 
 
 def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] | None:
-    """The kernel's parameter types where they are others than `expected` (pointers and `int`); None where they fit.
+    """The kernel's parameter types if they differ from `expected` (pointers and `int`); None if they fit.
 
-    entry: its mangled name, or its plain one for `extern "C"`; then only the number and the sizes can be told
+    entry: its mangled name; a plain name for `extern "C"`, which shows only number and sizes of parameters
     """
     expected = [_unqualified(ctype) for ctype in expected]
     mangled = _FUNCTION.match(entry)
@@ -47,19 +47,19 @@ def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] |
 
 
 def _unqualified(ctype: str) -> str:
-    """A type as a launch sees it: what a pointer promises about its target is the kernel's own business."""
+    """A type as a launch sees it. Qualifiers of a pointer's target don't matter there."""
     return re.sub(r"\b(?:const|volatile|restrict) ", "", ctype)
 
 
 def _widths(ptx: str, entry: str) -> tuple[str, ...]:
-    """The parameters by what PTX says of them."""
+    """The parameters as PTX declares them."""
     start = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", ptx)
     types = _PARAM.findall(start[1]) if start else []
     return tuple(_BY_WIDTH.get(ctype, UNKNOWN) for ctype in types)
 
 
 class _Reader:
-    """Reads the types after a function's name. What goes beyond plain types ends the list as a type of one's own."""
+    """Reads the types after a function's name. A type that isn't plain ends the list as UNKNOWN."""
 
     def __init__(self, text: str) -> None:
         self._text = text[:_LONGEST]
@@ -75,7 +75,7 @@ class _Reader:
         return () if found == ["void"] else tuple(found)
 
     def _type(self) -> str | None:
-        """The next type, taken off the text; None where it is none that is read here."""
+        """The next type, removed from the text; None for an unsupported type."""
         if match := self._take(_SEEN):
             index = int(match[1], 36) + 1 if match[1] else 0
             return self._seen[index] if index < len(self._seen) else None
@@ -102,7 +102,7 @@ class _Reader:
         return match
 
     def _note(self, inner: str | None, form: str) -> str | None:
-        """A type made of another one; each such type can be referred to later, in the order of their ends."""
+        """Record a type built from another. Later references count these types in the order of their ends."""
         if inner is None:
             return None
         self._seen.append(form.format(inner))

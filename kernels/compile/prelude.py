@@ -1,18 +1,17 @@
-"""What nvcc knows before the first line of a file, and NVRTC does not.
+"""Declarations that nvcc provides before the first line of a file, and NVRTC doesn't.
 
-nvcc compiles beside a host compiler, whose headers bring in the C++ overloads of the mathematical functions for whole
-numbers and the names of integer types. NVRTC has neither: `ceil(Width / TILE_WIDTH)` is ambiguous to it, and `uint`,
-`uint32_t` and `std::size_t` are unknown. Such a file is a kernel with a mistake, or a right one, but it does compile.
-So both are given to the compiler in memory, ahead of the file and in a file of their own, which leaves every line
-where it is.
+nvcc works with a host compiler. Its headers declare integer types and overloads of mathematical functions for whole
+numbers. NVRTC has neither, so `ceil(Width / TILE_WIDTH)` is ambiguous, and `uint`, `uint32_t` and `std::size_t` are
+unknown. Files that nvcc accepts must compile here too. The compiler gets these declarations in memory, as a separate
+header before the file. All line numbers stay the same.
 
-Only calls that NVRTC finds ambiguous are taken: templates that exist for whole numbers, and for a float beside a
-double. A student's own function of the same name is no template and comes first.
+The templates cover only calls that NVRTC finds ambiguous: whole numbers, and a float with a double. A student's
+function of the same name isn't a template and has precedence.
 """
 
 from __future__ import annotations
 
-# Absolute, so that machine code does not depend on the directory that the compiler runs in.
+# An absolute name, so machine code doesn't depend on the compiler's directory.
 NAME = "/tilelab_prelude.h"
 
 _INTEGERS = (
@@ -34,7 +33,7 @@ _OF_TWO = ("pow", "fmod", "atan2", "hypot", "fmax", "fmin")
 
 
 def _text() -> str:
-    """The header. All its own names are reserved ones, which no macro of an exercise or a student has."""
+    """The header. Its names are reserved, so macros of exercises and students don't clash with them."""
     lines = [
         "#pragma once",
         *(f"typedef {meaning} {name};" for name, meaning in _TYPES.items()),

@@ -1,11 +1,11 @@
-"""Which entries a PTX text holds. The text is the student's through inline assembly, so it is read as hostile."""
+"""Checks the entries of a PTX text. The text is hostile, because inline assembly puts student text into it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-# One pass: what hides text (comments, strings) is matched first, so that nothing inside them counts.
+# Comments and strings are matched first, so their contents don't count.
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|(?P<directive>\.[A-Za-z_]\w*)|(?P<name>[A-Za-z_$%][\w$%]*)"""
     r"""|(?P<brace>[{}])""",
@@ -17,7 +17,7 @@ _MODULE_DIRECTIVES = frozenset({".entry", ".func", ".version", ".target", ".addr
 
 
 def entries(ptx: str) -> tuple[str, ...]:
-    """The names that follow each `.entry`, in order; "" where none follows."""
+    """The name after each `.entry`, in order; "" for a missing name."""
     names: list[str] = []
     waiting = False
     for match in _TOKEN.finditer(ptx):
@@ -30,28 +30,28 @@ def entries(ptx: str) -> tuple[str, ...]:
 
 
 def objection(ptx: str, entry: str, kernels: Iterable[str]) -> str | None:
-    """Why the text is refused, or None: it must hold `entry` exactly once, other entries only for `kernels`.
+    """Why the text is refused, or None. It must have `entry` exactly once, and other entries only for `kernels`.
 
     entry: the mangled name of the kernel to run
-    kernels: the names of all `__global__` functions that the source declares
+    kernels: the names of all `__global__` functions in the source
     """
     found = entries(ptx)
     if found.count(entry) != 1:
-        return f"holds the kernel {found.count(entry)} times"
+        return f"has the kernel {found.count(entry)} times"
     allowed = tuple(kernels)
     for name in found:
         if name != entry and not any(_is_mangled(name, kernel) for kernel in allowed):
-            return "holds a kernel that the source does not declare"
+            return "has a kernel that the source doesn't declare"
     return _nesting(ptx)
 
 
 def _is_mangled(name: str, kernel: str) -> bool:
-    """True where `name` is `kernel` as C++ mangles it, in any namespace and with any parameters."""
+    """Whether `name` is the mangled name of `kernel`, in any namespace and with any parameters."""
     return name == kernel or last_part(name) == kernel
 
 
 def last_part(name: str) -> str | None:
-    """The function's own name in a mangled one: the last of the counted parts that follow each other."""
+    """The function's name in a mangled name: the last of its counted parts."""
     start = _MANGLED.match(name)
     place = start.end() if start else 0
     part = None
@@ -64,13 +64,13 @@ def last_part(name: str) -> str | None:
 
 
 def _nesting(ptx: str) -> str | None:
-    """An objection where braces do not match or a module-level directive stands inside a function."""
+    """An objection if braces don't match, or a module-level directive is inside a function."""
     depth = 0
     for match in _TOKEN.finditer(ptx):
         if match["brace"]:
             depth += 1 if match["brace"] == "{" else -1
             if depth < 0:
-                return "closes a brace that it did not open"
+                return "closes a brace that it didn't open"
         elif depth > 0 and match["directive"] in _MODULE_DIRECTIVES:
             return f"has {match['directive']} inside a function"
     return None if depth == 0 else "leaves a brace open"

@@ -1,9 +1,9 @@
 """Calls that a kernel makes to the host: `printf` and `assert`.
 
-The driver would print for a kernel in the process that launched it. It formats there what the kernel left behind, with
-pointers and widths that the kernel chose, so a kernel could end that process or hold it up for minutes. So both
-functions are defined in the compiled code itself: the first prints nothing on a GPU, the second stops the kernel. What
-a kernel prints is known from the CPU device, which knows both calls by their names.
+The driver would print for a kernel in the process that launched it. It would format text with the kernel's pointers and
+widths. A kernel could end that process or block it for minutes. For that reason, the compiled code defines both
+functions. On a GPU, `printf` prints nothing and `assert` stops the kernel. The kernel's output comes from the CPU
+device, which knows both calls by name.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ extern "C" __device__ __noinline__ __attribute__((used)) void __assertfail(
     asm volatile("trap;" : : "l"(__what), "l"(__file), "r"(__line), "l"(__function), "l"(__size) : "memory");
 }
 """
-"""CUDA C++ that defines both. `used` keeps the compiler from changing their parameters to suit the calls."""
+"""CUDA C++ that defines both. `used` prevents the compiler from changing their parameters to fit the calls."""
 
 _MENTIONED = re.compile(r"printf|assert", re.IGNORECASE)
 _DEFINED = frozenset({"vprintf", "__assertfail"})
 _HARMLESS = frozenset({"malloc", "free", "__cuda_syscall_aligned_malloc"})
 
-# ELF, 64 bits: where the sections are listed, and what an entry of that list and of the symbols looks like.
+# Offsets of the section list in 64-bit ELF, and the formats of sections and symbols.
 _SECTIONS_AT, _SECTION_COUNT_AT = 0x28, 0x3C
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 _SYMBOL_TABLE, _FUNCTION, _UNDEFINED = 2, 2, 0
 
 
 def mentioned(text: str) -> bool:
-    """Whether a source may call one of them: it is then compiled with DEFINITIONS from the start."""
+    """Whether a source may call one of them. It is then compiled with DEFINITIONS from the start."""
     return _MENTIONED.search(text) is not None
 
 
 def missing(cubin: bytes) -> bool:
-    """Whether machine code relies on the driver for one of them, because a macro pieced its name together."""
+    """Whether machine code uses the driver for one of them, because a macro composed its name."""
     return not _DEFINED.isdisjoint(_undefined(cubin))
 
 
 def refused(cubin: bytes) -> str | None:
-    """A function that machine code leaves to the driver, beside those of memory, which reach no host; or None."""
+    """A function that machine code takes from the driver, or None. Memory functions are allowed."""
     return next((name for name in _undefined(cubin) if name not in _HARMLESS), None)
 
 
 def as_declarations(ptx: str) -> str:
-    """The PTX with a declaration in place of each definition of DEFINITIONS, as if the driver had them.
+    """The PTX with declarations instead of DEFINITIONS, as if the driver had the functions.
 
-    Only the text that the compiler makes of DEFINITIONS is replaced; any other body is a kernel's own.
+    Only the compiler's output for DEFINITIONS is replaced. Any other body belongs to the kernel.
     """
     for pattern, declaration in _BODIES:
         ptx = pattern.sub(declaration, ptx)
@@ -61,7 +61,7 @@ def as_declarations(ptx: str) -> str:
 
 
 def _undefined(cubin: bytes) -> Iterator[str]:
-    """The names of functions that machine code calls and does not hold."""
+    """The names of functions that machine code calls and doesn't define."""
     (start,) = struct.unpack_from("<Q", cubin, _SECTIONS_AT)
     (count,) = struct.unpack_from("<H", cubin, _SECTION_COUNT_AT)
     sections = [_SECTION.unpack_from(cubin, start + _SECTION.size * number) for number in range(count)]
@@ -74,7 +74,7 @@ def _undefined(cubin: bytes) -> Iterator[str]:
 
 
 def _body(head: str, lines: str) -> re.Pattern[str]:
-    """A definition as the compiler writes it, with any spaces and lines of the source between its words."""
+    """A definition in the compiler's form, with any spaces and source lines between its words."""
     between = r"(?:\s|\.loc\s\d+ \d+ \d+\n|// (?:begin|end) inline asm\n)*"
     words = [re.escape(word).replace("TYPE", "[ub]") for word in lines.split()]
     return re.compile(re.escape(head) + between + between.join(["{", *words, "}"]))
@@ -85,7 +85,7 @@ def _parameters(name: str, sizes: tuple[int, ...]) -> str:
 
 
 def _loads(name: str, sizes: tuple[int, ...]) -> str:
-    """Each parameter is loaded into the next register of its size."""
+    """The loads of the parameters, each into the next register of its size."""
     taken = {32: 0, 64: 0}
     lines = []
     for place, size in enumerate(sizes):
@@ -103,7 +103,7 @@ def _bodies() -> Iterator[tuple[re.Pattern[str], str]]:
 
 
 def _replacement(name: str, sizes: tuple[int, ...], returned: str, work: str) -> tuple[re.Pattern[str], str]:
-    """The pattern of a definition, and the declaration that takes its place."""
+    """The pattern of a definition, and the declaration that replaces it."""
     head = f".func {' ' * bool(returned)}{returned}{name}(\n{_parameters(name, sizes)}\n)\n"
     registers = f".reg .b32 %r<2>; .reg .b64 %rd<{sizes.count(64) + 1}>;"
     return _body(head, f"{registers} {_loads(name, sizes)} {work}"), f".extern {head};\n"

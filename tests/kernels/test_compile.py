@@ -119,8 +119,8 @@ def test_warnings_stay_on_the_students_lines():
         ("\n  syncthreads();\n", 2, "Did you mean `__syncthreads`?"),
         ("\n\n  P[0] = TILE_WIDTH;\n", 3, "#define TILE_WIDTH 16"),
         ("\n  P[threadidx.x] = 1;\n", 2, "Did you mean `threadIdx`?"),
-        ("\n  cudaMalloc(&P, 4);\n", 2, "host code is the grader's"),
-        ("\n  int a; int a;\n", 2, "rename one"),
+        ("\n  cudaMalloc(&P, 4);\n", 2, "Tilelab has the host code"),
+        ("\n  int a; int a;\n", 2, "Rename one"),
         ("\n  P[0] = FLT_MAX;\n", 2, "Add `#include <float.h>`."),
         ("\n  P[0] = INT_MAX;\n", 2, "Add `#include <limits.h>`."),
         ("\n  __syncthread();\n", 2, "Did you mean `__syncthreads`?"),
@@ -128,7 +128,7 @@ def test_warnings_stay_on_the_students_lines():
         ("\n  float v[Width];\n", 2, "`Width` is known only at run time"),
         ("\n  int T = 8;\n  float v[T];\n", 3, "`const int T = 8;`"),
         ("\n  __shared__ float s[4] = {0};\n", 2, "__shared__ variable. Let"),
-        ("\n  if (Width > 1) {\n", 1, "count the braces"),
+        ("\n  if (Width > 1) {\n", 1, "Count the braces"),
     ],
 )
 def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
@@ -143,7 +143,7 @@ def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
     ("before", "value", "line", "words"),
     [
         ("int T = 8;", "T", 1, "`const int T = 8;`"),
-        ("texture<float, 1> t;", "tex1Dfetch(t, 0)", 1, "Texture references are gone"),
+        ("texture<float, 1> t;", "tex1Dfetch(t, 0)", 1, "no longer has texture references"),
         ("#define Width 8", "1", 2, "`Width` is a macro (line 1)"),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_host_declaration_that_the_kernel_needs_is_an_error_where_it_stands(he
     (finding,) = refused(f"{helper}\n{SIGNATURE} {{\n P[0] = {use};\n}}\n")
 
     assert (finding.kind, finding.line) == (Verdict.COMPILE_ERROR, line)
-    assert "Tilelab compiles device code only" in finding.message
+    assert "Tilelab compiles only device code" in finding.message
     assert "`__device__`" in finding.message
     assert "#ifndef TILELAB" in finding.message
 
@@ -267,9 +267,9 @@ def test_too_much_shared_memory_is_a_limit_in_plain_numbers():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("__global__ void Other(float *P) {}", "K is not there"),
-        ("namespace a { __global__ void K(float *P) {} }", "K is not there"),
-        ("__global__ void K(float *P) {}\n__global__ void K(float *P, int n) {}", "more than one function K"),
+        ("__global__ void Other(float *P) {}", "no kernel `K`"),
+        ("namespace a { __global__ void K(float *P) {} }", "no kernel `K`"),
+        ("__global__ void K(float *P) {}\n__global__ void K(float *P, int n) {}", "several functions `K`"),
         ("template <int T> __global__ void K(float *P) {}", "is a template"),
     ],
 )
@@ -283,7 +283,7 @@ def test_a_kernel_that_cannot_be_found_by_name(text, words):
 def test_a_module_global_that_is_not_there_is_named():
     (finding,) = refused(TILED, symbols=("offset",))
 
-    assert "global variable offset" in finding.message
+    assert "global variable `offset`" in finding.message
 
 
 def test_an_instance_of_a_template_can_be_asked_for():
@@ -362,4 +362,4 @@ def test_a_name_that_we_declare_ourselves_is_reserved(declaration, name):
     (finding,) = refused(f'\n{declaration}\n{SIGNATURE} {{ printf("%d", Width); }} // vprintf')
 
     assert (finding.kind, finding.line) == (Verdict.COMPILE_ERROR, 2)
-    assert f"`{name}` is reserved" in finding.message
+    assert f"reserves the name `{name}`" in finding.message

@@ -128,14 +128,14 @@ def test_a_function_of_a_warp_without_mask_is_named_with_its_successor(name):
 def test_what_is_declared_and_never_defined_is_named_with_its_line(before, use, name, line):
     (finding,) = refused(in_kernel(use, before))
     assert (finding.kind, finding.line) == (Verdict.COMPILE_ERROR, line)
-    assert f"`{name}` is declared in line {line} but never defined" in finding.message
+    assert f"`{name}` is declared at line {line} but never defined" in finding.message
 
 
 @pytest.mark.parametrize(
     ("code", "place", "words"),
     [
         ("int\u00a0i = 0; P[i] = 1;", "Line 3, column 4", ("no-break space (U+00A0)", "ordinary space")),
-        ("int i\u200b = 0; P[i] = 1;", "Line 3, column 6", ("zero-width space (U+200B)", "delete")),
+        ("int i\u200b = 0; P[i] = 1;", "Line 3, column 6", ("zero-width space (U+200B)", "Delete")),
         ("printf(\u201chello\u201d);", "Line 3, column 8", ("quotation mark (U+201C)", '`"`')),
         ("/* \u2013 */ P[0] = 1 \u2013 2;", "Line 3, column 18", ("en dash (U+2013)", "`-`")),
         ("P[0] = 1\uff1b", "Line 3, column 9", ("full-width `;` (U+FF1B)", "Type `;`")),
