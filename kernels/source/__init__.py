@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.source.reading import HEADERS, LARGEST_SOURCE, HeaderKind, Source, header_text, read_source
+from kernels.source.source_file import HEADERS, LARGEST_SOURCE, HeaderKind, Source, header_text, read_source
 
 __all__ = [
     "HEADERS",
