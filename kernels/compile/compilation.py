@@ -17,7 +17,7 @@ from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import seen_items
-from kernels.source.launched.probe import probe_text, read_values
+from kernels.source.launch.probe import probe_text, read_values
 from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
 

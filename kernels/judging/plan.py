@@ -22,7 +22,7 @@ from kernels.exercise.sizes import unranked
 from kernels.launch import MOST_THREADS, Launch, LaunchError
 from kernels.source import Source
 from kernels.source.array_shapes import array_shapes
-from kernels.source.launched.question import block_threads, largest_fitting
+from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 

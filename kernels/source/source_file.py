@@ -18,14 +18,14 @@ from kernels.source.conditions import seen_items
 from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels
-from kernels.source.launched.comment import (
+from kernels.source.launch.comment import (
     check_names,
     find_launch_comment,
     unread_launch_comments,
     unread_names,
 )
-from kernels.source.launched.grid import unread_steps, with_grid
-from kernels.source.launched.tile import Tile, find_tile
+from kernels.source.launch.grid import unread_steps, with_grid
+from kernels.source.launch.tile import Tile, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source.text import Comment, Token, scan

@@ -10,8 +10,8 @@ from dataclasses import replace
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
-from kernels.source.launched.evidence import aliases_of, block_operands, reached
-from kernels.source.launched.question import refused, step_texts, value_of
+from kernels.source.launch.evidence import aliases_of, block_operands, reached
+from kernels.source.launch.question import refused, step_texts, value_of
 from kernels.source.names import Names
 from kernels.verdict import Finding
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import MOST_THREADS
-from kernels.source.launched.evidence import block_steps, uses
-from kernels.source.launched.tile_names import Candidate
+from kernels.source.launch.evidence import block_steps, uses
+from kernels.source.launch.tile_names import Candidate
 from kernels.source.names import Names
 from kernels.verdict import Finding, Verdict
 

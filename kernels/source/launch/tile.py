@@ -14,9 +14,9 @@ from kernels.exercise.sizes import steps
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.constants import declares
-from kernels.source.launched.evidence import block_steps, follows_launch, reached, shared_extents
-from kernels.source.launched.question import fits, largest_fitting, listed, question, refused
-from kernels.source.launched.tile_names import Candidate, candidates, tile_names
+from kernels.source.launch.evidence import block_steps, follows_launch, reached, shared_extents
+from kernels.source.launch.question import fits, largest_fitting, listed, question, refused
+from kernels.source.launch.tile_names import Candidate, candidates, tile_names
 from kernels.source.names import Names
 from kernels.source.text import Kind
 from kernels.verdict import Finding

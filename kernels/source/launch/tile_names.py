@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kernels.exercise import Exercise
 from kernels.source.constants import declared_constants
-from kernels.source.launched.evidence import block_steps, shared_extents
+from kernels.source.launch.evidence import block_steps, shared_extents
 from kernels.source.names import Names
 from kernels.source.text import Kind, Token
 
