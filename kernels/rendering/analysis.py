@@ -9,7 +9,7 @@ from kernels.analysis.model import Analysis
 from kernels.analysis.subject import sizes_text
 from kernels.counters import COUNTERS, Counter, Kind, Totals, by_ptx
 from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow
-from kernels.rendering.annotated import access_table, annotated
+from kernels.rendering.annotated_source import access_table, annotated
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.phases import render_phases
 from kernels.rendering.table import percent, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.evidence import AccessEvidence, Verb
-from kernels.rendering.annotated import ways
+from kernels.rendering.annotated_source import ways
 from tests.kernels.analysed import analysed, solution
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
-from kernels.rendering.annotated import ways
+from kernels.rendering.annotated_source import ways
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
 from kernels.rendering.page.listing.coloured import Piece, coloured
