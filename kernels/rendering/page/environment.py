@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernels.rendering.page import numbers
-from kernels.rendering.page.linked import linked, typeset
+from kernels.rendering.page.links import linked, typeset
 from kernels.rendering.text_safety import safe
 
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -9,7 +9,7 @@ from functools import partial
 from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup
 
-from kernels.rendering.page.linked import linked
+from kernels.rendering.page.links import linked
 from server.accounts import limits
 from server.accounts.access import nothing_here, viewer
 from server.courses.access import Reader, assignment_for, member_of, reader_of

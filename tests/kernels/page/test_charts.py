@@ -10,7 +10,7 @@ from kernels.rendering.page.charts import svg
 from kernels.rendering.page.charts.axes import Axis
 from kernels.rendering.page.charts.occupancy import occupancy_chart
 from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
-from kernels.rendering.page.linked import linked, typeset
+from kernels.rendering.page.links import linked, typeset
 from kernels.rendering.page.listing.coloured import coloured
 from kernels.rendering.page.listing.margin import listing
 from tests.kernels.page.reading import read
