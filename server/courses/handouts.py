@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
-from kernels.rendering.page.listing.coloured import coloured
+from kernels.rendering.page.listing.syntax import coloured
 
 _FIRST_LEVEL = 3
 """The top heading level in a handout: level 1 is the assignment's title, level 2 the section "Handout"."""

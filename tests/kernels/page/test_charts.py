@@ -11,8 +11,8 @@ from kernels.rendering.page.charts.axes import Axis
 from kernels.rendering.page.charts.occupancy import occupancy_chart
 from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
 from kernels.rendering.page.links import linked, typeset
-from kernels.rendering.page.listing.coloured import coloured
 from kernels.rendering.page.listing.margin import listing
+from kernels.rendering.page.listing.syntax import coloured
 from tests.kernels.page.reading import read
 from tests.kernels.page.sample import LINES, SOURCE
 

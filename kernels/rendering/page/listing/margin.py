@@ -11,8 +11,8 @@ from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
 from kernels.rendering.annotated_source import ways
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
-from kernels.rendering.page.listing.coloured import Piece, coloured
 from kernels.rendering.page.listing.marks import Mark
+from kernels.rendering.page.listing.syntax import Piece, coloured
 
 WORST_SECTORS = 32
 _WARP = 32
