@@ -17,7 +17,7 @@ from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.environment import environment
-from kernels.rendering.page.measured import measured_figures, measured_view
+from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.page.summary import figures
 from kernels.rendering.text_safety import safe_lines
