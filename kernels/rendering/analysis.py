@@ -18,7 +18,7 @@ from kernels.rendering.text_style import Style
 from kernels.verdict import Finding, Severity
 from kernels.wording import byte_size, plural
 
-FIRST_LOOK = "Look here first"
+FIRST_LOOK = "What to look at first"
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
 _MOST_FINDINGS = 5
 _AGREES = "agrees"

@@ -81,7 +81,7 @@ def test_the_text_shows_what_to_look_at_first_before_everything_else():
     result = run(NAIVE, "--exercise", "naive", "--size", "128")
     assert result.exit_code == Exit.ACCEPTED
     parts = [
-        "Look here first", "Line by line (counted)", "Each access (counted)", "Totals (counted)",
+        "What to look at first", "Line by line (counted)", "Each access (counted)", "Totals (counted)",
         "The course's formulas and the counts", "Checklist (gains are modelled)",
     ]  # fmt: skip
     places = [result.stdout.index(part) for part in parts]
