@@ -166,6 +166,18 @@ def test_tables_of_verdicts_have_every_one_in_order(page, section):
     assert all(heading in {"", Verdict(value).words.capitalize()} for heading, value in rows)
 
 
+def test_a_table_of_a_gpu_names_verdicts_that_there_are():
+    text = (
+        (ROOT / "docs" / "grading.md")
+        .read_text()
+        .partition("\n### Verdicts of a GPU\n")[2]
+        .partition("\n#")[0]
+    )
+    rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert rows
+    assert set(rows) <= set(Verdict)
+
+
 def test_every_exercise_is_listed_for_students():
     text = (ROOT / "docs" / "students.md").read_text()
     assert not [exercise.name for exercise in list_exercises() if f"| `{exercise.name}` |" not in text]

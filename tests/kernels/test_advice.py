@@ -85,7 +85,7 @@ def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):
         (Finding(Verdict.OUT_OF_BOUNDS, ""), "each store with"),
         (Finding(Verdict.TIME_LIMIT, "", 9), "a loop at line 9 that"),
         (Finding(Verdict.WRONG_ANSWER, "", example=Example(element="P[0][3]")), "Follow `P[0][3]` by hand."),
-        (Finding(Verdict.DATA_RACE, "x", 3, 3, example=Example(element="{evil}[0]")), "between"),
+        (Finding(Verdict.DATA_RACE, "x", 3, 3, example=Example(element="{evil}[0]")), "element of `{evil}`"),
     ],
 )
 def test_advice_names_the_lines_and_elements_that_are_known(finding, words):

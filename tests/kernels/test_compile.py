@@ -144,7 +144,7 @@ def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
     [
         ("int T = 8;", "T", 1, "`const int T = 8;`"),
         ("texture<float, 1> t;", "tex1Dfetch(t, 0)", 1, "no longer has texture references"),
-        ("#define Width 8", "1", 2, "`Width` is a macro (line 1)"),
+        ("#define Width 8", "1", 2, "`Width` is already a macro (line 1)"),
     ],
 )
 def test_a_declaration_that_cant_be_compiled_is_explained(before, value, line, words):

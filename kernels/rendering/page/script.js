@@ -1,9 +1,9 @@
 "use strict";
-// Everything here is convenience: without it the page shows all pictures one below the other and opens by mouse or key.
+// All of this is convenience. Without it, the page shows all pictures one below the other.
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-  // One picture of the phases at a time, stepped by buttons, arrow keys, Home and End.
+  // Shows one picture of the phases at a time. Buttons, arrow keys, Home and End change it.
   for (const stage of all("[data-stepper]")) {
     const pictures = all("figure", stage);
     if (pictures.length < 2) continue;
@@ -49,7 +49,7 @@
     open();
   }
 
-  // A link to a line opens what stands behind the line.
+  // A link to a line opens the line's details.
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     if (target && target.matches("details")) target.open = true;

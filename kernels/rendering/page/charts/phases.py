@@ -110,7 +110,7 @@ def _description(work: BlockPhase) -> str:
     return " ".join(parts)
 
 
-# -- what is in the cells ---------------------------------------------------------------------------------------------
+# -- contents of the cells ---------------------------------------------------------------------------------------------
 
 
 def _cells(table: PhaseTable, name: str) -> int:
