@@ -1,1 +1,1 @@
-"""Runs jobs: the sandbox that a student's code is compiled and run in, and the commands around it."""
+"""Workers, which grade submissions: the sandbox for students' code, the GPU, and the commands."""

@@ -1,1 +1,1 @@
-"""The course's portal as a program sees it: over HTTP, with the standard library alone, so that any machine can ask."""
+"""A client for the portal's API. It needs only the standard library, so it runs on any machine."""

@@ -1,4 +1,4 @@
-"""Which portal, and with which token: from the environment, or from the file that `tilelab login` writes."""
+"""The portal and the token to use, from the environment or from the file of `tilelab login`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HOST = re.compile(r"[A-Za-z0-9.\-:\[\]%_]{1,255}")
 
 
 class AccountError(Exception):
-    """No portal or no token is known, or what is written down cannot be used; one line that says what to do."""
+    """The portal or the token is missing or invalid. The text is one line that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Account:
 
 
 def config_file(environment: Mapping[str, str] | None = None) -> Path:
-    """Where the account is kept."""
+    """The path of the file that stores the account."""
     given = os.environ if environment is None else environment
     if named := given.get(CONFIG):
         return Path(named)
@@ -43,9 +43,9 @@ def config_file(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def find_account(environment: Mapping[str, str] | None = None) -> Account:
-    """The account to use; raises AccountError. What the environment says goes before what is written down.
+    """The account to use. The environment takes precedence over the file. Raises AccountError.
 
-    A token that is written down goes to its own portal only, whatever portal the environment names.
+    A stored token is sent only to its own portal, even if the environment names another portal.
     """
     given = os.environ if environment is None else environment
     url, token = given.get(URL, "").strip(), given.get(TOKEN, "").strip()
@@ -54,27 +54,27 @@ def find_account(environment: Mapping[str, str] | None = None) -> Account:
     kept = read_account(config_file(given))
     if kept is None:
         if token:
-            raise AccountError(f"{TOKEN} is set and {URL} is not; set it to the portal's address.")
-        raise AccountError("you are not signed in to a portal; run `tilelab login URL` first.")
+            raise AccountError(f"{TOKEN} is set, but {URL} is not. Set {URL} to the portal's address.")
+        raise AccountError("you are not signed in. Run `tilelab login URL` first.")
     if token:
         return Account(kept.url, checked_token(token, TOKEN))
     if url and portal_url(url) != kept.url:
         raise AccountError(
-            f"{URL} is {portal_url(url)}, and the token kept here is for {kept.url};"
-            f" set {TOKEN} too, or run `tilelab login {portal_url(url)}`."
+            f"{URL} is {portal_url(url)}, but the stored token is for {kept.url}."
+            f" Set {TOKEN} too, or run `tilelab login {portal_url(url)}`."
         )
     return kept
 
 
 def read_account(file: Path) -> Account | None:
-    """What is written down; None for nothing. Raises AccountError."""
+    """The stored account, or None. Raises AccountError."""
     try:
         with file.open("rb") as stream:
             text = stream.read(_CONFIG_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise AccountError(f"{file} cannot be read ({error.strerror}).") from error
+        raise AccountError(f"{file}: cannot read the file ({error.strerror}).") from error
     try:
         found = tomllib.loads(text[:_CONFIG_BYTES].decode("utf-8"))
         url, token = found["url"], found["token"]
@@ -86,13 +86,13 @@ def read_account(file: Path) -> Account | None:
 
 
 def keep_account(file: Path, account: Account) -> None:
-    """Write it down, for its owner's eyes alone; raises AccountError."""
-    # JSON's strings are TOML's, too
-    text = f"# Written by `tilelab login`. Whoever reads the token can act as you.\nurl = {json.dumps(account.url)}\n"
+    """Store the account in a file that only its owner can read. Raises AccountError."""
+    # a JSON string is also a TOML string
+    text = f"# Written by `tilelab login`. Anyone with this token can act as you.\nurl = {json.dumps(account.url)}\n"
     text += f"token = {json.dumps(account.token)}\n"
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # made readable for its owner only, and put in place as a whole
+        # mkstemp creates a file that only its owner can read; the rename is atomic
         handle, made = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -104,23 +104,23 @@ def keep_account(file: Path, account: Account) -> None:
             raise
     except OSError as error:
         raise AccountError(
-            f"{file} cannot be written ({error.strerror}); {CONFIG} names another file."
+            f"{file}: cannot write the file ({error.strerror}). Set {CONFIG} to use another file."
         ) from error
 
 
 def forget_account(file: Path) -> bool:
-    """Remove what is written down; whether there was something. Raises AccountError."""
+    """Remove the stored account, and return whether there was one. Raises AccountError."""
     try:
         file.unlink()
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise AccountError(f"{file} cannot be removed ({error.strerror}).") from error
+        raise AccountError(f"{file}: cannot remove the file ({error.strerror}).") from error
     return True
 
 
 def portal_url(text: str) -> str:
-    """The address of a portal, however it was typed or copied: a page of it will do. Raises AccountError."""
+    """A portal's address from typed text, which may be the address of any of its pages. Raises AccountError."""
     typed = text.strip()
     if "://" not in typed:
         typed = f"{'http' if _local(urlsplit(f'//{typed}').hostname) else 'https'}://{typed}"
@@ -132,7 +132,7 @@ def portal_url(text: str) -> str:
     host = parts.hostname or ""
     if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host) or "@" in parts.netloc:
         raise AccountError(
-            f"{text[:200]!r} is no address of a portal, such as https://tilelab.example (a page of it will do)."
+            f"{text[:200]!r} is not an address. Use the portal's address, such as https://tilelab.example."
         )
     place = f"[{host}]" if ":" in host else host
     usual = {"http": 80, "https": 443}[parts.scheme]
@@ -140,16 +140,16 @@ def portal_url(text: str) -> str:
 
 
 def encrypted(url: str) -> bool:
-    """Whether nobody on the way can read what goes there: also where it never leaves this machine."""
+    """Whether requests can't be read on the network: they are encrypted, or stay on this machine."""
     return url.startswith("https:") or _local(urlsplit(url).hostname)
 
 
 def checked_token(text: str, where: str) -> str:
-    """The token; raises AccountError for what can be none."""
+    """The token. Raises AccountError if the text can't be a token."""
     token = text.strip()
     if not _TOKEN.fullmatch(token):
         raise AccountError(
-            f"{where} holds no token; one looks like tl_..., and is made on the page of your account."
+            f"{where} has no valid token. Tokens begin with tl_. Create one on your account page."
         )
     return token
 
@@ -164,4 +164,4 @@ def _local(host: str | None) -> bool:
 
 
 def _unusable(file: Path) -> str:
-    return f"{file} cannot be used; run `tilelab login URL` to have it written anew."
+    return f"{file} is not valid. Run `tilelab login URL` to write it again."

@@ -1,4 +1,4 @@
-"""What the portal says, as data classes. Fields that this version does not know are passed over; none is believed."""
+"""The portal's answers as data classes. Unknown fields are ignored, and all values are untrusted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OVER = frozenset({"done", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A course of yours."""
+    """One of your courses."""
 
     slug: str
     title: str
@@ -26,7 +26,7 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The token that was shown; expires_at: None for one that does not."""
+    """The token of this request. expires_at: None if it never expires."""
 
     name: str
     expires_at: str | None = None
@@ -34,7 +34,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """Who the token acts for."""
+    """The person who owns the token."""
 
     name: str
     email: str
@@ -44,7 +44,7 @@ class Me:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """id: COURSE/ASSIGNMENT; page: its address on the portal."""
+    """An assignment. id: COURSE/ASSIGNMENT; page: its address on the portal."""
 
     id: str
     title: str
@@ -56,14 +56,14 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """What there is to hand in."""
+    """Your assignments."""
 
     assignments: tuple[Assignment, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What was handed in. position: in the queue; None where it is over."""
+    """An accepted submission. position: in the queue; None if grading is over."""
 
     id: str
     position: int | None = None
@@ -71,7 +71,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How long until its turn; seconds: None where nobody can tell, for this reason."""
+    """The expected time in the queue. seconds: None if unknown, with the reason."""
 
     seconds: float | None = None
     reason: str = ""
@@ -79,10 +79,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a submission, or a part of the way in an event, which alone has a detail.
+    """A step of a submission, or a phase in an event. Only phases have a detail.
 
-    state: a part's is waiting, now, done or left_out
-    seconds: None before its end
+    state: for a phase: waiting, now, done or left_out
+    seconds: None until it ends
     """
 
     name: str
@@ -94,7 +94,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a GPU measured."""
+    """A GPU's measurement."""
 
     gflops: float | None = None
     gbps: float | None = None
@@ -104,10 +104,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission and what became of it.
+    """A submission with its state and verdict.
 
-    created_at, measured: in a list only; position, wait, steps, result: of one that is asked for alone
-    result: None until there is one
+    created_at, measured: only in a list
+    position, wait, steps, result: only of a single one
     """
 
     id: str
@@ -124,17 +124,17 @@ class Submission:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will become of it."""
+        """Whether it is graded or cancelled."""
         return self.state in OVER
 
     def report(self) -> Report | None:
-        """The result as this version knows it; None where there is none. Raises Unreadable."""
+        """The result, or None. Raises Unreadable if this version can't read it."""
         return None if self.result is None else read(Report, self.result)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a submission is, as an event tells it; final: nothing more comes."""
+    """A submission's progress in an event. final: no more events follow."""
 
     final: bool
     headline: str
@@ -144,16 +144,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Submissions:
-    """A list of submissions, the latest first."""
+    """A list of submissions, newest first."""
 
     submissions: tuple[Submission, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """A line of a board; name: None for who is not to be named.
+    """A line of a leaderboard. name: None for a hidden name.
 
-    rank, shared_rank, value, interval: None where nothing is measured, and modelled_bound where something is
+    rank, shared_rank, value, interval: None if nothing is measured
+    modelled_bound: None if something is measured
     """
 
     rank: int | None = None
@@ -171,7 +172,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board; own: one's own line, wherever it is."""
+    """A leaderboard. own: your own line, at any rank."""
 
     assignment: str
     device_class: str
@@ -182,8 +183,8 @@ class Board:
 
 
 def read(cls: type[T], data: object) -> T:
-    """The data class; raises Unreadable where the answer does not fit."""
+    """Read an answer as a data class. Raises Unreadable if it doesn't fit."""
     try:
         return from_plain(cls, data, lenient=True)
     except WireError as error:
-        raise Unreadable(f"the portal's answer does not fit this version of tilelab ({error}).") from error
+        raise Unreadable(f"this version of tilelab can't read the portal's answer ({error}).") from error

@@ -1,4 +1,4 @@
-"""Why the portal did not do what was asked. Each text is one line that says what to do, fit for a terminal."""
+"""Errors of requests to the portal. Each text is one line that says what to do, safe for a terminal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _LONGEST = 600
 
 
 class PortalError(Exception):
-    """The portal did not do it."""
+    """A request to the portal failed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(one_line(text))
 
 
 class NoAnswer(PortalError):
-    """It is away, or cannot be reached from here: another try may work. retry_after: seconds that it asked for."""
+    """The portal is down or unreachable, so a retry may work. retry_after: seconds to wait, if the portal says."""
 
     def __init__(self, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
@@ -23,15 +23,15 @@ class NoAnswer(PortalError):
 
 
 class NotTrusted(PortalError):
-    """Who answers cannot show that it is the portal."""
+    """The server's certificate is not trusted."""
 
 
 class Unreadable(PortalError):
-    """It answered, and not as a portal does."""
+    """The answer doesn't look like a portal's."""
 
 
 class NotDone(PortalError):
-    """It refused. status, code: as the API's description has them; retry_after: seconds, where it said so."""
+    """The portal refused the request. status, code: see the API's description; retry_after: seconds, if given."""
 
     def __init__(self, text: str, status: int, code: str, retry_after: float | None = None) -> None:
         super().__init__(text)
@@ -41,6 +41,6 @@ class NotDone(PortalError):
 
 
 def one_line(text: str) -> str:
-    """Text from elsewhere, as one line that can neither move the cursor nor fill the screen."""
+    """Untrusted text as one short line without control characters."""
     line = " ".join(safe(text.replace("\n", " ").replace("\r", " ")).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

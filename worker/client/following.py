@@ -1,4 +1,4 @@
-"""Follow a submission until nothing more becomes of it: by the portal's events, and by asking where there are none."""
+"""Follow a submission until it is graded or cancelled, by events or by polling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.client.http import Connection
 from worker.client.portal import Portal, submission_path
 
 GIVEN_UP_SECONDS = 600.0
-"""Of a portal that does not answer at all: its restart, or a laptop's sleep, takes less."""
+"""Give up on a portal that doesn't answer for this long. Its restart or a laptop's sleep takes less."""
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 5.0
@@ -26,10 +26,10 @@ _EVENTS_AGAIN_SECONDS = 20.0
 
 @dataclass(slots=True)
 class Follower:
-    """Gives each state of a submission as it is asked for, the last of them final.
+    """Yields each state of a submission; the last one is final.
 
-    told: each event, which says more, and sooner
-    troubled: told what keeps it from knowing more, once for each time
+    told: called with each event, which has more detail and comes sooner
+    troubled: called once with the reason whenever the portal doesn't answer
     """
 
     portal: Portal
@@ -40,12 +40,12 @@ class Follower:
     _stream_after: float = field(default=0.0, init=False)
 
     def states(self) -> Iterator[Submission]:
-        """Until it is over. Raises PortalError: one that no further try will mend."""
+        """Yield states until grading is over. Raises PortalError if a retry can't help."""
         pause = _FIRST_PAUSE
         while True:
             if self._listen():
                 pause = _FIRST_PAUSE
-            # whatever a stream said, or left unsaid: what holds is asked for
+            # events are only hints: request the true state
             found = self._ask()
             yield found
             if found.over:
@@ -54,7 +54,7 @@ class Follower:
             pause = min(1.5 * pause, _LONGEST_PAUSE)
 
     def _listen(self) -> bool:
-        """Whether a stream told something, which has ended."""
+        """Read a stream of events to its end, and return whether there were any."""
         if not self._streams or time.monotonic() < self._stream_after:
             return False
         heard = False
@@ -71,14 +71,14 @@ class Follower:
                     if progress.final:
                         return True
         except (NotDone, Unreadable):
-            # there is none for us; a submission that is not there is told when it is asked for
+            # no stream here; `_ask` reports a missing submission
             self._streams = False
         except NoAnswer:
             self._stream_after = time.monotonic() + _EVENTS_AGAIN_SECONDS * random.uniform(0.5, 1.0)  # noqa: S311
         return heard
 
     def _ask(self) -> Submission:
-        """How it stands, also through a portal that is away for a while."""
+        """The current state. Tries again while the portal is away."""
         began, pause, told = time.monotonic(), 1.0, False
         while True:
             try:
@@ -102,11 +102,11 @@ def _progress(data: str) -> Progress:
     try:
         return read(Progress, json.loads(data))
     except (ValueError, RecursionError) as error:
-        raise Unreadable("the portal's stream holds an event that is no JSON.") from error
+        raise Unreadable("unexpected event from the portal, not JSON.") from error
 
 
 SILENCE_SECONDS = 45.0
-"""The portal sends a sign of life more often than that."""
+"""The portal sends keep-alive lines more often than this."""
 
 _LINE_BYTES = 8 * 2**20
 _EVENT_BYTES = 24 * 2**20
@@ -114,18 +114,18 @@ _EVENT_BYTES = 24 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event; name: "message" where it has none."""
+    """One event. name: "message" if it has none."""
 
     name: str
     data: str
 
 
 def events(connection: Connection, path: str) -> Generator[Event, None, None]:
-    """The events of a stream until it ends; raises PortalError where it breaks, or there is none."""
+    """Yield a stream's events until it ends. Raises PortalError if it breaks or doesn't exist."""
     headers = {"Accept": "text/event-stream"}
     with connection.open("GET", path, headers=headers, seconds=SILENCE_SECONDS) as answer:
         if answer.headers.get_content_type() != "text/event-stream":
-            raise Unreadable("the portal's answer is no stream of events.")
+            raise Unreadable("unexpected answer, not a stream of events.")
         name, size = "message", 0
         data: list[str] = []
         while line := _line(answer):
@@ -143,7 +143,7 @@ def events(connection: Connection, path: str) -> Generator[Event, None, None]:
                 data.append(value)
             size += len(text)
             if size > _EVENT_BYTES:
-                raise Unreadable("the portal's stream holds an event without an end.")
+                raise Unreadable("an event from the portal is too long.")
 
 
 def _line(answer: http.client.HTTPResponse) -> bytes:
@@ -152,5 +152,5 @@ def _line(answer: http.client.HTTPResponse) -> bytes:
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise NoAnswer("the portal's stream of events broke.") from error
     if len(line) > _LINE_BYTES:
-        raise Unreadable("the portal's stream holds a line without an end.")
+        raise Unreadable("a line from the portal is too long.")
     return line

@@ -1,4 +1,4 @@
-"""One request to the portal, and what comes back: bounded, and never believed."""
+"""Requests to the portal. Answers are limited in size and untrusted."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from worker.client.errors import NoAnswer, NotDone, NotTrusted, PortalError, Unr
 
 ANSWER_BYTES = 24 * 2**20
 ANSWER_MARKS = 600_000
-"""Commas and opening brackets of JSON: a value takes one of them, and up to 150 bytes of memory."""
+"""Limit for commas and opening brackets in JSON. Each value has one of them and takes up to 150 bytes of memory."""
 
 _PROBLEM_BYTES = 64 * 2**10
 _SECONDS = 30.0
 _LONGEST_PAUSE = 24 * 3600
 _AWAY = frozenset({502, 503, 504})
-_TO_SIGN_IN = "make a token on the page of your account, then run `tilelab login`"
+_TO_SIGN_IN = "Create a token on your account page, then run `tilelab login`"
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where to ask, and as whom."""
+    """Sends requests to an account's portal."""
 
     account: Account
 
     def get(self, path: str) -> Any:
-        """The JSON at an address; raises PortalError."""
+        """The JSON at an address. Raises PortalError."""
         return self.ask("GET", path)
 
     def ask(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Any:
-        """The JSON that is answered; raises PortalError."""
+        """Send a request, and return the answer's JSON. Raises PortalError."""
         return _json(self.text(method, path, body, headers))
 
     def text(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> bytes:
-        """What is answered, whole; raises PortalError."""
+        """Send a request, and return the answer's bytes. Raises PortalError."""
         with self.open(method, path, body, headers) as answer:
             try:
                 read: bytes = answer.read(ANSWER_BYTES + 1)
             except (OSError, http.client.HTTPException) as error:
                 raise self._away(error) from error
         if len(read) > ANSWER_BYTES:
-            raise Unreadable(f"{self.account.url} answered with more than {ANSWER_BYTES // 2**20} MiB.")
+            raise Unreadable(f"the answer of {self.account.url} exceeds {ANSWER_BYTES // 2**20} MiB.")
         return read
 
     def open(
@@ -64,7 +64,7 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         seconds: float = _SECONDS,
     ) -> Any:
-        """The answer, to be read and closed; raises PortalError. seconds: without a byte, then it is given up."""
+        """Open an answer, which the caller closes. Raises PortalError. seconds: timeout without a byte."""
         sent = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(  # noqa: S310 - http and https alone, see portal_url
             f"{self.account.url}{path}",
@@ -92,18 +92,18 @@ class Connection:
             there = urlsplit(answer.headers.get("Location") or "")
             where = f"{there.scheme}://{there.netloc}" if there.netloc else "elsewhere"
             return Unreadable(
-                f"{self.account.url} sends on to {where}; if that is the portal, `tilelab login {where}`."
+                f"{self.account.url} redirects to {where}. If you trust it, run `tilelab login {where}`."
             )
         problem = _problem(answer)
         if status in _AWAY or (status >= 500 and problem):
-            told = problem.get("detail") or "try again in a while"
-            return NoAnswer(f"{self.account.url} cannot answer now ({status}): {told}", wait)
+            told = problem.get("detail") or "try again later."
+            return NoAnswer(f"{self.account.url} can't answer now ({status}): {told}", wait)
         if not problem:
             return Unreadable(
-                f"{self.account.url} answered {status}, and not as a portal does; is the address right?"
+                f"unexpected answer from {self.account.url} (status {status}). Check the portal's address."
             )
         if status == 401:
-            told = f"{self.account.url} does not know this token, or no longer: {_TO_SIGN_IN}."
+            told = f"{self.account.url} refused your token. It is unknown, expired or revoked. {_TO_SIGN_IN}."
         else:
             told = _sentences(problem) or str(status)
         return NotDone(told, status, str(problem.get("code", "")), wait)
@@ -112,21 +112,18 @@ class Connection:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
             return NotTrusted(
-                f"{self.account.url} cannot show that it is the portal: its certificate is not trusted"
-                f" ({reason.verify_message}). If your university has an authority of its own, SSL_CERT_FILE names its"
-                " certificate."
+                f"the certificate of {self.account.url} is not trusted ({reason.verify_message})."
+                " If your university has its own certificate authority, set SSL_CERT_FILE to its certificate."
             )
         if isinstance(reason, ssl.SSLError):
-            return NoAnswer(f"{self.account.url} does not speak TLS as it should ({reason.reason}).")
+            return NoAnswer(f"the TLS connection to {self.account.url} failed ({reason.reason}).")
         if isinstance(reason, TimeoutError):
-            return NoAnswer(
-                f"{self.account.url} does not answer; look whether you are online, and try again."
-            )
-        return NoAnswer(f"{self.account.url} cannot be reached ({_why(reason)}).")
+            return NoAnswer(f"{self.account.url} does not answer. Check your network, and try again.")
+        return NoAnswer(f"cannot reach {self.account.url} ({_why(reason)}).")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A token goes to the portal that it is for, and is not sent on."""
+    """Refuses redirects, so that a token goes only to its own portal."""
 
     def redirect_request(self, *arguments: Any) -> None:  # noqa: ARG002 - the standard library's own signature
         return None
@@ -137,17 +134,15 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 def _json(text: bytes) -> Any:
     if text.count(b",") + text.count(b"[") + text.count(b"{") > ANSWER_MARKS:
-        raise Unreadable("the portal's answer holds more than a portal's does.")
+        raise Unreadable("the portal's answer has too many values.")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(
-            "the portal's answer is no JSON; is there something between here and the portal?"
-        ) from error
+        raise Unreadable("unexpected answer from the portal, not JSON. A proxy may be in between.") from error
 
 
 def _problem(answer: urllib.error.HTTPError) -> Mapping[str, Any]:
-    """What an error's body says; nothing where it is not one of the portal's."""
+    """The problem in an error's body; empty if the body isn't the portal's."""
     if answer.headers.get_content_type() != "application/problem+json":
         return {}
     try:
@@ -158,9 +153,8 @@ def _problem(answer: urllib.error.HTTPError) -> Mapping[str, Any]:
 
 
 def _sentences(problem: Mapping[str, Any]) -> str:
-    """What is wrong, and what to do about it."""
     title, detail = (str(problem.get(name) or "").strip() for name in ("title", "detail"))
-    if detail.startswith(title):  # they begin alike where the detail is a sentence that stands by itself
+    if detail.startswith(title):  # the detail is complete without the title
         return detail
     return f"{title}. {detail}" if detail else title
 

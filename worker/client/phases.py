@@ -1,4 +1,4 @@
-"""How far a submission is, in words."""
+"""A submission's progress in words and as a bar."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ _LONGEST = 100
 
 
 def phase(found: Submission) -> str:
-    """What is being done, or awaited; without seconds, so that it changes only when that does."""
+    """The current phase. It has no elapsed time, so it changes only with the phase."""
     if found.state == "cancelled":
-        return "stopped"
+        return "cancelled"
     if found.over:
         return "graded"
     doing = [_DOING.get(step.name, safe(step.name)) for step in found.steps if step.state == "running"]
     if doing:
-        # a worker compiles and checks in one go
+        # a worker compiles and checks in one step
         return " and ".join(doing)
     begun = any(step.state in _PASSED for step in found.steps)
     return f"waiting {'to be measured' if begun else 'in the queue'}{_place(found)}"
 
 
 def headline(told: Progress) -> str:
-    """What an event says is being done; without what changes all the time."""
+    """The phase in an event, without details that change all the time."""
     text = one_line(told.headline)[:_LONGEST]
     return text[:1].lower() + text[1:]
 
 
 def detail(told: Progress) -> str:
-    """How far that has come: which size is checked, which launch measured."""
+    """The progress within the phase: the checked size or the measured launch."""
     now = next((one.detail for one in told.phases if one.state == "now" and one.detail), "")
     return one_line(now)[:_LONGEST]
 
 
 def part_of(found: Submission) -> float:
-    """How much of the way is behind it, 0 to 1."""
+    """A submission's progress, 0 to 1."""
     return sum(map(_passed, found.steps)) / len(found.steps) if found.steps else 0.0
 
 
 def part_told(told: Progress) -> float:
-    """The same, of an event."""
+    """The progress in an event, 0 to 1."""
     behind = {"done": 1.0, "left_out": 1.0, "now": 0.5}
     return sum(behind.get(one.state, 0.0) for one in told.phases) / len(told.phases) if told.phases else 0.0
 
 
 def bar(part: float, style: Style) -> str:
-    """As a bar: `[####--------]`."""
+    """A progress bar: `[####--------]`."""
     full = round(_BAR * part)
     done, left = ("█", "░") if style.unicode else ("#", "-")
     return f"[{done * full}{left * (_BAR - full)}]"
@@ -71,7 +71,7 @@ def _place(found: Submission) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """Seconds as text in a suitable unit."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 5400:

@@ -1,4 +1,4 @@
-"""What a student's commands ask of the portal."""
+"""The portal's requests for students' commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.client.http import Connection
 T = TypeVar("T")
 
 PATIENCE_SECONDS = 90.0
-"""How long one request is sent again to a portal that does not answer."""
+"""How long to retry a request if the portal doesn't answer."""
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 15.0
@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What is handed in; device_class: None for the assignment's own."""
+    """A kernel to submit or check. device_class: None for the assignment's."""
 
     assignment: str
     source: str
@@ -37,7 +37,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """Each raises PortalError. trying: told why, before a request is sent again."""
+    """A portal. Its methods raise PortalError. trying: called with the reason before a retry."""
 
     connection: Connection
     trying: Callable[[str], None] = lambda _: None
@@ -47,7 +47,7 @@ class Portal:
         return self.connection.account.url
 
     def look(self) -> None:
-        """Nothing where a portal answers at the address, whatever the token."""
+        """Check that a portal answers at the address, whatever the token."""
         self.connection.get("/api/v1/openapi.json")
 
     def me(self) -> Me:
@@ -56,11 +56,11 @@ class Portal:
     def assignments(self) -> tuple[Assignment, ...]:
         found = read(Assignments, self.connection.get("/api/v1/assignments")).assignments
         if not all(_ASSIGNMENT.fullmatch(one.id) for one in found):
-            raise Unreadable("the portal's answer names an assignment as none can be named.")
+            raise Unreadable("the portal's answer has an invalid name of an assignment.")
         return found
 
     def submit(self, handed: Handed) -> Accepted:
-        """Hand in. However often it has to be sent, it is one submission: each time it has the same key."""
+        """Submit a kernel. Retries use the same idempotency key, so they make only one submission."""
         body = {
             "assignment": handed.assignment,
             "source": handed.source,
@@ -73,7 +73,7 @@ class Portal:
         )
         accepted = read(Accepted, answer)
         if not _ID.fullmatch(accepted.id):
-            raise Unreadable("the portal's answer names no submission.")
+            raise Unreadable("the portal's answer has no valid submission ID.")
         return accepted
 
     def submission(self, public_id: str) -> Submission:
@@ -86,21 +86,20 @@ class Portal:
         return self.connection.ask("POST", f"{submission_path(public_id)}/cancel")
 
     def latest(self, limit: int, patience: float = 0.0) -> tuple[Submission, ...]:
-        """One's own submissions, the latest first; patience: as for `plain`."""
+        """Your own submissions, newest first. patience: see `plain`."""
         return read(Submissions, self.plain(latest_path(limit), patience)).submissions
 
     def board(self, assignment: str, device_class: str) -> Board:
         return read(Board, self.plain(board_path(assignment, device_class)))
 
     def plain(self, path: str, patience: float = 0.0) -> Any:
-        """The JSON at an address, as it came: for other programs, which may know more of it.
+        """The unchanged JSON at an address, for programs that know more fields.
 
-        patience: seconds for which a portal that does not answer is asked again
+        patience: seconds to retry if the portal doesn't answer
         """
         return self._until_answered(lambda: self.connection.get(path), patience)
 
     def _until_answered(self, ask: Callable[[], T], seconds: float) -> T:
-        """The answer, after as many tries as it takes and the seconds allow."""
         end, pause = time.monotonic() + seconds, _FIRST_PAUSE
         while True:
             try:
@@ -115,7 +114,7 @@ class Portal:
 
 
 def id_of(text: str) -> str | None:
-    """The id in what was typed: an id itself, or the address of a submission's page; None where there is none."""
+    """The id in typed text, which is an id or the address of a submission's page. None for other text."""
     path = urlsplit(text.strip()).path if "://" in text else text.strip()
     parts = [part for part in path.split("/") if part]
     if "submissions" in parts[:-1]:
@@ -124,16 +123,16 @@ def id_of(text: str) -> str | None:
 
 
 def submission_path(public_id: str) -> str:
-    """Where a submission is read."""
+    """The API's path of a submission."""
     return f"/api/v1/submissions/{quote(public_id, safe='')}"
 
 
 def latest_path(limit: int) -> str:
-    """Where one's own submissions are read."""
+    """The API's path of your own submissions."""
     return f"/api/v1/submissions?{urlencode({'limit': limit})}"
 
 
 def board_path(assignment: str, device_class: str) -> str:
-    """Where a board is read."""
+    """The API's path of a leaderboard."""
     course, _, name = assignment.partition("/")
     return "/api/v1/leaderboards/" + "/".join(quote(part, safe="") for part in (course, name, device_class))

@@ -9,8 +9,7 @@ import sys
 def main() -> None:
     """Entry point of the command.
 
-    For `grade` and `analyze`, the sandboxed processes start before anything else is loaded: they take longest to
-    be ready.
+    For `grade` and `analyze`, the sandboxed processes start before anything else loads. They take longest to be ready.
     """
     from worker.commands.ending import calmly
 
@@ -20,7 +19,7 @@ def main() -> None:
 
         stages = None
         if sys.argv[1:2] in (["grade"], ["analyze"]):
-            # a sandbox that does not start is reported by the verb, which then tries again
+            # if the sandbox doesn't start, the verb tries again and reports the failure
             with contextlib.suppress(SandboxFailure):
                 stages = stack.enter_context(SandboxedStages())
         from worker.commands.root import tilelab

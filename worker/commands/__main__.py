@@ -1,4 +1,4 @@
-"""The command `tilelab` as `python -m worker.commands`, for programs that start it with their own interpreter."""
+"""Run `tilelab` as `python -m worker.commands`, for programs that start it with their own interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command answers: data for programs, text for people, and its exit code."""
+"""A command's answer: data for programs, text for people, and the exit code."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from worker.commands.root import Exit, leave
 
 
 class Answer(NamedTuple):
-    """What a command found, given to `answering`. Data and text may be functions, called only for what is printed.
+    """The result of a command. Data and text may be functions; only the printed one is called.
 
-    text: with or without a line's end; "" prints nothing
+    text: with or without a newline at the end; "" prints nothing
     refusals: lines for standard error, after the answer
-    err: whether the answer goes to standard error as well, because standard output has something else
+    err: print the answer to standard error too, because standard output has other content
     """
 
     data: Any
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 def answering(help: str = "Print JSON.") -> Callable[[Callable[..., Answer]], Callable[..., NoReturn]]:  # noqa: A002 - as click calls it
-    """Give a command `--json`; what it returns is printed as that or as text, and ends it."""
+    """Add `--json` to a command. The command's `Answer` is printed as JSON or text, and the command ends."""
 
     def given(command: Callable[..., Answer]) -> Callable[..., NoReturn]:
         @functools.wraps(command)

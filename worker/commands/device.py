@@ -1,4 +1,4 @@
-"""Which device a command works with: `--device auto`, `cpu` or `cuda:N`."""
+"""The device that a command uses: `--device auto`, `cpu` or `cuda:N`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _DEVICE = re.compile(r"auto|cpu|cuda:(\d{1,3})")
 
 
 def choose(device: str) -> GpuFacts | None:
-    """The GPU that is asked for; None for the CPU device alone. Raises WrongUse where it is not there."""
+    """The requested GPU, or None for the CPU device. Raises WrongUse if this machine doesn't have it."""
     asked = _DEVICE.fullmatch(device)
     if asked is None:
-        raise WrongUse(f"--device {device!r}: it is auto, cpu or cuda:N.")
+        raise WrongUse(f"--device {device!r}: use auto, cpu or cuda:N.")
     if device == "cpu":
         return None
     from worker.gpu.nvml import NoGPU
@@ -39,29 +39,30 @@ def choose(device: str) -> GpuFacts | None:
 
 
 def usable_gpus() -> tuple[GpuFacts, ...]:
-    """The GPUs of this machine, where there is also what drives them; raises NoGPU."""
+    """The GPUs of this machine. Raises NoGPU if there are none, or if CuPy is missing."""
     from worker.gpu.nvml import NoGPU, gpus
 
     found = gpus()
     if importlib.util.find_spec("cupy") is None:
         raise NoGPU(
-            "the package cupy is not installed, by which a GPU is driven; `make run` installs it where one is."
+            "the package cupy is not installed, which runs kernels on a GPU. On a machine with a GPU, `make run`"
+            " installs it."
         )
     return found
 
 
 def architecture(arch: str | None, gpu: GpuFacts | None) -> str:
-    """What to compile for: the device's own architecture, or the one that is asked for where there is no GPU."""
+    """The architecture to compile for: the GPU's own, or without a GPU the requested one."""
     if arch is not None and arch not in ARCHES:
-        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
+        raise WrongUse(f"--arch {arch!r}: use one of {', '.join(ARCHES)}.")
     if gpu is None:
         return arch or DEFAULT_ARCH
     if arch is not None and arch != gpu.arch:
         raise WrongUse(
-            f"--arch {arch}: the {gpu.name} runs {gpu.arch} only; add --device cpu for another architecture."
+            f"--arch {arch}: the {gpu.name} runs only {gpu.arch}. Add --device cpu to use another architecture."
         )
     if gpu.arch not in ARCHES:
         raise WrongUse(
-            f"the {gpu.name} needs {gpu.arch}, which the compiler does not know; use --device cpu."
+            f"the {gpu.name} needs {gpu.arch}, which the compiler does not support. Use --device cpu."
         )
     return gpu.arch

@@ -1,6 +1,6 @@
-"""How the command ends where nobody planned it: interrupted, its reader gone, or a fault of our own.
+"""Unplanned ends of the command: Ctrl-C, a closed pipe, or an internal error.
 
-Imports nothing heavy: it stands around everything else, the start of the sandboxed processes included.
+Imports nothing heavy, because it wraps everything else, even the start of the sandboxed processes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-# As a shell reports a program that was ended by a signal: SIGINT is 2, SIGPIPE 13.
+# Shells report 128 plus the signal's number: SIGINT is 2, SIGPIPE 13.
 INTERRUPTED = 130
 READER_GONE = 141
 FAULT = 3
@@ -24,7 +24,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 @contextlib.contextmanager
 def calmly(*planned: type[Exception]) -> Iterator[None]:
-    """End the command without a traceback, whatever the body raises; `planned` exceptions pass."""
+    """End the command without a traceback, whatever the body raises. `planned` exceptions pass through."""
     try:
         yield
     except planned:
@@ -34,7 +34,7 @@ def calmly(*planned: type[Exception]) -> Iterator[None]:
     except BrokenPipeError:
         discard_output()
         sys.exit(READER_GONE)
-    except Exception as error:  # noqa: BLE001 - the last place that can turn a fault into a sentence
+    except Exception as error:  # noqa: BLE001 - the last place that can turn an error into a sentence
         if os.environ.get(_DEBUG):
             traceback.print_exc()
         sys.stderr.write(f"{_sentence(error)}\n")
@@ -42,30 +42,29 @@ def calmly(*planned: type[Exception]) -> Iterator[None]:
 
 
 def discard_output() -> None:
-    """Send what is still to be written nowhere: its reader is gone, and the interpreter writes at its end."""
+    """Drop all remaining output. Its reader is gone, and the interpreter would write to it on exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: Exception) -> str:
-    """What happened, and where to report it, in one line."""
     from kernels.rendering.text_safety import safe
 
     reason = " ".join(safe(f"{type(error).__name__}: {error}".replace("\n", " ")).split())
     places = _places(error)
     what = f"({reason[:_LONGEST_REASON]}{f', {places[-1]}' if places else ''})"
-    more = f"with {_DEBUG}=1 it says more."
+    more = f"{_DEBUG}=1 shows the traceback."
     if any(place.startswith("server") for place in places):
-        # whoever calls the server's verbs has no kernel in hand, and may be the staff
-        return f"tilelab: a fault inside Tilelab {what}. Please send this line to the maintainers; {more}"
+        # callers of the server's verbs have no kernel, and may be the course staff
+        return f"tilelab: internal error {what}. Please send this line to Tilelab's maintainers. {more}"
     return (
-        f"tilelab: a fault inside Tilelab, not in your kernel {what}. Please send this line and your file to your "
-        f"course's staff; {more}"
+        f"tilelab: internal error {what}. Your kernel is not the cause. Please send this line and your file to your "
+        f"course staff. {more}"
     )
 
 
 def _places(error: Exception) -> list[str]:
-    """Tilelab's own lines that the error came through, the last one last."""
+    """The lines of Tilelab in the error's traceback, innermost last."""
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     own = tuple(_ROOT / part for part in ("kernels", "server", "worker"))
     return [

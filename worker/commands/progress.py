@@ -1,4 +1,4 @@
-"""One line on the terminal that says what is being done, once it takes long."""
+"""A line on the terminal that shows the current step of a slow command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLEAR = "\r\033[K"
 
 
 class Progress:
-    """Shows the present step and the seconds so far on standard error, if that is a terminal. A context manager."""
+    """A context manager that shows the current step and the elapsed seconds on standard error, if it's a terminal."""
 
     def __init__(self) -> None:
         self._what = "starting"

@@ -1,4 +1,4 @@
-"""The root group: knows its verbs by name and loads one only when it is called."""
+"""The command `tilelab` with its verbs. A verb's module loads only when the verb is called."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from worker.commands.ending import FAULT, calmly, discard_output
 
 _SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Work on a kernel": {
-        "analyze": "Show what a kernel does, line by line, and what to look at first.",
+        "analyze": "Show a kernel's memory and warp behaviour by line, and what to improve first.",
         "exercises": "List the exercises, show a handout, or write a starter file.",
         "grade": "Grade one .cu file on this machine.",
-        "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
+        "occupancy": "Show how many of a kernel's blocks fit on a multiprocessor, and what limits it.",
     },
     "Submit to your course": {
-        "login": "Sign in to your course's portal, with a token.",
+        "login": "Sign in to your course's portal with a token.",
         "submit": "Submit a file to your course.",
         "status": "Show your submissions and their verdicts.",
-        "log": "Show what was found in a submission, and what its kernel printed.",
+        "log": "Show a submission's findings, compiler warnings and printed output.",
         "cancel": "Cancel a submission.",
         "leaderboard": "Show an assignment's leaderboard.",
-        "open": "Open a page of the portal in the browser.",
-        "logout": "Forget the portal and the token.",
+        "open": "Open a page of the portal in your browser.",
+        "logout": "Sign out: remove the token from this machine.",
     },
     "Run Tilelab for a course": {
-        "up": "Run everything on this machine, until Ctrl-C.",
+        "up": "Run the whole server on this machine until Ctrl-C.",
         "serve": "Run one part of the server: web, dispatcher or recorder.",
-        "worker": "Run and test a machine that grades for others.",
-        "admin": "Look after people, courses, jobs and the database.",
+        "worker": "Run, test and control workers, which grade submissions.",
+        "admin": "Manage people, courses, jobs and the database.",
     },
 }
 _PACKAGES: Mapping[str, str] = {
@@ -44,18 +44,18 @@ _PACKAGES: Mapping[str, str] = {
 }
 SERVER_VERBS = frozenset({"admin", "serve", "up"})
 
-# What only a machine with the database has installed: extra "server" in pyproject.toml.
+# Installed only on machines with the database: extra "server" in pyproject.toml.
 _SERVER_PACKAGES = frozenset(
     {"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "sqlalchemy"}
 )
 
 tell_option = click.option(
-    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+    "--tell", type=click.IntRange(3), hidden=True, help="File descriptor of the supervisor's heartbeat pipe."
 )
 
 
 class Exit(IntEnum):
-    """What the command's exit code says."""
+    """The command's exit codes."""
 
     ACCEPTED = 0
     NOT_ACCEPTED = 1
@@ -64,7 +64,7 @@ class Exit(IntEnum):
 
 
 class WrongUse(click.ClickException):
-    """The command cannot do what was asked, and the caller can put it right: one line, exit code 2."""
+    """An error that the caller can correct: one line, exit code 2."""
 
     exit_code = Exit.WRONG_USE
 
@@ -73,16 +73,16 @@ class WrongUse(click.ClickException):
 
 
 class SystemFault(WrongUse):
-    """Tilelab or this machine is at fault: one line, exit code 3."""
+    """A failure of Tilelab or this machine: one line, exit code 3."""
 
     exit_code = Exit.SYSTEM_FAULT
 
 
 class Verbs(click.Group):
-    """A group whose commands live in modules of their own names, each loaded only when it is called.
+    """A group with one module for each command, which loads only when the command is called.
 
-    verbs: name -> what it does, in a line
-    package: where these modules are; other verbs of the group may be elsewhere, see `package_of`
+    verbs: name -> one line of help
+    package: the package of these modules; `package_of` may name another one for some verbs
     """
 
     verbs: Mapping[str, str] = {}
@@ -104,7 +104,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that was asked for; for a name that is none, suggest the closest."""
+        """Find the verb. For an unknown name, suggest the closest verb."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -112,19 +112,19 @@ class Verbs(click.Group):
             raise click.UsageError(text, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; what nobody planned ends it calmly, before click gives it an ending of its own."""
+        """Run the verb, and end it without a traceback before click handles the error."""
         with calmly(click.ClickException, click.exceptions.Exit, click.Abort), _server_installed():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The list of verbs in the help, from the texts here: none has to be loaded for it."""
+        """List the verbs in the help without loading their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(self.verbs.items()))
 
 
 @contextmanager
 def _server_installed() -> Iterator[None]:
-    """Say what to install where a verb of the server was called on a machine that has only a worker's packages."""
+    """Say what to install if a verb of the server runs on a machine without the server's packages."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -133,25 +133,25 @@ def _server_installed() -> Iterator[None]:
         if name not in _SERVER_PACKAGES and module not in {"server", "server.commands"}:
             raise
         raise SystemFault(
-            f"the package {name} is not installed, which the server needs; `bin/setup run` installs all it needs"
-            " (from elsewhere: `pip install 'tilelab[server]'`)."
+            f"the server needs the package {name}, which is not installed. Install it with `bin/setup run`,"
+            " or outside the source tree with `pip install 'tilelab[server]'`."
         ) from missing
 
 
 class RootVerbs(Verbs):
-    """All verbs: each section of the help has a package, and those that need the database are the server's."""
+    """All verbs of `tilelab`, by section of the help. Verbs that need the database belong to the server."""
 
     verbs: Mapping[str, str] = {name: text for part in _SECTIONS.values() for name, text in part.items()}
 
     def package_of(self, name: str) -> str:
-        """The server's verbs live with the server."""
+        """The package of a verb's module."""
         if name in SERVER_VERBS:
             return "server.commands"
         title = next(title for title, verbs in _SECTIONS.items() if name in verbs)
         return _PACKAGES.get(title, "worker.commands")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """What students need, before what operators do."""
+        """List the verbs for students before the verbs for operators."""
         widest = max(map(len, self.verbs))
         for title, verbs in _SECTIONS.items():
             with formatter.section(title):
@@ -163,7 +163,7 @@ class RootVerbs(Verbs):
 )
 @click.version_option(package_name="tilelab", message="tilelab %(version)s")
 def tilelab() -> None:
-    """Grade CUDA kernels for tiled matrix multiplication: exactly, line by line, without a GPU.
+    """Grade CUDA kernels for tiled matrix multiplication, bit-exactly and without a GPU.
 
     \b
     Example:
@@ -173,7 +173,7 @@ def tilelab() -> None:
 
 
 def leave(code: Exit) -> NoReturn:
-    """End the command, quietly also where the reader of its output is gone."""
+    """End the command, also if the reader of its output is gone."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""What commands on one file have in common: reading it, and finding the exercise it is for."""
+"""A kernel's file and its exercise, as commands on one file read them."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from kernels.exercise import Exercise
     from worker.steps.stages import SandboxedStages
 
-# The source rules refuse a longer file; reading one byte more than they allow is enough to tell.
+# The source rules refuse a longer file. One byte more than they allow is enough to detect it.
 _READ_LIMIT = 64 * 1024 + 1
 
 
 def read_file(file: str) -> bytes:
-    """The source, or one line that says why there is none."""
+    """The source of a file. Raises WrongUse if the file can't be read."""
     if file == "-":
         if sys.stdin is None:
-            raise WrongUse("-: there is no standard input to read.")
+            raise WrongUse("-: this command has no standard input.")
         return sys.stdin.buffer.read(_READ_LIMIT)
     path = Path(file)
     if not path.exists():
-        raise WrongUse(f"{file}: there is no such file.")
+        raise WrongUse(f"{file}: file not found.")
     if not path.is_file():
         raise WrongUse(
-            f"{file}: this is {'a folder' if path.is_dir() else 'no plain file'};"
-            " give one .cu file, or - for standard input."
+            f"{file}: this is {'a folder' if path.is_dir() else 'not a regular file'}."
+            " Name one .cu file, or use - for standard input."
         )
     try:
         with path.open("rb") as stream:
             return stream.read(_READ_LIMIT)
     except OSError as error:
-        raise WrongUse(f"{file}: it cannot be read ({error.strerror}).") from error
+        raise WrongUse(f"{file}: cannot read the file ({error.strerror}).") from error
 
 
 def find(name: str, folder: Path | None, tile: int | None) -> Exercise:
-    """The exercise, which has to allow the tile that was asked for."""
+    """The exercise. Raises WrongUse if it doesn't exist or doesn't allow this tile width."""
     from kernels.exercise import ExerciseError, find_exercise
 
     try:
@@ -48,12 +48,12 @@ def find(name: str, folder: Path | None, tile: int | None) -> Exercise:
         raise WrongUse(str(error)) from error
     if tile is not None and tile not in exercise.tiles:
         allowed = ", ".join(map(str, exercise.tiles))
-        raise WrongUse(f"--tile {tile}: {exercise.name} is graded with {allowed}.")
+        raise WrongUse(f"--tile {tile}: {exercise.name} allows {allowed}.")
     return exercise
 
 
 def start_stages() -> SandboxedStages:
-    """The processes of a job, already starting."""
+    """Start the sandboxed processes of a job. Raises SystemFault."""
     from worker.sandbox.limits import SandboxFailure
     from worker.steps.stages import SandboxedStages
 
@@ -64,14 +64,17 @@ def start_stages() -> SandboxedStages:
 
 
 def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> list[str]:
-    """Names of those whose kernel is in a file that has not this exercise's, where their rules take it."""
+    """Other exercises whose kernel is in this file, if the file lacks this exercise's kernel.
+
+    Skips exercises whose source rules reject the file.
+    """
     from kernels.exercise import ExerciseError, list_exercises
     from kernels.source import Source, read_source
 
     try:
         known = list_exercises(() if folder is None else (folder,))
     except ExerciseError:
-        return []  # `tilelab exercises` says what is wrong with it
+        return []  # `tilelab exercises` reports the mistake
     found = []
     for other in known:
         read = read_source(source, other) if other.kernel.encode() in source else None
@@ -81,6 +84,6 @@ def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> l
 
 
 def cache_folder() -> Path:
-    """Where a user's programs keep what they can make again."""
+    """The user's folder for data that can be rebuilt."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "tilelab"

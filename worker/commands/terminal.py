@@ -1,4 +1,4 @@
-"""What the terminal that a report is written to can show."""
+"""Colours, width and characters of the terminal that shows a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernels.rendering.text_style import Style
 
 
 def style_of(stream: TextIO) -> Style:
-    """Colour only on a terminal and without NO_COLOR; ASCII where the encoding has no more."""
+    """Colour only on a terminal and without NO_COLOR. ASCII if the encoding has no other characters."""
     terminal = stream.isatty()
     colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size((80, 24)).columns if terminal else 80

@@ -58,10 +58,10 @@ def test_login_keeps_a_token_that_works_for_its_owner_alone(server: Server, stud
     assert f"Signed in to {server.url} as ada (ada@example.edu)." in done.out
     assert student.config.stat().st_mode & 0o777 == 0o600
     assert token not in done.out
-    assert student.tilelab("status").out == "You have handed in nothing yet; `tilelab submit FILE` does it.\n"
-    assert "still works; revoke it at" in student.tilelab("logout").out
+    assert student.tilelab("status").out == "No submissions yet. Submit with `tilelab submit FILE`.\n"
+    assert "still works. Revoke it at" in student.tilelab("logout").out
     assert not student.config.exists()
-    assert "you are not signed in to a portal; run `tilelab login URL`" in student.tilelab("status").line
+    assert "you are not signed in. Run `tilelab login URL`" in student.tilelab("status").line
     assert student.tilelab("logout").out == "You were not signed in.\n"
 
 
@@ -69,12 +69,12 @@ def test_login_keeps_a_token_that_works_for_its_owner_alone(server: Server, stud
 def test_login_with_a_wrong_token_keeps_nothing(server: Server, student: Student):
     done = student.tilelab("login", server.url, "--token-stdin", given="tl_wrong")
     assert done.code == 2
-    assert "does not know this token" in done.line
+    assert "refused your token" in done.line
     assert not student.config.exists()
     for given in ("", "two words", "\x1b[31m"):
-        assert "holds no token" in student.tilelab("login", server.url, "--token-stdin", given=given).line
+        assert "has no valid token" in student.tilelab("login", server.url, "--token-stdin", given=given).line
     assert "--token-stdin" in student.tilelab("login", server.url).line
-    assert "which portal?" in student.tilelab("login", "--token-stdin", given="tl_x").line
+    assert "no portal yet" in student.tilelab("login", "--token-stdin", given="tl_x").line
 
 
 @_LONG
@@ -111,7 +111,7 @@ def rest_of(screen: int) -> bytes:
 def test_handing_in_says_where_it_is(server: Server, ada: Student, kernel: str):
     done = ada.tilelab("submit", kernel)
     assert (done.code, done.err) == (0, "")
-    assert f"Handed in for gpu/tiled, number 1 in the queue: {server.url}/submissions/" in done.out
+    assert f"Submitted to gpu/tiled, number 1 in the queue: {server.url}/submissions/" in done.out
     told = json.loads(ada.tilelab("submit", kernel, "--check", "--json", "-a", "tiled").out)
     assert told["page"] == f"{server.url}/submissions/{told['id']}"
     listed = ada.tilelab("status").out
@@ -200,7 +200,7 @@ def test_ctrl_c_ends_the_waiting_and_says_how_to_come_back(server: Server, ada: 
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=WAITS)
     assert process.returncode == 130
-    assert "grading goes on. `tilelab status " in err
+    assert "grading continues. Follow it with `tilelab status " in err
     public_id = err.partition("tilelab status ")[2].partition(" ")[0]
     watching = ada.begin("status", public_id, "--watch")
     grade(server.course)
@@ -215,7 +215,7 @@ def test_waiting_goes_on_through_a_restarted_server(server: Server, ada: Student
     waiting(process)
     server.stop(signal.SIGKILL)
     assert process.stderr is not None
-    assert "Grading goes on; asking again" in process.stderr.readline()
+    assert "Trying again; grading continues" in process.stderr.readline()
     grade(server.course)
     server.start()
     out, _ = process.communicate(timeout=WAITS)
@@ -307,7 +307,7 @@ def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student
         ([kernel, "-a", "gpu/none"], "another name, or you are not in its course"),
         ([kernel, "-a", "none"], "there are gpu/tiled"),
         ([kernel, "--device-class", "a100"], "No worker measures on 'a100'"),
-        ([kernel, "--device-class", "a100", "--check"], "without --device-class"),
+        ([kernel, "--device-class", "a100", "--check"], "Leave out --device-class"),
     ):
         done = ada.tilelab("submit", *words)
         assert done.code == 2, words
@@ -367,6 +367,6 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     ada.tilelab("submit", kernel)
     grade(server.course, measure=False)
     shown = ada.tilelab("leaderboard")
-    assert "right since" in shown.out
+    assert "accepted since" in shown.out
     assert "<- you" in shown.out
     assert "rank  " not in shown.out

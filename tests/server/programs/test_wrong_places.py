@@ -30,7 +30,7 @@ def test_a_kept_token_goes_to_its_own_portal_only(server: Server, ada: Student):
     ada.told = {"TILELAB_URL": "https://elsewhere.example"}
     done = ada.tilelab("status")
     assert done.code == 2
-    assert f"the token kept here is for {server.url}" in done.line
+    assert f"the stored token is for {server.url}" in done.line
     ada.told = {"TILELAB_TOKEN": "tl_other"}
     unknown = ada.tilelab("status")
     assert (unknown.code, server.url in unknown.line) == (2, True)

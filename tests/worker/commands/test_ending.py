@@ -42,9 +42,9 @@ def test_a_fault_of_our_own_is_one_line_that_says_where_to_turn(failing):
     assert result.exit_code == Exit.SYSTEM_FAULT
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
-    assert "not in your kernel (KeyError: " in line
+    assert "internal error (KeyError: " in line
     assert "worker/steps/source.py:" in line
-    assert "course's staff" in line
+    assert "your course staff" in line
     assert "\x1b" not in line
 
 
@@ -55,9 +55,9 @@ def test_a_fault_in_a_verb_of_the_server_speaks_of_no_kernel(monkeypatch):
 
     assert result.exit_code == Exit.SYSTEM_FAULT
     (line,) = result.stderr.splitlines()
-    assert "a fault inside Tilelab (KeyError: " in line
+    assert "internal error (KeyError: " in line
     assert "kernel" not in line
-    assert "to the maintainers" in line
+    assert "to Tilelab's maintainers" in line
 
 
 def test_the_traceback_is_there_for_who_asks_for_it(failing):

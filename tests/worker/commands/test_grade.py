@@ -40,7 +40,7 @@ def test_an_unreadable_file_is_wrong_use(rejected, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    assert "cannot be read (Permission denied)" in one_line(run(rejected))
+    assert "cannot read the file (Permission denied)" in one_line(run(rejected))
 
 
 def test_a_file_that_breaks_the_rules_is_not_accepted(rejected):
@@ -106,7 +106,7 @@ def broken() -> None:
 def test_help_shows_an_example_and_the_exit_codes():
     result = run("--help")
     assert "tilelab grade my.cu --exercise tiled-square --tile 32" in result.stdout
-    assert "0 accepted, 1 not accepted, 2 wrong use, 3 the system's fault" in result.stdout
+    assert "0 accepted, 1 not accepted, 2 wrong use, 3 system error" in result.stdout
 
 
 def test_the_parent_stays_light(rejected):

@@ -118,8 +118,8 @@ def graded(file: Path, folder: Path, *more: object) -> Result:
     ("arguments", "words"),
     [
         (["--device", "cpu", "--profile", "x.ncu-rep"], "needs a GPU"),
-        (["--profile", "my.cu"], "ends in .ncu-rep"),
-        (["--profile", "/nonexistent/x.ncu-rep"], "no such folder"),
+        (["--profile", "my.cu"], "must end in .ncu-rep"),
+        (["--profile", "/nonexistent/x.ncu-rep"], "folder does not exist"),
     ],
 )
 def test_what_cannot_be_profiled_is_wrong_use_in_one_line(file, arguments, words):
@@ -142,7 +142,7 @@ def test_the_place_and_the_profile_stand_in_the_report(file, folder, ncu, tmp_pa
     assert (
         "Profiled with Nsight Compute: 1.847 ms, occupancy 99.9 %, SMs at 74.5 % of their throughput, memory at 91.2 %."
     ) in told
-    assert "Its report is in " in told
+    assert "Open the full report with: ncu-ui " in told
     assert target.read_text() == "some bytes\n"
     assert result.stderr == ""
 

@@ -39,7 +39,7 @@ def test_a_verb_of_the_server_says_what_to_install_where_that_is_missing(package
     done = run(WITHOUT.format(package=package, words=words))
     assert done.returncode == 3
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"tilelab: the package {package} is not installed")
+    assert line.startswith(f"tilelab: the server needs the package {package}, which is not installed")
     assert "bin/setup run" in line
 
 

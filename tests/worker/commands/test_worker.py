@@ -81,4 +81,4 @@ def test_a_fit_worker_ends_with_code_0(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = run("selftest", "--device", "cpu")
     assert result.exit_code == Exit.ACCEPTED, result.stdout
-    assert "What holds each step's process" in result.stdout
+    assert "Isolation of each step's process" in result.stdout

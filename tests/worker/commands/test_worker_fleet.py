@@ -76,13 +76,13 @@ def test_a_worker_from_start_to_end(redis_url, board):
         assert "idle" in shown.stdout
         drained = run("drain", record.id[:5], "--wait", REDIS_URL=redis_url)
         assert (drained.returncode, drained.stderr) == (0, "")
-        assert drained.stdout.splitlines() == [f"{record.id}: told to drain", f"{record.id}: drained"]
+        assert drained.stdout.splitlines() == [f"{record.id}: asked to drain", f"{record.id}: drained"]
         resumed = run("resume", "--all", "--wait", REDIS_URL=redis_url)
-        assert resumed.stdout.splitlines() == [f"{record.id}: told to work", f"{record.id}: idle"]
+        assert resumed.stdout.splitlines() == [f"{record.id}: asked to work", f"{record.id}: idle"]
         worker.process.send_signal(signal.SIGINT)
         assert worker.ends() == 0
         assert worker.lines[-1] == "worker: stopped"
-    assert "No worker told of itself" in run("status", "--redis", redis_url).stdout
+    assert "No worker has reported" in run("status", "--redis", redis_url).stdout
 
 
 @pytest.mark.long("starts whole workers; the short suite has them in tests/server/grading/test_processes.py")
@@ -135,10 +135,10 @@ def test_an_address_that_is_none_is_said(words):
 def test_who_is_meant_has_to_be_clear(redis_url, board):
     tell(board, "alpha-1", "alpha-2", "beta")
     for words, why in [
-        (["gamma"], "gamma: there is no such worker; there are: alpha-1, alpha-2, beta."),
-        (["alpha"], "alpha: several workers begin so: alpha-1, alpha-2."),
-        ([], "name one worker, or give --all."),
-        (["beta", "--all"], "name one worker, or give --all."),
+        (["gamma"], "gamma: no such worker. Known workers: alpha-1, alpha-2, beta."),
+        (["alpha"], "alpha: several workers match: alpha-1, alpha-2."),
+        ([], "name one worker, or use --all."),
+        (["beta", "--all"], "name one worker, or use --all."),
     ]:
         result = called("drain", *words, "--redis", redis_url)
         assert result.exit_code == 2

@@ -112,10 +112,10 @@ def test_an_empty_board_of_another_class_names_the_assignments_own(hostile: Host
 
 def test_no_token_is_asked_for_where_no_portal_is(hostile: Hostile) -> None:
     hostile.says(b"<html>", 200, "text/html")
-    assert "is no JSON" in line_of(run("login", hostile.portal.url), 3)
+    assert "not JSON" in line_of(run("login", hostile.portal.url), 3)
     assert "http://127.0.0.1:1" in line_of(run("login", "http://127.0.0.1:1"), 3)
     hostile.says({"openapi": "3.1.0"})
-    assert "give the token with --token-stdin" in line_of(run("login", hostile.portal.url), 2)
+    assert "Use --token-stdin" in line_of(run("login", hostile.portal.url), 2)
 
 
 def test_signing_in_and_out_and_opening_are_told_to_programs(
@@ -138,14 +138,14 @@ def test_signing_in_and_out_and_opening_are_told_to_programs(
 def test_names_that_no_assignment_has_are_not_believed(hostile: Hostile, name: str) -> None:
     says(hostile, "/api/v1/assignments", {"assignments": [ASSIGNMENT | {"id": name}]})
     for words in (["open", "tiled", "--print"], ["open", name, "--print"], ["leaderboard"]):
-        assert "as none can be named" in line_of(run(*words), 3)
+        assert "invalid name of an assignment" in line_of(run(*words), 3)
 
 
 def test_what_was_stopped_has_no_report(hostile: Hostile) -> None:
     hostile.says({**FOUND, "state": "cancelled", "verdict": None})
-    assert "was stopped, so there is no report" in line_of(run("log", "a1"), 2)
+    assert "was cancelled, so it has no report" in line_of(run("log", "a1"), 2)
     hostile.says({**FOUND, "state": "running", "verdict": None})
-    assert "--watch` waits for it" in line_of(run("log", "a1"), 2)
+    assert "--watch`" in line_of(run("log", "a1"), 2)
     hostile.says({**FOUND, "result": {"message": "So it is."}})
     assert json.loads(run("log", "a1", "--json").stdout)["result"] == {"message": "So it is."}
 
@@ -178,12 +178,12 @@ def test_a_list_has_words_for_modes_and_the_zone_of_its_times(
 def test_stopping_says_what_became_of_it_and_what_it_cost(hostile: Hostile) -> None:
     hostile.says({**FOUND, "state": "cancelled", "verdict": None})
     page = f"{hostile.portal.url}/submissions/a1"
-    assert run("cancel", page).stdout == "a1 is stopped, and is no attempt.\n"
+    assert run("cancel", page).stdout == "Cancelled a1. It did not use an attempt.\n"
     assert hostile.asked == ["/api/v1/submissions/a1/cancel"]
     assert json.loads(run("cancel", "a1", "--json").stdout)["state"] == "cancelled"
     begun = [{"name": "check", "state": "cancelled", "attempt": 1}]
     hostile.says({**FOUND, "mode": "check", "state": "cancelled", "verdict": None, "steps": begun})
-    said = "a1 is stopped. If a worker had begun it, it is one of the hour's checks all the same: "
+    said = "Cancelled a1. If a worker had started it, it used one of this hour's checks: "
     assert run("cancel", "a1").stdout == f"{said}{page}\n"
     assert "cancelled" not in run("status", "a1").stdout
     listed = {**FOUND, "state": "cancelled", "verdict": None, "created_at": "2026-03-01T12:00:00+00:00"}

@@ -1,1 +1,1 @@
-"""The verbs for work on a kernel, on this machine alone."""
+"""Verbs that work on a kernel on this machine, without a portal."""

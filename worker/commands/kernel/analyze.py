@@ -1,4 +1,4 @@
-"""`tilelab analyze`: what a kernel does, line by line, and what that means."""
+"""`tilelab analyze`: a kernel's memory and warp behaviour, line by line."""
 
 from __future__ import annotations
 
@@ -25,24 +25,21 @@ _LARGEST_SIZE = 1_000_000
 _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
 
 
-@click.command(epilog="Exit code: 0 analysed, 1 it cannot be analysed, 2 wrong use, 3 the system's fault.")
+@click.command(epilog="Exit code: 0 analysed, 1 can't be analysed, 2 wrong use, 3 system error.")
 @click.argument("file", metavar="FILE")
+@click.option("--exercise", "-e", default="tiled", show_default=True, help="Name or folder of the exercise.")
 @click.option(
-    "--exercise", "-e", default="tiled", show_default=True, help="Name of an exercise, or its folder."
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
-)
-@click.option("--size", type=int, help="Value of every size, such as Width; the exercise's own otherwise.")
-@click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
+@click.option("--size", type=int, help="Value of every size, such as Width.  [default: the exercise's]")
+@click.option("--tile", type=int, help="Tile width, if the file doesn't define its own.")
 @click.option("--device", default="h200", show_default=True, help="Device class for the speed of light.")
 @click.option(
-    "--cc",
-    help='Compute capability, such as "8.6", to compile for and to take the occupancy of.  [default: the device\'s]',
+    "--cc", help='Compute capability for code and occupancy, such as "8.6".  [default: the device\'s]'
 )
-@click.option("--arch", help="The same as --cc, as the compiler writes it: sm_86.")
+@click.option("--arch", help="The same as --cc in the compiler's form, such as sm_86.")
 @answering("Print the analysis as one JSON object.")
-@click.option("--html", "page", type=click.Path(path_type=Path), help="Write it as one page to this file.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write an HTML page to this file.")
 @click.pass_obj
 def analyze(
     stages: SandboxedStages | None,
@@ -56,7 +53,9 @@ def analyze(
     arch: str | None,
     page: Path | None,
 ) -> Answer:
-    """Show what FILE (`-` for standard input) does to memory and to warps, line by line, and what to look at first.
+    """Show how FILE uses memory and warps, line by line, and what to improve first.
+
+    Use `-` as FILE to read standard input.
 
     \b
     Examples:
@@ -84,9 +83,9 @@ def analyze(
 
 def _check_options(size: int | None, page: Path | None) -> None:
     if size is not None and not 1 <= size <= _LARGEST_SIZE:
-        raise WrongUse(f"--size {size}: it is at least 1 and at most {_LARGEST_SIZE:,}.")
+        raise WrongUse(f"--size {size}: use 1 to {_LARGEST_SIZE:,}.")
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
-        raise WrongUse(f"--html {page}: no file can be written there.")
+        raise WrongUse(f"--html {page}: cannot write a file there.")
 
 
 def _target(device: str, cc: str | None, arch: str | None) -> Target:
@@ -95,10 +94,10 @@ def _target(device: str, cc: str | None, arch: str | None) -> Target:
     from worker.steps.evidence import capability, target
 
     if arch is not None and arch not in ARCHES:
-        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
+        raise WrongUse(f"--arch {arch!r}: use one of {', '.join(ARCHES)}.")
     if arch is not None and cc not in {None, capability(arch)}:
         raise WrongUse(
-            f"--arch {arch} is compute capability {capability(arch)}, --cc is {cc}: give one of the two."
+            f"--arch {arch} means compute capability {capability(arch)}, but --cc is {cc}. Use only one of them."
         )
     try:
         return target(device, cc if arch is None else capability(arch))
@@ -140,7 +139,7 @@ def _write(page: Path, analysis: Analysis, source: bytes, file: str, exercise: E
     try:
         page.write_text(html, "utf-8")
     except OSError as error:
-        raise WrongUse(f"--html {page}: it cannot be written ({error.strerror}).") from error
+        raise WrongUse(f"--html {page}: cannot write the file ({error.strerror}).") from error
 
 
 def _text(analysis: Analysis, source: bytes, file: str) -> str:

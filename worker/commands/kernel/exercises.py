@@ -1,4 +1,4 @@
-"""`tilelab exercises`: what there is to solve."""
+"""`tilelab exercises`: the list of exercises, their handouts and starter files."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--starter", is_flag=True, help="Write the starter file of exercise NAME to standard output.")
-@click.option("--ladder", is_flag=True, help="List the kernels of its ladder, from slow to fast.")
-@click.option("--rung", type=int, help="Write the kernel of that rung of the ladder to standard output.")
+@click.option("--starter", is_flag=True, help="Write the starter file of NAME to standard output.")
+@click.option("--ladder", is_flag=True, help="List the reference kernels of NAME, from slow to fast.")
+@click.option("--rung", type=int, help="Write the reference kernel with this number to standard output.")
 @click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
 @answering()
 def exercises(name: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None) -> Answer:
     """List the exercises, or show the handout of exercise NAME.
 
-    A folder with a mistake in it is named after the others; the exit code is 2 then.
+    Exercises with mistakes come last, with the reason. The exit code is then 2.
 
     \b
     Examples:
@@ -40,11 +40,11 @@ def exercises(name: str | None, starter: bool, ladder: bool, rung: int | None, f
     """  # noqa: D301 - click reads the escape
     extra = () if folder is None else (folder,)
     if starter + ladder + (rung is not None) > 1:
-        raise WrongUse("Only one of --starter, --ladder and --rung can be given.")
+        raise WrongUse("Use only one of --starter, --ladder and --rung.")
     if name is None:
         option = "--starter" if starter else "--ladder" if ladder else "--rung" if rung is not None else None
         if option is not None:
-            raise WrongUse(f"{option} needs the name of an exercise.")
+            raise WrongUse(f"{option} needs the NAME of an exercise.")
         return _listed(*_all(extra))
     if rung is not None:
         _write(_rung(_ladder(_find(name, extra)), rung).source)
@@ -59,13 +59,13 @@ def exercises(name: str | None, starter: bool, ladder: bool, rung: int | None, f
 
 
 def _write(file: str) -> NoReturn:
-    """A file as it is, also with --json, and the end."""
+    """Print a file unchanged, even with --json, and end the command."""
     click.echo(file, nl=False)
     leave(Exit.ACCEPTED)
 
 
 def _all(extra: tuple[Path, ...]) -> tuple[list[Exercise], list[ExerciseError]]:
-    """Every exercise, by name, and what is wrong with those folders that hold none."""
+    """All exercises by name, and the mistakes in folders that can't be loaded."""
     from kernels.exercise import ExerciseError, exercise_folders, load_exercise
 
     found: list[Exercise] = []
@@ -170,13 +170,13 @@ def _summary(exercise: Exercise) -> dict[str, Any]:
 
 
 def declarations(exercise: Exercise) -> list[str]:
-    """The module variables that a student's file has to hold."""
+    """The module variables that a student's file must declare."""
     bound = [operand.declaration for operand in exercise.operands if operand.binding == "global"]
     return [*bound, *(constant.declaration for constant in exercise.constants)]
 
 
 def signature(exercise: Exercise) -> str:
-    """The kernel as a student has to declare it."""
+    """The kernel's declaration that a student's file must have."""
     parameters = ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
     return f"__global__ void {exercise.kernel}({parameters})"
 

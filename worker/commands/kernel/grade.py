@@ -1,4 +1,4 @@
-"""`tilelab grade`: one file, graded here."""
+"""`tilelab grade`: grades one file on this machine."""
 
 from __future__ import annotations
 
@@ -30,24 +30,22 @@ _SEED_BYTES = 16
 _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
 
 
-@click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 the system's fault.")
+@click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 system error.")
 @click.argument("file", metavar="FILE")
+@click.option("--exercise", "-e", default="tiled", show_default=True, help="Name or folder of the exercise.")
 @click.option(
-    "--exercise", "-e", default="tiled", show_default=True, help="Name of an exercise, or its folder."
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
-)
-@click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
+@click.option("--tile", type=int, help="Tile width, if the file doesn't define its own.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
-@click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
-@click.option("--case", help='Only the cases with this in their name, such as "Width=17".')
-@click.option("--seed", help="Inputs of an earlier run again: its seed, up to 32 hex digits.")
+@click.option("--arch", help=f"Architecture to compile for.  [default: the GPU's, or {DEFAULT_ARCH}]")
+@click.option("--case", help='Run only test cases whose name contains this, such as "Width=17".')
+@click.option("--seed", help="Repeat the inputs of an earlier run: its seed, up to 32 hex digits.")
 @click.option(
     "--profile",
     metavar="OUT.ncu-rep",
     type=click.Path(path_type=Path),
-    help="Run an accepted kernel once more under Nsight Compute, and keep its report.",
+    help="Profile an accepted kernel with Nsight Compute, and write the report here.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.pass_obj
@@ -64,7 +62,7 @@ def grade(
     profile: Path | None,
     as_json: bool,
 ) -> None:
-    """Grade FILE (`-` for standard input) and show what is wrong with it, line by line.
+    """Grade FILE (`-` for standard input) and show each mistake with its line.
 
     \b
     Examples:
@@ -74,7 +72,7 @@ def grade(
       tilelab grade my.cu --device cuda:0 --profile my.ncu-rep
     """  # noqa: D301 - click reads the escape
     if seed is not None and not _SEED.fullmatch(seed):
-        raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
+        raise WrongUse(f"--seed {seed!r}: use 1 to 32 hex digits.")
     gpu = choose(device)
     if profile is not None:
         check_target(profile, gpu)
@@ -130,7 +128,7 @@ def _grade(stages: SandboxedStages, job: Job, gpu: GpuFacts | None) -> Report:
     except (NVRTCUnavailable, HeadersUnavailable) as error:
         raise SystemFault(str(error)) from error
     except SandboxFailure as failure:
-        raise SystemFault(f"the process that drives the GPU did not start ({failure.kind}).") from failure
+        raise SystemFault(f"the GPU process did not start ({failure.kind}).") from failure
 
 
 def _seed(given: str | None) -> str:
@@ -138,7 +136,7 @@ def _seed(given: str | None) -> str:
 
 
 def _options(asked: Mapping[str, object]) -> list[str]:
-    """The options as they were given, without those that say what holds anyway."""
+    """The given options, without defaults."""
     usual = {parameter.name: parameter.default for parameter in grade.params} | {"exercises": None}
     return [
         word
@@ -157,19 +155,19 @@ def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequ
 
 
 def _other(report: Report, job: Job, folder: Path | None) -> str:
-    """What to add where the file is one for another exercise; nothing where it is not."""
+    """A hint if the file looks like a solution of another exercise, otherwise ""."""
     from kernels.verdict import Verdict
 
     if report.verdict is not Verdict.REJECTED:
         return ""
     options = [f"--exercise {name}" for name in other_exercises(job.source, job.exercise, folder)]
     return (
-        f"It was graded as {job.exercise.name}; {' or '.join(options)} grades it as that." if options else ""
+        f"Graded as {job.exercise.name}. For another exercise, use {' or '.join(options)}." if options else ""
     )
 
 
 def _standing(report: Report, job: Job) -> tuple[str, ...]:
-    """Where a measured speed stands on the exercise's ladder; a ladder that cannot be used says nothing."""
+    """Compare the measured speed with the exercise's reference ladder. Empty if the ladder can't be used."""
     if report.measurement is None:
         return ()
     from kernels.ladder import LadderError, read_ladder

@@ -1,4 +1,4 @@
-"""`tilelab occupancy`: how many blocks of a kernel a multiprocessor holds, without a GPU."""
+"""`tilelab occupancy`: how many of a kernel's blocks fit on a multiprocessor, computed without a GPU."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
 _MOST_THREADS, _MOST_BYTES = 1024, 2**20
 
 
-@click.command(epilog="Exit code: 0 it can be launched, 1 it cannot, 2 wrong use, 3 the system's fault.")
+@click.command(epilog="Exit code: 0 it can launch, 1 it can't, 2 wrong use, 3 system error.")
 @click.argument("file", metavar="[FILE]", required=False)
-@click.option("--cc", help='Compute capability, such as "8.6"; the device\'s otherwise.')
-@click.option("--device", help="A device by name, such as h200 (the default) or t4.")
-@click.option("--exercise", "-e", help="Of FILE: name of an exercise, or its folder.  [default: tiled]")
+@click.option("--cc", help='Compute capability, such as "8.6".  [default: the device\'s]')
+@click.option("--device", help="Device class, such as t4.  [default: h200]")
+@click.option("--exercise", "-e", help="With FILE: name or folder of the exercise.  [default: tiled]")
 @click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
-@click.option("--tile", type=int, help="Of FILE: tile width, where it does not set its own.")
-@click.option("--threads", type=int, help="Without FILE: threads of a block.")
-@click.option("--registers", type=int, help="Without FILE: registers of a thread.")
-@click.option("--shared", type=int, help="Without FILE: bytes of static shared memory of a block.")
-@click.option("--dynamic", type=int, help="Without FILE: bytes of dynamic shared memory of a block.")
-@click.option("--barriers", type=int, help="Without FILE: barriers of a block.  [default: 1]")
+@click.option("--tile", type=int, help="With FILE: tile width, if the file doesn't define its own.")
+@click.option("--threads", type=int, help="Without FILE: threads per block.")
+@click.option("--registers", type=int, help="Without FILE: registers per thread.")
+@click.option("--shared", type=int, help="Without FILE: bytes of static shared memory per block.")
+@click.option("--dynamic", type=int, help="Without FILE: bytes of dynamic shared memory per block.")
+@click.option("--barriers", type=int, help="Without FILE: barriers per block.  [default: 1]")
 @click.option(
-    "--shared-per-block", "rule", help="Dynamic shared memory by block size: bytes by T threads, side B."
+    "--shared-per-block",
+    "rule",
+    help="Bytes of dynamic shared memory as a formula of T (threads) and B (side of a block).",
 )
 @answering("Print one JSON object.")
 def occupancy(
@@ -57,9 +59,9 @@ def occupancy(
     barriers: int | None,
     rule: str | None,
 ) -> Answer:
-    """Show how many blocks of a kernel a multiprocessor holds, what limits it, and which block size would be best.
+    """Show how many of a kernel's blocks fit on a multiprocessor, what limits it, and the best block size.
 
-    The kernel is FILE (`-` for standard input), which is compiled for it, or the figures that the options give.
+    Give FILE (`-` for standard input) to compile a kernel, or give its figures with the options.
 
     \b
     Examples:
@@ -76,7 +78,7 @@ def occupancy(
         _refuse({"exercise": exercise, "exercises": folder, "tile": tile}, "needs a FILE")
         figures = _given(given, ruled=rule is not None)
     else:
-        _refuse(given, "goes without FILE, whose own figures count")
+        _refuse(given, "can't be used with FILE, whose figures come from the compiler")
         figures = _compiled(file, exercise or "tiled", folder, tile, limits)
     if by_size is not None and 1 <= figures.threads <= _MOST_THREADS:
         figures = replace(figures, dynamic=by_size(figures.threads))
@@ -84,7 +86,7 @@ def occupancy(
 
 
 def _where(cc: str | None, device: str | None) -> tuple[Limits, str, int | None]:
-    """The limits to go by, and the device's title and multiprocessors where it is known."""
+    """The limits, and for a known device its title and number of multiprocessors."""
     from kernels.analysis.devices import DeviceError, device_named
     from kernels.occupancy import UnknownCapability, limits_of
 
@@ -97,7 +99,7 @@ def _where(cc: str | None, device: str | None) -> tuple[Limits, str, int | None]
     except DeviceError as error:
         raise WrongUse(f"--device: {error}.") from error
     if cc is not None and cc != named.cc:
-        raise WrongUse(f"--cc {cc}: {named.name} has {named.cc}; give one of --cc and --device.")
+        raise WrongUse(f"--cc {cc}: {named.name} has {named.cc}. Use only one of --cc and --device.")
     return named.limits, named.title, named.multiprocessors
 
 
@@ -111,8 +113,8 @@ def _rule(text: str | None) -> SharedRule | None:
         return shared_rule(text)
     except ExpressionError as error:
         raise WrongUse(
-            f"--shared-per-block {text!r}: {error}. It is a number of bytes such as 2*4*T, with T threads in a "
-            "block and B the side of a square block."
+            f"--shared-per-block {text!r}: {error}. Write bytes such as 2*4*T, with T threads per block. "
+            "B is the side of a square block."
         ) from error
 
 
@@ -127,12 +129,12 @@ def _given(given: dict[str, int | None], *, ruled: bool) -> Figures:
 
     for name in ("threads", "registers"):
         if given[name] is None:
-            raise WrongUse(f"give a FILE, or --threads and --registers (--{name} is missing); see --help.")
+            raise WrongUse(f"give FILE, or --threads and --registers (--{name} is missing). See --help.")
     if ruled and given["dynamic"] is not None:
-        raise WrongUse("--dynamic and --shared-per-block both give the dynamic shared memory; leave one out.")
+        raise WrongUse("use only one of --dynamic and --shared-per-block.")
     for name, value in given.items():
         if value is not None and not 0 <= value <= _MOST_BYTES:
-            raise WrongUse(f"--{name} {value}: it is at least 0 and at most {_MOST_BYTES:,}.")
+            raise WrongUse(f"--{name} {value}: use 0 to {_MOST_BYTES:,}.")
     barriers = given["barriers"]
     return Figures(
         given["threads"] or 0,
@@ -168,14 +170,14 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
         _stop(found)
     if not known:
         raise WrongUse(
-            f"--cc {limits.cc}: the compiler knows 7.5 and newer. With what the kernel takes on 7.5: "
+            f"--cc {limits.cc}: the compiler supports 7.5 and newer. Use the kernel's figures for 7.5 instead: "
             f"{command(found, limits.cc)}"
         )
     return found
 
 
 def _stop(findings: tuple[Finding, ...]) -> NoReturn:
-    """Say why there is nothing to calculate, and end."""
+    """Print why the kernel has no figures, and end the command."""
     from kernels.rendering.text_safety import safe
 
     for finding in findings:

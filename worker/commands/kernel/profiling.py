@@ -1,4 +1,4 @@
-"""`tilelab grade --profile`: the launch that was measured, once more under Nsight Compute."""
+"""`tilelab grade --profile`: repeats the measured launch under Nsight Compute."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _SEED_BITS = 63
 
 
 def check_target(file: Path, gpu: GpuFacts | None) -> None:
-    """Raise WrongUse where no report of a profiler can be put into a file."""
+    """Raise WrongUse if the profiler can't write its report to this file."""
     if gpu is None:
-        raise WrongUse("--profile: it needs a GPU, and this file is graded without one.")
+        raise WrongUse("--profile needs a GPU, and this run uses none.")
     if file.suffix != _SUFFIX:
-        raise WrongUse(f"--profile {file}: the name of a report ends in {_SUFFIX}.")
+        raise WrongUse(f"--profile {file}: the name must end in {_SUFFIX}.")
     if not file.parent.is_dir():
-        raise WrongUse(f"--profile {file}: there is no such folder.")
+        raise WrongUse(f"--profile {file}: the folder does not exist.")
 
 
 def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: Path) -> tuple[str, ...]:
-    """What the profiler saw of a graded kernel; says on standard error why there is nothing, and goes on.
+    """Profile a graded kernel, and return the lines to show. If that fails, print the reason and return nothing.
 
-    asked: what was asked of the GPU for it; None where that was never reached
+    asked: the request for the measurement; None if grading ended before it
     """
     from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.verdict import Verdict
@@ -48,7 +48,7 @@ def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: 
         except (ProfileFailed, NVRTCUnavailable, SandboxFailure) as failure:
             reason = str(failure)
         except OSError as error:
-            reason = f"no files can be written for it ({error.strerror})"
+            reason = f"cannot write the profiler's files ({error.strerror})"
     click.echo(f"tilelab: no profile: {reason.removesuffix('.')}.", err=True)
     return ()
 
@@ -66,11 +66,11 @@ def _profile(asked: MeasureRequest, report: Report, gpu: GpuFacts, file: Path) -
 
 
 def profile_text(found: Profile) -> tuple[str, ...]:
-    """The figures of a profile, as far as there are any, and where the rest of it is."""
+    """The figures of a profile, and the path of its report."""
     figures = ", ".join(_figures(found))
     return (
         f"Profiled with Nsight Compute{': ' * bool(figures)}{figures}.",
-        f"Its report is in {found.report}, to be opened with ncu-ui.",
+        f"Open the full report with: ncu-ui {found.report}",
     )
 
 

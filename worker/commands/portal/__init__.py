@@ -1,1 +1,1 @@
-"""The verbs that ask the portal of a course."""
+"""Verbs that talk to a course's portal."""

@@ -1,4 +1,4 @@
-"""`tilelab cancel`: stop the grading of what was handed in."""
+"""`tilelab cancel`: cancels a submission."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from worker.commands.portal.connection import EXITS, in_portal, page_of, submiss
 @click.command(epilog=EXITS)
 @click.argument("id", callback=lambda *given: submission_id(given[-1]))
 @in_portal
-@answering("Print one JSON object: the submission as it is then.")
+@answering("Print the cancelled submission as one JSON object.")
 def cancel(asked: Portal, id: str) -> Answer:  # noqa: A002 - the argument's name
-    """Stop the grading of the submission ID; its page's address will do for ID.
+    """Cancel the submission ID. ID may also be the address of its page.
 
-    Where no worker had begun it, it is no attempt.
+    Before a worker starts it, this uses no attempt.
 
     \b
     Example:
@@ -29,11 +29,11 @@ def cancel(asked: Portal, id: str) -> Answer:  # noqa: A002 - the argument's nam
 
 
 def _text(found: Submission, url: str) -> str:
-    """What it cost, as far as the portal says it here: of one that was sent to a worker, its page knows."""
+    """Say whether it used an attempt. For a step that was sent to a worker, only the page knows."""
     rank = found.mode == "rank"
     if any(step.attempt for step in found.steps):
-        used = "an attempt" if rank else "one of the hour's checks"
+        used = "an attempt" if rank else "one of this hour's checks"
         page = page_of(url, safe(found.id))
-        return f"{safe(found.id)} is stopped. If a worker had begun it, it is {used} all the same: {page}"
-    unused = "no attempt" if rank else "none of the hour's checks"
-    return f"{safe(found.id)} is stopped, and is {unused}."
+        return f"Cancelled {safe(found.id)}. If a worker had started it, it used {used}: {page}"
+    unused = "an attempt" if rank else "a check"
+    return f"Cancelled {safe(found.id)}. It did not use {unused}."

@@ -1,4 +1,4 @@
-"""What the commands that talk to a portal have in common."""
+"""The portal for commands: connecting, choosing an assignment or submission, and errors in one line."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EXITS = "Exit code: 0 done, 2 wrong use, 3 the portal or the way to it is at fault."
+EXITS = "Exit code: 0 done, 2 wrong use or refused, 3 the connection or the portal failed."
 
 NO_SUBMISSION = "no_such_submission"
-"""What the portal calls that there is none of that id, or none of yours."""
+"""The portal's error code for an unknown id, or for another person's submission."""
 
-_NO_SUBMISSION = "there is no such submission, or it is someone else's; `tilelab status` lists yours."
+_NO_SUBMISSION = "you have no submission with this ID. `tilelab status` lists your submissions."
 _MINUTE = 60
 
 
 @contextlib.contextmanager
 def portal(account: Account | None = None) -> Iterator[Portal]:
-    """The portal that one is signed in to; what it refuses, and that it is away, ends the command with one line.
+    """The portal that you are signed in to. A refusal or failure ends the command with one line.
 
-    account: None for the one that is set up
+    account: None for the stored one
     """
     try:
         yield Portal(Connection(account or find_account()), trying=_say)
@@ -50,7 +50,7 @@ def portal(account: Account | None = None) -> Iterator[Portal]:
 
 
 def in_portal(command: Callable[..., T]) -> Callable[..., T]:
-    """Call a command with the portal first; what goes wrong there ends it in one line, until its answer is shown."""
+    """Call a command with the portal as first argument. Errors end it in one line until its answer is shown."""
 
     @functools.wraps(command)
     def opened(*arguments: Any, **options: Any) -> T:
@@ -61,38 +61,38 @@ def in_portal(command: Callable[..., T]) -> Callable[..., T]:
 
 
 def submission_id(text: str) -> str:
-    """The id in what was typed: itself, or in the address of a page."""
+    """The id in an argument, which is an id or the address of a submission's page. Raises WrongUse."""
     found = id_of(text)
     if found is None:
-        raise WrongUse(f"{safe(text[:80])!r} is no id of a submission; `tilelab status` lists yours.")
+        raise WrongUse(
+            f"{safe(text[:80])!r} is not the ID of a submission. `tilelab status` lists your submissions."
+        )
     return found
 
 
 def latest_id(asked: Portal) -> str:
-    """The id of one's latest submission."""
+    """The id of your latest submission. Raises WrongUse if there is none."""
     found = asked.latest(1)
     if not found:
-        raise WrongUse("you have handed in nothing yet; `tilelab submit FILE` does it.")
+        raise WrongUse("no submissions yet. Submit with `tilelab submit FILE`.")
     return submission_id(found[0].id)
 
 
 def chosen(assignments: Sequence[Assignment], name: str | None, option: str = "") -> Assignment:
-    """The assignment of that name, or of that last part of a name; without one, the only one that is open.
+    """The assignment with this name (COURSE/ASSIGNMENT or ASSIGNMENT). Without a name, the only open one.
 
-    option: with which the command is told the name, where it is no argument
+    option: the option for the name, if it isn't an argument
     """
     if name is None:
         found = [one for one in assignments if one.open]
         if not found:
             raise WrongUse("no assignment is open to you now.")
-        hint = "there are several open assignments; say which with"
+        hint = "several assignments are open. Choose one with"
     else:
         found = [one for one in assignments if name in {one.id, one.id.partition("/")[2]}]
         if not found:
-            raise WrongUse(
-                f"{safe(name)}: there is no such assignment in your courses; {_named(assignments)}."
-            )
-        hint = f"several courses have an assignment {safe(name)}; say which with"
+            raise WrongUse(f"{safe(name)}: not an assignment in your courses. {_named(assignments)}.")
+        hint = f"several courses have an assignment {safe(name)}. Choose one with"
     if len(found) > 1:
         how = f"{option} COURSE/ASSIGNMENT".lstrip()
         raise WrongUse(f"{hint} {how}: {', '.join(safe(one.id) for one in found)}.")
@@ -105,14 +105,14 @@ def page_of(url: str, public_id: str) -> str:
 
 
 def exit_of(found: Submission) -> Exit:
-    """What its verdict makes of the command."""
+    """The exit code for a submission's verdict."""
     if found.verdict == "accepted":
         return Exit.ACCEPTED
     return Exit.SYSTEM_FAULT if found.verdict == "system_error" else Exit.NOT_ACCEPTED
 
 
 def moment(text: str) -> str:
-    """A time on this machine's clock, with its zone; as it came where it is none."""
+    """A time in this machine's time zone; text that isn't a time stays unchanged."""
     try:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M %Z}"
     except (ValueError, OverflowError):
@@ -120,11 +120,13 @@ def moment(text: str) -> str:
 
 
 def _named(assignments: Sequence[Assignment]) -> str:
-    return f"there are {', '.join(safe(one.id) for one in assignments)}" if assignments else "there is none"
+    if not assignments:
+        return "Your courses have no assignments yet"
+    return f"Your assignments: {', '.join(safe(one.id) for one in assignments)}"
 
 
 def _when(error: NotDone) -> str:
-    """When it is worth another try, where the portal says so and its sentence may not."""
+    """When to try again, if the portal says so."""
     if error.status != 429 or error.retry_after is None:
         return ""
     wait = error.retry_after

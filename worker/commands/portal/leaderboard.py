@@ -1,4 +1,4 @@
-"""`tilelab leaderboard`: who is how fast, or where nothing is measured, who has a right kernel."""
+"""`tilelab leaderboard`: an assignment's leaderboard; without a GPU, the students with an accepted kernel."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from worker.commands.portal.text import figures
 @click.option(
     "--class",
     "device_class",
-    help="A device class, such as h200, or cpu for what is checked only; the assignment's own without it.",
+    help="Device class, such as h200; cpu without a GPU.  [default: the assignment's]",
 )
 @in_portal
 @answering("Print one JSON object.")
 def leaderboard(asked: Portal, assignment: str | None, device_class: str | None) -> Answer:
-    """Show the board of an assignment; without its name, of the only one that is open.
+    """Show an assignment's leaderboard (by default, of the only open one).
 
     \b
     Examples:
@@ -47,7 +47,7 @@ def leaderboard(asked: Portal, assignment: str | None, device_class: str | None)
 
 
 def _text(asked: Portal, name: str, kind: str, *, own_asked: bool) -> str:
-    """The board; of an empty one that isn't the assignment's own, also which one is."""
+    """The leaderboard. If it is empty and of another class, also name the assignment's own class."""
     from worker.commands.terminal import style_of
 
     found = asked.board(name, kind)
@@ -57,23 +57,23 @@ def _text(asked: Portal, name: str, kind: str, *, own_asked: bool) -> str:
     own = [one.device_class or CPU for one in asked.assignments() if one.id == name]
     if not own or own[0] == kind:
         return text
-    return f"{text}\nThe assignment's own board is that of the class {safe(own[0])}."
+    return f"{text}\nThis assignment is ranked on {safe(own[0])}."
 
 
 CPU = "cpu"
-"""What the portal calls the board of what is checked only."""
+"""The portal's name for leaderboards without a GPU."""
 
 _BOLD, _DIM = "1", "2"
 _LONGEST_NAME = 40
 
 
 def board_text(found: Board, style: Style, page: str) -> str:
-    """A board, with one's own line marked wherever it is; page: where the rest of it is."""
+    """A leaderboard with your own line marked. page: address of the full leaderboard."""
     checked = found.device_class == CPU
     unit = UNITS.get(found.metric, "ms" if found.metric == "time" else safe(found.metric))
     title = f"{safe(found.assignment)} on {safe(found.device_class)}"
     if not found.lines:
-        return f"{title}: nobody {'has a right kernel' if checked else 'was measured'} yet."
+        return f"{title}: {'no accepted kernels' if checked else 'no results'} yet."
     head, align = (_CHECKED_HEAD, "<<>><") if checked else (_RANKED_HEAD, "<<>>>><")
     row = _checked if checked else _ranked
     rows = [row(line) for line in found.lines]
@@ -88,13 +88,13 @@ def board_text(found: Board, style: Style, page: str) -> str:
         *rest,
     ]
     if found.more:
-        parts.append(f"There are more; its page has them all: {page}")
+        parts.append(f"Full leaderboard: {page}")
     return "\n".join(parts)
 
 
-_NOT_MEASURED = "Nothing is measured here. What is modelled is a bound, not a speed, and ranks nobody."
-_RANKED_HEAD = ("rank", "who", "{unit}", "95 % interval", "of cuBLAS", "occupancy, modelled", "")
-_CHECKED_HEAD = ("who", "right since", "at most {unit}, modelled", "occupancy, modelled", "")
+_NOT_MEASURED = "Not measured. Modelled numbers are upper bounds, not speeds, and give no rank."
+_RANKED_HEAD = ("rank", "name", "{unit}", "95 % interval", "of cuBLAS", "occupancy, modelled", "")
+_CHECKED_HEAD = ("name", "accepted since", "at most {unit}, modelled", "occupancy, modelled", "")
 
 
 def _ranked(line: BoardLine) -> Sequence[str]:

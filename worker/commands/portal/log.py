@@ -1,4 +1,4 @@
-"""`tilelab log`: all that was found and said about a submission."""
+"""`tilelab log`: a submission's findings, compiler warnings and printed output."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from worker.commands.root import WrongUse
 @click.command(epilog=EXITS)
 @click.argument("id", required=False)
 @in_portal
-@answering("Print one JSON object: the submission, with its report.")
+@answering("Print the submission and its report as one JSON object.")
 def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's name
-    """Show what was found in the submission ID, what the compiler said, and what the kernel printed.
+    """Show the findings, compiler warnings and printed output of the submission ID.
 
-    Without ID, of your latest submission.
+    Without ID, show your latest submission.
 
     \b
     Examples:
@@ -47,5 +47,5 @@ def _text(asked: Portal, found: Submission, public_id: str) -> str:
 
 def _without_report(found: Submission, public_id: str) -> str:
     if found.state == "cancelled":
-        return f"{public_id} was stopped, so there is no report."
-    return f"{public_id} is not graded yet; `tilelab status {public_id} --watch` waits for it."
+        return f"{public_id} was cancelled, so it has no report."
+    return f"{public_id} is not graded yet. Wait for it with `tilelab status {public_id} --watch`."

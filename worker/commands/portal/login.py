@@ -1,4 +1,4 @@
-"""`tilelab login`: sign in to a course's portal, with a token."""
+"""`tilelab login`: signs in to a course's portal with a token."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _TOKEN_BYTES = 4096
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
 @answering("Print one JSON object.")
 def login(url: str | None, token_stdin: bool) -> Answer:
-    """Sign in to the portal at URL: asks for a token, tries it, and keeps it for the other commands.
+    """Sign in to the portal at URL. Asks for a token, tests it, and stores it for other commands.
 
-    A token is made on the page of your account, under Tokens. It is kept in a file that only you can read.
+    Create a token on your account page under Tokens. It is stored in a file that only you can read.
 
     \b
     Examples:
@@ -44,14 +44,14 @@ def login(url: str | None, token_stdin: bool) -> Answer:
         address = portal_url(url) if url is not None else _known()
         if not token_stdin:
             with portal(Account(address, "")) as asked:
-                asked.look()  # nobody is asked for a token for an address where no portal is
+                asked.look()  # ask for a token only if the address is a portal
         account = Account(address, _token(address, stdin=token_stdin))
     except AccountError as error:
         raise WrongUse(safe(str(error))) from error
     if not encrypted(account.url):
         click.echo(
-            f"tilelab: {account.url} is not encrypted: whoever is on the way can read the token. Use it in a network"
-            " that you trust.",
+            f"tilelab: {account.url} is not encrypted. Others on the network can read your token."
+            " Use it only in a network that you trust.",
             err=True,
         )
     with portal(account) as asked:
@@ -62,12 +62,12 @@ def login(url: str | None, token_stdin: bool) -> Answer:
     return Answer(
         shown | {"file": str(config_file())},
         f"Signed in to {account.url} as {safe(me.name[:200])} ({safe(me.email[:254])}){until}.\n"
-        f"The token is kept in {safe(str(config_file()))}.",
+        f"The token is stored in {safe(str(config_file()))}.",
     )
 
 
 def _known() -> str:
-    """The portal that one is signed in to already, or that the environment names."""
+    """The address of the stored portal, or of the portal that the environment names."""
     try:
         kept = read_account(config_file())
     except AccountError:
@@ -77,13 +77,13 @@ def _known() -> str:
     try:
         return find_account().url
     except AccountError as error:
-        raise WrongUse("which portal? Give its address: `tilelab login https://tilelab.example`.") from error
+        raise WrongUse("no portal yet. Give its address: `tilelab login https://tilelab.example`.") from error
 
 
 def _token(address: str, *, stdin: bool) -> str:
     if stdin:
         return checked_token(sys.stdin.read(_TOKEN_BYTES), "standard input")
     if not sys.stdin.isatty():
-        raise WrongUse(f"there is no terminal to ask at; give the token with --token-stdin, or set {TOKEN}.")
-    click.echo(f"Make a token at {address}/account/tokens, and paste it here. It is not shown.", err=True)
-    return checked_token(click.prompt("Token", hide_input=True, err=True), "what you pasted")
+        raise WrongUse(f"no terminal to ask for the token. Use --token-stdin, or set {TOKEN}.")
+    click.echo(f"Create a token at {address}/account/tokens and paste it here. It stays hidden.", err=True)
+    return checked_token(click.prompt("Token", hide_input=True, err=True), "the pasted text")

@@ -1,4 +1,4 @@
-"""`tilelab logout`: forget the portal and the token."""
+"""`tilelab logout`: removes the stored portal and token."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
 
-@click.command(epilog="Exit code: 0 nothing is kept any more, 2 the file cannot be removed.")
+@click.command(epilog="Exit code: 0 signed out, 2 the file can't be removed.")
 @answering("Print one JSON object.")
 def logout() -> Answer:
-    """Forget the portal and the token that `tilelab login` keeps. The token itself goes on: revoke it on the portal.
+    """Sign out: remove the portal and the token that `tilelab login` stored.
+
+    The token still works elsewhere. To end it, revoke it on the portal.
 
     \b
     Example:
@@ -33,5 +35,5 @@ def logout() -> Answer:
     elif where is None:
         text = f"Removed {safe(str(file))}."
     else:
-        text = f"Signed out of {where.url}. The token still works; revoke it at {where.url}/account/tokens."
+        text = f"Signed out of {where.url}. The token still works. Revoke it at {where.url}/account/tokens."
     return Answer({"removed": there, "url": None if where is None else where.url}, text)

@@ -1,4 +1,4 @@
-"""`tilelab open`: a page of the portal, in the browser."""
+"""`tilelab open`: opens a page of the portal in the browser."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from worker.commands.root import Exit, WrongUse, leave
 
 @click.command("open", epilog=EXITS)
 @click.argument("what", metavar="[ID|COURSE/ASSIGNMENT]", required=False)
-@click.option("--print", "only_print", is_flag=True, help="Print the address only.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as a JSON object.")
+@click.option("--print", "only_print", is_flag=True, help="Only print the address.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address as a JSON object.")
 def open(what: str | None, only_print: bool, as_json: bool) -> None:  # noqa: A001 - the verb's name
-    """Print the address of a submission's page or an assignment's, and open it in the browser.
+    """Print the address of a submission or an assignment, and open it in your browser.
 
-    Without a name, that of the start page.
+    Without a name, open the start page.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def open(what: str | None, only_print: bool, as_json: bool) -> None:  # noqa: A0
         address = _address(asked, what)
     click.echo(json.dumps({"url": address}) if as_json else safe(address))
     if not only_print:
-        # a machine without a browser has the address all the same
+        # without a browser, the printed address is enough
         with contextlib.suppress(webbrowser.Error, OSError):
             webbrowser.open(address)
     leave(Exit.ACCEPTED)
@@ -49,13 +49,12 @@ def _address(asked: Portal, what: str | None) -> str:
     if assignment is None:
         found = submission_id(what)
         try:
-            asked.submission(found)  # one that is not there, or not for us, is told here and not by a page
+            asked.submission(found)  # report an unknown submission here, not on a web page
         except NotDone as error:
             if error.code != NO_SUBMISSION or found != what:
                 raise
             raise WrongUse(
-                f"{what}: no assignment in your courses has that name, and no submission that you may see that id;"
-                " `tilelab status` lists yours."
+                f"no assignment or submission {what}. `tilelab status` lists your submissions."
             ) from error
         return page_of(asked.url, found)
     course, _, name = assignment.partition("/")
@@ -63,7 +62,7 @@ def _address(asked: Portal, what: str | None) -> str:
 
 
 def _assignment(asked: Portal, what: str) -> str | None:
-    """The assignment of that name, whole or the last part of it; None for what may be the id of a submission."""
+    """The assignment with this name, or None if the argument may be a submission's id."""
     there = asked.assignments()
     if "/" not in what and all(what != one.id.partition("/")[2] for one in there):
         return None

@@ -1,4 +1,4 @@
-"""`tilelab status`: what became of what was handed in."""
+"""`tilelab status`: your submissions and their verdicts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _CLEAR = "\033[H\033[J"
 
 @click.command(epilog=EXITS)
 @click.argument("id", required=False)
-@click.option("--watch", is_flag=True, help="Follow it until it is graded; without ID, show the list anew.")
+@click.option("--watch", is_flag=True, help="Wait until ID is graded; without ID, refresh the list.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object; the list with --watch, one a line."
+    "--json", "as_json", is_flag=True, help="Print one JSON object (the watched list: one per line)."
 )
 @click.option(
-    "--limit", default=10, show_default=True, type=click.IntRange(1, 100), help="How many are listed."
+    "--limit", default=10, show_default=True, type=click.IntRange(1, 100), help="Length of the list."
 )
 def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # noqa: A002 - the argument's name
-    """Show your latest submissions, or how the submission ID stands; its page's address will do for ID.
+    """Show your latest submissions, or the state of the submission ID.
+
+    ID may also be the address of its page.
 
     \b
     Examples:
@@ -74,4 +76,4 @@ def _show(asked: Portal, limit: int, *, as_json: bool, clear: str, patience: flo
     elif found := asked.latest(limit, patience):
         click.echo(clear + lines_text(found, style_of(sys.stdout)))
     else:
-        click.echo("You have handed in nothing yet; `tilelab submit FILE` does it.")
+        click.echo("No submissions yet. Submit with `tilelab submit FILE`.")

@@ -1,4 +1,4 @@
-"""`tilelab submit`: hand a file in to the course."""
+"""`tilelab submit`: submits a file to the course."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _BYTES = 64 * 2**10
 
 
 @click.command(
-    epilog="Exit code: 0 handed in, with --wait accepted; 1 not accepted; 2 wrong use, or the portal does not take it;"
-    " 3 the portal or the way to it is at fault."
+    epilog="Exit code: 0 submitted (with --wait accepted), 1 not accepted, 2 wrong use or refused,"
+    " 3 connection or portal failed."
 )
 @click.argument("file", metavar="FILE")
-@click.option("--assignment", "-a", help="COURSE/ASSIGNMENT; without it, the only one that is open.")
-@click.option("--check", is_flag=True, help="Have it checked only: nothing is measured, and no attempt used.")
-@click.option("--wait", is_flag=True, help="Wait until it is graded, and show the report.")
-@click.option("--device-class", help="What to measure on, where it is not to be the assignment's own.")
+@click.option("--assignment", "-a", help="COURSE/ASSIGNMENT.  [default: the only open one]")
+@click.option("--check", is_flag=True, help="Check instead of submitting: free, doesn't count.")
+@click.option("--wait", is_flag=True, help="Wait for the verdict, and show the report.")
+@click.option("--device-class", help="Measure on this device class.  [default: the assignment's]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def submit(
     file: str, assignment: str | None, check: bool, wait: bool, device_class: str | None, as_json: bool
 ) -> None:
-    """Hand in FILE (`-` for standard input) to the portal that `tilelab login` signed in to.
+    """Submit FILE (`-` for standard input) to your course. Sign in first with `tilelab login`.
 
     \b
     Examples:
@@ -39,7 +39,7 @@ def submit(
       tilelab submit my.cu --assignment demo/tiled --wait --json
     """  # noqa: D301 - click reads the escape
     if check and device_class is not None:
-        raise WrongUse("--check measures nothing, so it goes without --device-class.")
+        raise WrongUse("--check measures nothing. Leave out --device-class.")
     source = _source(file)
     with portal() as asked:
         name = assignment
@@ -49,7 +49,7 @@ def submit(
         if not wait:
             _handed_in(asked, accepted, name, as_json)
             leave(Exit.ACCEPTED)
-        click.echo(f"tilelab: handed in for {safe(name)}: {page_of(asked.url, safe(accepted.id))}", err=True)
+        click.echo(f"tilelab: submitted to {safe(name)}: {page_of(asked.url, safe(accepted.id))}", err=True)
         found = _graded(asked, accepted, file, source, as_json)
     leave(exit_of(found))
 
@@ -59,12 +59,12 @@ def _source(file: str) -> str:
     if not content:
         raise WrongUse(f"{file}: the file is empty.")
     if len(content) > _BYTES:
-        raise WrongUse(f"{file}: the file has more than {_BYTES // 2**10} KiB, and no more is taken.")
+        raise WrongUse(f"{file}: the file is too large. The limit is {_BYTES // 2**10} KiB.")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise WrongUse(
-            f"{file}: the file is no UTF-8 text (byte {error.start}); save it as UTF-8."
+            f"{file}: the file is not UTF-8 text (byte {error.start}). Save it as UTF-8."
         ) from error
 
 
@@ -75,8 +75,8 @@ def _handed_in(asked: Portal, accepted: Accepted, name: str, as_json: bool) -> N
         click.echo(json.dumps(told, ensure_ascii=True))
         return
     place = f", number {accepted.position:,} in the queue" if accepted.position else ""
-    click.echo(f"Handed in for {safe(name)}{place}: {page}")
-    click.echo(f"`tilelab status {safe(accepted.id)} --watch` shows what becomes of it.")
+    click.echo(f"Submitted to {safe(name)}{place}: {page}")
+    click.echo(f"Follow it with `tilelab status {safe(accepted.id)} --watch`.")
 
 
 def _graded(asked: Portal, accepted: Accepted, file: str, source: str, as_json: bool) -> Submission:

@@ -1,4 +1,4 @@
-"""What the portal says, as text for people. Whatever it says is made safe for a terminal."""
+"""The portal's answers as text for people, made safe for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.commands.device import DEFAULT_ARCH
 from worker.commands.portal.connection import moment
 
 USUAL_EXERCISE = "tiled"
-"""What `tilelab grade` takes where it is told none."""
+"""The default exercise of `tilelab grade`."""
 
 _MOST_PRINTED = 1_000
 _COLOURS = {"accepted": "32;1", "system_error": "33;1"}
@@ -24,13 +24,13 @@ _RED, _BOLD, _DIM = "31;1", "1", "2"
 
 
 def report_text(found: Submission, source: str, file: str, style: Style, page: str) -> str:
-    """The report that `tilelab grade` would print, or why there is none."""
+    """The report in the form of `tilelab grade`, or why there is none."""
     try:
         report = found.report()
     except Unreadable as error:
-        return f"{_verdict(found.verdict, style)}\n{error}\nIts page has all: {page}"
+        return f"{_verdict(found.verdict, style)}\n{error}\nSee its page: {page}"
     if report is None:
-        return f"{phase(found).capitalize()}; there is no report. Its page: {page}"
+        return f"{phase(found).capitalize()}, so there is no report. See its page: {page}"
     options = [
         *(["--exercise", report.exercise] if report.exercise != USUAL_EXERCISE else []),
         *(["--arch", report.arch] if report.arch != DEFAULT_ARCH else []),
@@ -39,12 +39,12 @@ def report_text(found: Submission, source: str, file: str, style: Style, page: s
 
 
 def title(found: Submission, style: Style) -> str:
-    """Which submission it is, and what for."""
+    """The submission's id, its assignment, and whether it is a check."""
     return f"{style.paint(safe(found.id), _BOLD)}  {safe(found.assignment)}, {_kind(found.mode)}"
 
 
 def submission_text(found: Submission, style: Style, page: str) -> str:
-    """How one submission stands."""
+    """A submission's state or verdict, its steps, and its page."""
     lines = [
         title(found, style),
         _verdict(found.verdict, style) if found.over and found.verdict else phase(found).capitalize(),
@@ -63,7 +63,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
 
 
 def lines_text(found: Sequence[Submission], style: Style) -> str:
-    """Submissions in a list."""
+    """A table of submissions."""
     rows = [
         (
             safe(line.id),
@@ -81,7 +81,7 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
 
 
 def log_text(report: Report, source: str, style: Style) -> str:
-    """All that was found and said: the findings on their lines, the compiler's words, what the kernel printed."""
+    """The findings with their lines of code, the compiler's warnings, and the kernel's output."""
     lines = safe_lines(source)
     parts = [[style.paint(safe(report.message), _COLOURS.get(report.verdict.value, _RED))]]
     for finding in report.findings:
@@ -116,7 +116,7 @@ def _kind(mode: str) -> str:
 
 
 def _word(state: str) -> str:
-    return "stopped" if state == "cancelled" else safe(state.replace("_", " "))
+    return safe(state.replace("_", " "))
 
 
 def _measured(measured: Measured) -> str:
@@ -129,5 +129,5 @@ def _measured(measured: Measured) -> str:
 
 
 def figures(value: float) -> str:
-    """Four digits that count."""
+    """A number with four significant digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Wait for a submission, and show meanwhile how far it is: one line that moves on a terminal, plain lines in a pipe."""
+"""Wait for a submission and show its progress: one updated line on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from worker.commands.progress import Progress
 from worker.commands.terminal import style_of
 
 _SECONDS_ROOM = 20
-"""Of a line: the command's name before, and the seconds behind what is shown."""
+"""Columns of a line for the command's name and the elapsed seconds."""
 
 
 def wait_for(asked: Portal, public_id: str) -> Submission:
-    """The submission once it is over. Ctrl-C ends the command, and says that grading goes on."""
+    """The submission, once it is over. Ctrl-C ends the command and says that grading continues."""
     try:
         with _Display() as display:
             for found in Follower(asked, public_id, told=display.event, troubled=display.tell).states():
@@ -34,7 +34,7 @@ def wait_for(asked: Portal, public_id: str) -> Submission:
 
 
 class _Display(Progress):
-    """On standard error: standard output is for the report."""
+    """Progress on standard error, because standard output is for the report."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,18 +47,18 @@ class _Display(Progress):
 
     def event(self, told: Told) -> None:
         if told.final:
-            return  # what became of it is asked for
+            return  # the caller requests the outcome
         self._say(headline(told), part_told(told), detail(told))
 
     def tell(self, text: str) -> None:
         if self._terminal:
-            self.show("the portal does not answer; grading goes on, and so does this")
+            self.show("the portal does not answer, trying again; grading continues")
         else:
-            click.echo(f"tilelab: {text} Grading goes on; asking again.", err=True)
+            click.echo(f"tilelab: {text} Trying again; grading continues.", err=True)
             self._shown = ""
 
     def _say(self, text: str, part: float, more: str = "") -> None:
-        """In a pipe it is a line whenever something else is done."""
+        """Show the step. In a pipe, print a line when the step changes."""
         if self._terminal:
             line = f"{bar(part, self._style)} {text}{f', {more}' if more else ''}"
             self.show(cut(line, self._style.width - _SECONDS_ROOM))
@@ -69,7 +69,7 @@ class _Display(Progress):
 
 def _leave(asked: Portal, public_id: str) -> NoReturn:
     click.echo(
-        f"\ntilelab: grading goes on. `tilelab status {public_id} --watch` comes back to it, and so does"
+        f"\ntilelab: grading continues. Follow it with `tilelab status {public_id} --watch` or at"
         f" {page_of(asked.url, public_id)}",
         err=True,
     )

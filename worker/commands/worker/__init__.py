@@ -1,4 +1,4 @@
-"""`tilelab worker`: for those who run Tilelab for others; its verbs live in modules of their own."""
+"""`tilelab worker`: the operator's verbs for workers, one module each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
-    "bench": "Measure how many verdicts a minute this worker gives, and how well its figures repeat.",
-    "drain": "Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.",
-    "resume": "Let a worker take work again that was drained, or that took itself out.",
-    "selftest": "Grade kernels whose verdicts are known, and show what isolation holds here.",
-    "start": "Take work from the broker until Ctrl-C, which gives steps in work time to end.",
-    "status": "Show every worker of the last hour: its devices, what they are at, jobs done, failures, last beat.",
+    "bench": "Measure this machine's verdicts per minute, and how well its speeds repeat.",
+    "drain": "Let a worker finish its steps and start no new ones, until `resume`.",
+    "resume": "Let a drained or failed worker start steps again.",
+    "selftest": "Grade kernels with known verdicts, and show which isolation this machine has.",
+    "start": "Run a worker until Ctrl-C. Running steps may finish first.",
+    "status": "Show all workers of the last hour: devices, jobs, failures and last heartbeat.",
 }
 
 
@@ -27,7 +27,7 @@ class WorkerVerbs(Verbs):
 
 @click.group(cls=WorkerVerbs)
 def worker() -> None:
-    """Run and test a worker: the machine that grades for others.
+    """Run, test and control workers. A worker is a process that grades submissions.
 
     \b
     Example:

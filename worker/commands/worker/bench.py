@@ -1,4 +1,4 @@
-"""`tilelab worker bench`: how many verdicts a minute this machine gives, and how far its figures are apart."""
+"""`tilelab worker bench`: this machine's verdicts per minute, and how well its speeds repeat."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from worker.gpu.nvml import GpuFacts
 
 
-@click.command(epilog="Exit code: 0 every kernel was accepted each time, 2 wrong use, 3 not so.")
+@click.command(epilog="Exit code: 0 every kernel was accepted each time, 2 wrong use, 3 some were not.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
 @click.option(
-    "--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Times to grade all."
+    "--rounds",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="How often to grade each kernel.",
 )
 @answering("Print the outcome as one JSON object.")
 def bench(device: str, rounds: int) -> Answer:
-    """Measure how many verdicts a minute this worker gives, and how well its figures repeat.
+    """Measure this machine's verdicts per minute, and how well its speeds repeat.
 
-    Known kernels, from the plainest to one near the speed of the vendor's library, are graded a few times, as many at
-    once as the machine can. Without a GPU they are only checked.
+    Grades reference kernels, from naive to nearly as fast as cuBLAS, in parallel on all cores. Without a GPU, it only
+    checks them.
 
     \b
     Examples:
@@ -58,7 +62,7 @@ def bench(device: str, rounds: int) -> Answer:
 
 
 def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
-    """With the place of a slot for the GPU, if there is one, which is closed with the stack."""
+    """The bench; for a GPU, with a workplace that closes with the stack."""
     from worker.bench.rounds import Bench
 
     arch, cache = architecture(None, gpu), cache_folder()
@@ -67,6 +71,6 @@ def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
     from worker.gpu.judge.code import preparation
     from worker.workplaces.gpu import GpuWorkplace
 
-    preparation(arch, cache)  # says at once where the compiler is missing
+    preparation(arch, cache)  # raises at once if the compiler is missing
     place = stack.enter_context(contextlib.closing(GpuWorkplace(gpu.index, gpu.device_class, arch, cache)))
     return Bench(arch, cache, gpu.device_class, (place,))

@@ -1,4 +1,4 @@
-"""Where the broker is, for commands that need nothing else: an option, or the environment."""
+"""The broker's address for commands, from an option or the environment, and the workers it knows."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SILENT_SECONDS = 15.0
-"""A worker that did not beat for so long is called silent; it beats every two seconds."""
+"""A worker without a heartbeat for this long counts as silent. Heartbeats come every 2 seconds."""
 
 
 def redis_option(command: Command) -> Command:
-    """`--redis`, which is passed on as `redis`."""
+    """Add `--redis` to a command, passed on as `redis`."""
     option = click.option(
         "--redis",
         metavar="URL",
-        help="Where the broker is; else REDIS_URL, or the file that REDIS_URL_FILE names.",
+        help="The broker's address.  [default: REDIS_URL, or the file that REDIS_URL_FILE names]",
     )
     return option(command)
 
 
 def broker_url(given: str | None) -> str:
-    """The broker's address; raises SystemFault where there is none, or one that cannot be."""
+    """The broker's address. Raises SystemFault if it is missing or invalid."""
     from worker.contract.broker import BrokerUrlError, read_redis_url
 
     try:
@@ -43,7 +43,7 @@ def broker_url(given: str | None) -> str:
 
 @contextmanager
 def board(given: str | None) -> Iterator[RedisFleet]:
-    """The workers' board; raises SystemFault, also where Redis goes away in the block."""
+    """The workers' records in Redis. Raises SystemFault, also if Redis goes away in the block."""
     from worker.contract.broker import BrokerUnavailable, connect_redis
     from worker.contract.redis_fleet import RedisFleet
 
@@ -56,9 +56,9 @@ def board(given: str | None) -> Iterator[RedisFleet]:
 
 
 def chosen(records: Sequence[WorkerRecord], name: str | None, *, everyone: bool) -> list[WorkerRecord]:
-    """Those that are meant: all, or the one whose id begins with the name; raises WrongUse with the list."""
+    """All workers, or the one whose id begins with the name. Raises WrongUse with a list of the workers."""
     if everyone == (name is not None):
-        raise WrongUse("name one worker, or give --all.")
+        raise WrongUse("name one worker, or use --all.")
     if everyone or name is None:
         return list(records)
     exact = [record for record in records if record.id == name]
@@ -67,5 +67,5 @@ def chosen(records: Sequence[WorkerRecord], name: str | None, *, everyone: bool)
         return found
     known = ", ".join(sorted(record.id for record in found or records)) or "none"
     if found:
-        raise WrongUse(f"{name}: several workers begin so: {known}.")
-    raise WrongUse(f"{name}: there is no such worker; there are: {known}.")
+        raise WrongUse(f"{name}: several workers match: {known}.")
+    raise WrongUse(f"{name}: no such worker. Known workers: {known}.")

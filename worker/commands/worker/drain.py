@@ -1,4 +1,4 @@
-"""`tilelab worker drain`: let a worker finish what it is at, and take no more."""
+"""`tilelab worker drain`: lets a worker finish its steps and start no new ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from worker.commands.worker.orders import EXITS, tell_workers, telling_options
 @telling_options
 @redis_option
 def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
-    """Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.
+    """Let a worker finish its steps and start no new ones, until `resume`.
 
-    A step that takes longer than the worker's --grace (30 s; with `tilelab up` 5) is given back and done elsewhere.
+    A step that takes longer than the worker's --grace (30 s; with `tilelab up` 5 s) returns to the queue.
 
-    WORKER is an id as `status` shows it, or the beginning of one.
+    WORKER is an id from `status`, or its beginning.
 
     \b
     Examples:

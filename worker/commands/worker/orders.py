@@ -1,4 +1,4 @@
-"""Telling workers what to do, and waiting until they do it."""
+"""Orders to workers: drain or resume, and waiting until they obey."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-EXITS = "Exit code: 0 it was told, 2 there is no such worker, 3 the broker or the worker is silent."
+EXITS = "Exit code: 0 done, 2 wrong use or no such worker, 3 the broker or the worker is silent."
 
 _LOOK_SECONDS = 0.5
 _GONE = "gone"
 
 
 def telling_options(command: Command) -> Command:
-    """WORKER, `--all`, `--wait` and `--json`, passed on as `worker`, `everyone`, `wait` and `as_json`."""
+    """Add WORKER, `--all`, `--wait` and `--json`, passed on as `worker`, `everyone`, `wait` and `as_json`."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option("--wait", is_flag=True, help="End when it is so, not when it was said."),
-        click.option("--all", "everyone", is_flag=True, help="Every worker."),
+        click.option("--wait", is_flag=True, help="Wait until the worker has done it."),
+        click.option("--all", "everyone", is_flag=True, help="All workers."),
         click.argument("worker", required=False),
     ):
         command = option(command)
@@ -46,14 +46,14 @@ def tell_workers(
     as_json: bool,
     before: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Say what is wanted of a worker, or of all, and end the command. before: called with each, before it is told."""
+    """Send an order to one worker or all, and end the command. before: called first with each id."""
     say: Callable[[str], None] = (lambda _: None) if as_json else click.echo
     with board(redis) as fleet:
         workers = [record.id for record in chosen(fleet.workers(), name, everyone=everyone)]
         for worker in workers:
             before(worker)
             fleet.want(worker, wanted)
-            say(f"{worker}: told to {wanted.value}")
+            say(f"{worker}: asked to {wanted.value}")
         states = _reached(fleet, workers, wanted, say) if wait else {}
     if as_json:
         told = [{"id": worker, "wanted": wanted.value, "state": states.get(worker)} for worker in workers]
@@ -64,7 +64,7 @@ def tell_workers(
 def _reached(
     fleet: RedisFleet, workers: Collection[str], wanted: Wanted, say: Callable[[str], None]
 ) -> dict[str, str]:
-    """The state of each, once all do what is wanted."""
+    """The state of each worker, once all have done what is wanted."""
     done = _states_of(wanted)
     reached: dict[str, str] = {}
     while len(reached) < len(workers):
@@ -77,7 +77,7 @@ def _reached(
 
 
 def _states_of(wanted: Wanted) -> Collection[str]:
-    """In which it is so; who is gone does neither any more."""
+    """States that satisfy the order. A vanished worker satisfies any."""
     from worker.contract.fleet import Wanted, WorkerState
 
     if wanted is Wanted.DRAIN:
@@ -86,13 +86,11 @@ def _states_of(wanted: Wanted) -> Collection[str]:
 
 
 def _state(fleet: RedisFleet, worker: str) -> str:
-    """As a worker told it last; raises SystemFault where it is silent."""
+    """The state that a worker reported last. Raises SystemFault if the worker is silent."""
     found = [record for record in fleet.workers() if record.id == worker]
     if not found:
         return _GONE
     record = found[0]
     if fleet.now() - record.beat > SILENT_SECONDS:
-        raise SystemFault(
-            f"{worker} is silent: it does nothing that it is told. Look at its host, {record.host}."
-        )
+        raise SystemFault(f"{worker} is silent and can't receive orders. Look at its host, {record.host}.")
     return record.state.value

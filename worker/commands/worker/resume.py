@@ -1,4 +1,4 @@
-"""`tilelab worker resume`: let a worker take work again."""
+"""`tilelab worker resume`: lets a worker start steps again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from worker.commands.worker.orders import EXITS, tell_workers, telling_options
 @telling_options
 @redis_option
 def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
-    """Let a worker take work again that was drained, or that took itself out.
+    """Let a drained or failed worker start steps again.
 
-    WORKER is an id as `status` shows it, or the beginning of one.
+    WORKER is an id from `status`, or its beginning.
 
     \b
     Examples:

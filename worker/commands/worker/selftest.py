@@ -1,4 +1,4 @@
-"""`tilelab worker selftest`: whether this machine may grade."""
+"""`tilelab worker selftest`: tests whether this machine is fit to grade."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from worker.commands.root import Exit
 from worker.commands.submission import cache_folder
 
 
-@click.command(epilog="Exit code: 0 fit to take work, 2 wrong use, 3 not fit.")
+@click.command(epilog="Exit code: 0 fit to grade, 2 wrong use, 3 not fit.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
 @click.option(
-    "--allow-missing-isolation", "allow_gaps", is_flag=True, help="Be fit though some isolation is missing."
+    "--allow-missing-isolation", "allow_gaps", is_flag=True, help="Pass even if some isolation is missing."
 )
 @answering("Print the outcome as one JSON object.")
 def selftest(device: str, allow_gaps: bool) -> Answer:
-    """Grade kernels whose verdicts are known, and show what isolation holds here.
+    """Grade kernels with known verdicts, and show which isolation this machine has.
 
-    With a GPU, kernels that go wrong only at the ranking size are among them, and a ratio of speeds that every device
-    shows.
+    With a GPU, it also grades kernels that fail only at the ranking size. It then compares two speeds with a known
+    ratio.
 
     \b
     Examples:

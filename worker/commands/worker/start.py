@@ -1,4 +1,4 @@
-"""`tilelab worker start`: the worker itself, in the foreground."""
+"""`tilelab worker start`: runs a worker in the foreground."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ if TYPE_CHECKING:
     from worker.slots.plan import Slot, Wish
 
 
-@click.command(
-    epilog="Exit code: 0 when asked to end, 2 wrong use, 3 not fit, or something that is needed is not there."
-)
-@click.option("--queues", help="What to work for: cpu, gpu or cpu,gpu. Default: what the machine has.")
+@click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 not fit, or something is missing.")
+@click.option("--queues", help="Queues to serve: cpu, gpu or cpu,gpu.  [default: what the machine can do]")
 @click.option(
-    "--cpu-slots", type=click.IntRange(0, 1024), help="Checks at once. Default: cores that no GPU needs."
+    "--cpu-slots", type=click.IntRange(0, 1024), help="Checks at once.  [default: cores not needed for GPUs]"
 )
-@click.option("--gpus", help="Numbers such as 0,1, or all or none. Default: all that can be used.")
+@click.option("--gpus", help="GPU numbers such as 0,1, or all or none.  [default: all usable ones]")
 @click.option(
     "--grace", type=click.FloatRange(0, 3600), default=30.0, show_default=True, metavar="SECONDS",
-    help="For steps in work when the worker is drained or asked to end; then they are given back.",
+    help="Time for running steps to finish on drain or exit; then they return to the queue.",
 )  # fmt: skip
 @click.option(
     "--faults", type=click.IntRange(1, 1000), default=5, show_default=True,
-    help="Take no more work after so many faults in a row.",
+    help="Stop grading after this many system errors in a row.",
 )  # fmt: skip
 @click.option(
     "--allow-missing-isolation",
     "allow_gaps",
     is_flag=True,
-    help="Take work though some isolation is missing.",
+    help="Grade even if some isolation is missing.",
 )
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file to touch every two seconds; old means that it hangs.",
+    help="File to touch every 2 s. If it gets old, the worker hangs.",
 )
 @tell_option
 @redis_option
@@ -60,10 +58,10 @@ def start(
     tell: int | None,
     redis: str | None,
 ) -> None:
-    """Take work from the broker until Ctrl-C, which gives steps in work time to end.
+    """Run a worker until Ctrl-C. Running steps may finish first.
 
-    Tests this machine first, as `selftest` does. Needs the broker's address and nothing else. TILELAB_LOG=json writes
-    what it says for programs.
+    Tests this machine first, like `selftest`. It needs only the broker's address. TILELAB_LOG=json writes the log as
+    JSON.
 
     \b
     Examples:
@@ -110,7 +108,7 @@ def _slots(wish: Wish) -> tuple[Slot, ...]:
 
 
 def _gpus(wish: Wish) -> Sequence[GpuFacts]:
-    """Those of this machine; none is as well where none was asked for by name."""
+    """The GPUs of this machine. Raises WrongUse if an option asks for GPUs and there are none."""
     from worker.gpu.nvml import NoGPU
 
     try:
@@ -123,7 +121,7 @@ def _gpus(wish: Wish) -> Sequence[GpuFacts]:
 
 
 def _log_as_json() -> bool:
-    """What TILELAB_LOG says, by the rules that the slots have for it."""
+    """Whether TILELAB_LOG asks for JSON. Raises SystemFault for other values."""
     from worker.contract.logging import LogSettingError, configure
 
     try:
@@ -134,6 +132,6 @@ def _log_as_json() -> bool:
 
 
 def _environment(url: str) -> Mapping[str, str]:
-    """Of the slots: where the broker is comes from us, however we were told."""
+    """The slots' environment, with this worker's broker in REDIS_URL."""
     ours = {name: value for name, value in os.environ.items() if name != "REDIS_URL_FILE"}
     return {**ours, "REDIS_URL": url}

@@ -1,4 +1,4 @@
-"""`tilelab worker status`: which workers there are, and what they are at."""
+"""`tilelab worker status`: the workers, their devices and their jobs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _AGAIN_SECONDS = 2.0
 _CLEAR = "\033[H\033[J"
 
 
-@click.command(epilog="Exit code: 0 the list was shown, 2 wrong use, 3 the broker cannot be reached.")
-@click.option("--watch", is_flag=True, help="Show it anew every two seconds, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with --watch one a line.")
+@click.command(epilog="Exit code: 0 done, 2 wrong use, 3 can't reach the broker.")
+@click.option("--watch", is_flag=True, help="Refresh every 2 s until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (with --watch, one per line).")
 @redis_option
 def status(watch: bool, as_json: bool, redis: str | None) -> None:
-    """Show every worker of the last hour: its devices, what they are at, jobs done, failures, last beat.
+    """Show all workers of the last hour: devices, jobs, failures and last heartbeat.
 
     \b
     Examples:
@@ -65,9 +65,9 @@ _SHORT = ("tilelab", "driver")
 
 
 def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: float, style: Style) -> str:
-    """The table, with a row for each slot and below it what there is to tell. now: by the clock of the beats."""
+    """A table with a row for each slot, and notes below. now: by the heartbeats' clock."""
     if not records:
-        return "No worker told of itself in the last hour. `tilelab worker start` starts one."
+        return "No worker has reported in the last hour. Start one with `tilelab worker start`."
     rows: list[tuple[str, ...]] = [_HEAD]
     notes = []
     for record in sorted(records, key=lambda each: (each.host, each.started, each.id)):
@@ -75,8 +75,8 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
         rows += _rows(record, now, silent=silent)
         if silent:
             notes.append(
-                f"{record.id} is silent: it ended, or its host or its way to Redis is cut off."
-                " Its work is done elsewhere."
+                f"{record.id} is silent. It may have ended or lost its connection."
+                " Its steps run again on other workers."
             )
         if record.reason:
             notes.append(f"{record.id}: {record.reason}")
@@ -86,7 +86,7 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
 
 
 def fleet_json(records: Sequence[WorkerRecord], now: float, silent_seconds: float) -> dict[str, Any]:
-    """The same for programs."""
+    """The workers as JSON."""
     return {
         "now": now,
         "workers": [
@@ -111,7 +111,7 @@ def _rows(record: WorkerRecord, now: float, *, silent: bool) -> Iterator[tuple[s
 
 
 def _state(record: WorkerRecord, slot: SlotRecord) -> str:
-    """The slot's, unless the worker's says more. A slot that finishes what it is at is busy all the same."""
+    """The slot's state, unless the worker's says more. A busy slot of a draining worker stays busy."""
     own = record.state in {WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY}
     return (slot.state if own or slot.state is WorkerState.BUSY else record.state).value
 
