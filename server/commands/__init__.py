@@ -1,1 +1,1 @@
-"""The verbs of `tilelab` that need the server's packages: one file a verb, each imported only when it is called."""
+"""The verbs of `tilelab` that need the server's packages. A verb's module loads only when it is called."""

@@ -1,4 +1,4 @@
-"""The database of a command: opened, or one line that says why not."""
+"""The database of a command. Errors end the command in one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @contextmanager
 def engine_in_use() -> Iterator[Engine]:
-    """An engine for DATABASE_URL, whatever its tables; what goes wrong with it ends the command in one line."""
+    """An engine for DATABASE_URL, whatever its tables. Database errors end the command in one line."""
     with in_one_line():
         engine = connect(read_database_url())
         try:
@@ -34,14 +34,14 @@ def engine_in_use() -> Iterator[Engine]:
 
 @contextmanager
 def database_in_use() -> Iterator[Sessions]:
-    """Sessions on the database of DATABASE_URL, which has to be of this version."""
+    """Sessions on the database of DATABASE_URL, whose tables must be of this version."""
     with engine_in_use() as engine:
         check(engine)
         yield sessions(engine)
 
 
 def in_session(command: Callable[..., T]) -> Callable[..., T]:
-    """Call a command with a session first: one transaction, which is over before the command's answer is shown."""
+    """Call a command with a session as first argument. Its transaction ends before the answer is shown."""
 
     @wraps(command)
     def opened(*arguments: Any, **options: Any) -> T:
@@ -53,7 +53,7 @@ def in_session(command: Callable[..., T]) -> Callable[..., T]:
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """What a caller can put right is exit code 2, what the machine has to is 3; each is one line."""
+    """Turn errors into one line: exit code 2 if the caller can correct them, 3 if the machine failed."""
     try:
         yield
     except (AccountError, CourseError) as error:

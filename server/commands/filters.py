@@ -1,4 +1,4 @@
-"""The options with which submissions are chosen, the same wherever a verb takes some of a course."""
+"""The options that filter a course's submissions, shared by all verbs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from server.submissions.models import Mode
 from worker.commands.root import WrongUse
 
 filter_options = together(
-    click.option("--student", default="", help="Only of who has this email, or of all whose name or email holds it."),
-    click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only with this."),
-    click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that."),
-    click.option("--device", default="", metavar="CLASS", help="Only what is measured on that, or cpu: checked only."),
-    click.option("--worker", default="", metavar="NAME", help="Only where a worker whose name begins so had a part."),
-    click.option("--since", metavar="TIME", help="Only what was handed in from then on."),
-    click.option("--until", metavar="TIME", help="Only what was handed in until then."),
+    click.option("--student", default="", help="Only people whose name or email contains this."),
+    click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only this verdict."),
+    click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only submissions (rank) or checks."),
+    click.option("--device", default="", metavar="CLASS", help="Only this device class; cpu means not measured."),
+    click.option("--worker", default="", metavar="NAME", help="Only if a worker whose name begins so took part."),
+    click.option("--since", metavar="TIME", help="Only submitted at or after this time."),
+    click.option("--until", metavar="TIME", help="Only submitted up to this time."),
 )  # fmt: skip
-"""Give a command these options; it hands them on to `filtered`."""
+"""Add these options to a command, which passes them to `filtered`."""
 
 
 def filtered(asked: Asked, course: Course, given: Mapping[str, Any]) -> Asked:
-    """What was asked for, narrowed by these options; raises WrongUse for what can be no time or no device class."""
+    """Narrow a query by these options. Raises WrongUse for an invalid time or device class."""
     times: dict[str, Any] = {
         name: _time(name, given[name], course) for name in ("since", "until") if given[name] is not None
     }
     if given["device"] and not is_device_class(given["device"]):
-        raise WrongUse(f"--device is {given['device']!r}. Give a device class, such as h200, or cpu.")
+        raise WrongUse(f"--device {given['device']!r}: use a device class such as h200, or cpu.")
     return replace(
         asked, student=given["student"], verdict=given["verdict"] or "", mode=given["mode"] or "",
         device=given["device"], worker=given["worker"], **times,
@@ -45,6 +45,6 @@ def filtered(asked: Asked, course: Course, given: Mapping[str, Any]) -> Asked:
 
 def _time(name: str, text: str, course: Course) -> datetime:
     moment = read_time(f"--{name}", text, course)
-    if moment is None:  # the word none, which takes a time away elsewhere
-        raise WrongUse(f"--{name} is {text!r}. Write a time like 2026-03-01T23:59, or leave the option out.")
+    if moment is None:  # the word none, which removes a time in other commands
+        raise WrongUse(f"--{name} {text!r}: write a time such as 2026-03-01T23:59, or leave out the option.")
     return moment

@@ -1,4 +1,4 @@
-"""What commands are told by name: courses, assignments and people."""
+"""Courses, assignments and people by the names that commands take."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from worker.commands.root import WrongUse
 
 
 def course_named(session: Session, slug: str) -> Course:
-    """The course; raises WrongUse."""
+    """The course with this short name. Raises WrongUse."""
     found = find_course(session, slug)
     if found is None:
-        raise WrongUse(f"There is no course {slug}; tilelab admin course list shows them.")
+        raise WrongUse(f"no course {slug}. `tilelab admin course list` shows all courses.")
     return found
 
 
 def assignment_named(session: Session, name: str) -> Assignment:
-    """The assignment; raises WrongUse."""
+    """The assignment COURSE/ASSIGNMENT. Raises WrongUse."""
     found = find_assignment(session, name)
     if found is None:
-        raise WrongUse(f"There is no assignment {name}; it is named COURSE/ASSIGNMENT, such as demo/tiled.")
+        raise WrongUse(f"no assignment {name}. Write COURSE/ASSIGNMENT, such as demo/tiled.")
     return found
 
 
 def person_named(session: Session, email: str) -> Person:
-    """Who has that email; raises WrongUse."""
+    """The person with this email. Raises WrongUse."""
     found = find_person(session, email)
     if found is None:
-        raise WrongUse(f"Nobody has the email {email}; tilelab admin user list shows everyone.")
+        raise WrongUse(f"no person with the email {email}. `tilelab admin user list` shows everyone.")
     return found

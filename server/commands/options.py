@@ -1,4 +1,4 @@
-"""Options that several verbs take alike."""
+"""Groups of options that several verbs share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """One decorator that gives a command all of them; its help lists them in this order."""
+    """Combine options into one decorator. The command's help lists them in this order."""
 
     def given(command: Any) -> Any:
         for option in reversed(options):

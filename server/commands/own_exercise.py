@@ -1,4 +1,4 @@
-"""Exercises as commands name them: read from their folder, with a solution that is known to be accepted."""
+"""Exercises for commands: found by name or folder, with the solution graded first."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from worker.commands.root import SystemFault, WrongUse
 from worker.commands.submission import cache_folder
 from worker.sandbox.limits import SandboxFailure
 
-_HINT = "--unchecked takes the folder without grading its solution."
+_HINT = "Use --unchecked to skip grading the solution."
 
 
 def exercise_named(name: str, folder: Path | None) -> Content:
-    """The exercise of that name, of Tilelab's or in the folder, or at that path; raises WrongUse."""
+    """The exercise with this name or path, from Tilelab or from the folder. Raises WrongUse."""
     return _content(lambda: find_exercise(name, () if folder is None else (folder,)))
 
 
 def exercise_in(folder: Path, name: str) -> Content:
-    """The exercise of that name in a folder, and no other; raises WrongUse."""
+    """The exercise with this name, only from this folder. Raises WrongUse."""
     return _content(lambda: load_exercise((folder / name).resolve()))
 
 
 def check_solution(content: Content, arch: str, tile: int | None, *, measured: bool) -> None:
-    """Grade the solution on the CPU device, as a submission; raises WrongUse unless it is accepted.
+    """Grade the solution on the CPU device. Raises WrongUse unless it is accepted.
 
-    measured: whether submissions go on to a GPU, which also judges what the CPU device cannot
-    raise (SystemFault): the solution cannot be graded here
+    measured: a GPU continues, so the verdict "unsupported" is fine
+    raise (SystemFault): the solution can't be graded here
     """
     report = _graded(content, arch, tile)
     if report.verdict is Verdict.ACCEPTED or (measured and report.verdict is Verdict.UNSUPPORTED):
         return
     if report.verdict is Verdict.SYSTEM_ERROR:
-        raise SystemFault(f"The solution could not be graded: {report.message} {_HINT}")
+        raise SystemFault(f"cannot grade the solution: {report.message} {_HINT}")
     found = first_error(report.findings, report.verdict)
     where = f"line {found.line}: " if found is not None and found.line is not None else ""
     file = content.exercise.solution
     raise WrongUse(
-        f"The solution is not accepted. {file}: {where}{report.verdict.value}: {safe(report.message)} "
-        f"Correct it and try again; `tilelab grade {file} --exercise {file.parent}` shows all that is wrong."
+        f"the solution is not accepted. {file}: {where}{report.verdict.value}: {safe(report.message)} "
+        f"Correct it and try again. `tilelab grade {file} --exercise {file.parent}` shows the full report."
     )
 
 
@@ -59,10 +59,10 @@ def _graded(content: Content, arch: str, tile: int | None) -> Report:
         with SandboxedStages() as stages:
             return grade(job, stages)
     except (NVRTCUnavailable, HeadersUnavailable) as error:
-        raise SystemFault(f"The solution could not be graded: {error} {_HINT}") from error
+        raise SystemFault(f"cannot grade the solution: {error} {_HINT}") from error
     except SandboxFailure as failure:
         raise SystemFault(
-            f"The solution could not be graded: no sandbox ({failure.kind}). {_HINT}"
+            f"cannot grade the solution: the sandbox failed ({failure.kind}). {_HINT}"
         ) from failure
 
 

@@ -1,4 +1,4 @@
-"""Tell workers that nobody wants what they are at any more."""
+"""Revokes steps of cancelled jobs at the workers that run them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from worker.contract.messages import Ticket
 
 
 def revoke(tickets: Sequence[Ticket]) -> None:
-    """Let workers hear of it at once, where REDIS_URL says how to reach them. It never fails.
+    """Stop the workers that run these attempts, if REDIS_URL says how to reach them. Never fails.
 
-    For after the transaction that ended these attempts. One who does not hear works in vain: the database takes no
-    result of them any more.
+    Call it after the transaction that ended the attempts. The database ignores results of workers that don't hear
+    it.
     """
     if not tickets:
         return

@@ -1,4 +1,4 @@
-"""The options that say how an assignment is set, reading what was given of them, and telling it."""
+"""The options for an assignment's settings: definition, values and confirmation text."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ _NAMES = {
     "min_interval_seconds": "interval",
     "checks_per_hour": "checks",
 }
-"""What the options are called where that is not the setting's own name."""
+"""Names of options that differ from the setting's name."""
 
 setting_options = together(
-    click.option("--title", help="What students see above it."),
-    click.option("--points", type=float, help="For a correct submission in time.  [default of a new assignment: 10]"),
-    click.option("--opens", "opens_at", metavar=METAVAR, help="When students see it."),
-    click.option("--due", "due_at", metavar=METAVAR, help="Until when it is in time."),
-    click.option("--closes", "closes_at", metavar=METAVAR, help="Until when late ones are taken."),
+    click.option("--title", help="The assignment's title for students."),
+    click.option("--points", type=float, help="Points if accepted and on time.  [default for a new one: 10]"),
+    click.option("--opens", "opens_at", metavar=METAVAR, help="Students see the assignment from this time."),
+    click.option("--due", "due_at", metavar=METAVAR, help="Deadline: later submissions are late."),
+    click.option("--closes", "closes_at", metavar=METAVAR, help="No submissions after this time."),
     click.option(
-        "--late-percent", "late_percent_per_day", type=float, help="Of the points, lost for each day late."
+        "--late-percent", "late_percent_per_day", type=float, help="Late penalty per day, in % of the points."
     ),
-    click.option("--attempts", metavar="NUMBER|any", help="How often one student may hand in for the ranking."),
+    click.option("--attempts", metavar="NUMBER|any", help="Attempts per student."),
     click.option(
-        "--interval", "min_interval_seconds", type=int, help="Seconds between two submissions of one student."
+        "--interval", "min_interval_seconds", type=int, help="Minimum seconds between a student's submissions."
     ),
-    click.option("--checks", "checks_per_hour", type=int, help="How often one student may check in an hour."),
+    click.option("--checks", "checks_per_hour", type=int, help="Checks per student and hour."),
     click.option("--counts", type=click.Choice([counts.value for counts in Counts]), help="Which submission counts."),
-    click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="From when boards stand still for students."),
-    click.option("--listed/--unlisted", default=None, help="Whether students see it, once it has opened."),
+    click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="Freeze leaderboards for students from then."),
+    click.option("--listed/--unlisted", default=None, help="Show it to students once it opens, or hide it."),
 )  # fmt: skip
-"""Give a command these options; it hands them on to `asked_for`."""
+"""Add these options to a command, which passes them to `asked_for`."""
 
 
 def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
-    """What was given at all, as a setting has it; raises WrongUse."""
+    """The given options as values of a setting. Raises WrongUse."""
     context = click.get_current_context()
     source = click.core.ParameterSource.DEFAULT
     found = {name: value for name, value in given.items() if context.get_parameter_source(name) is not source}
@@ -63,9 +63,9 @@ def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
 
 
 def with_asked(setting: Setting, asked: Mapping[str, Any], wrong: Mapping[str, str] | None = None) -> Setting:
-    """The setting with what was asked for; raises WrongUse with all that cannot be.
+    """Apply the given options to a setting. Raises WrongUse with all mistakes.
 
-    wrong: what cannot be of what is asked for beside it, by field
+    wrong: mistakes in other options, by field
     """
     made = replace(setting, **asked)
     new = not setting.title  # without a title it gets the exercise's own
@@ -76,7 +76,7 @@ def with_asked(setting: Setting, asked: Mapping[str, Any], wrong: Mapping[str, s
 
 
 def told(asked: Mapping[str, Any], course: Course) -> str:
-    """What was asked for, in the words of the options; a moment so that whoever typed it sees which it is."""
+    """The given options as text. Times show their zone, so that you can check them."""
     return ", ".join(
         f"{_NAMES.get(name, name)} {_value(name, value, course)}" for name, value in asked.items()
     )
@@ -96,5 +96,5 @@ def _attempts(text: str) -> int | None:
     if text == _ANY:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise WrongUse(f"--attempts is {text!r}; a number is needed, or any.")
+        raise WrongUse(f"--attempts {text!r}: use a number, or any.")
     return int(text)

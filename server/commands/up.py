@@ -1,4 +1,4 @@
-"""`tilelab up`: everything on one machine."""
+"""`tilelab up`: the whole server on one machine."""
 
 from __future__ import annotations
 
@@ -9,33 +9,31 @@ import click
 from worker.commands.root import SystemFault
 
 
-@click.command(
-    epilog="Exit code: 0 when asked to end, 2 wrong use, 3 something that is needed cannot be had."
-)
-@click.option("--demo", is_flag=True, help="Make a course to look at, and hand in one kernel.")
+@click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 something needed is missing.")
+@click.option("--demo", is_flag=True, help="Create a demo course and submit one kernel.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="The folder for all that is kept; one of this user's by default.",
+    help="Folder for all data.  [default: a folder of your user]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 picks a free one."
 )
-@click.option("--verbose", is_flag=True, help="Show what the parts write, too; it is in the log in any case.")
+@click.option("--verbose", is_flag=True, help="Also show the parts' output, which is always in the log.")
 @click.option(
     "--allow-missing-isolation",
     "allow_gaps",
     is_flag=True,
-    help="Grade though some isolation is missing here.",
+    help="Grade even if some isolation is missing.",
 )
 def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool, allow_gaps: bool) -> None:
-    """Run everything on this machine, until Ctrl-C: portal, queue, workers and a database.
+    """Run the whole server on this machine until Ctrl-C: portal, queue, workers and database.
 
-    Keeps its data in one folder, in SQLite, and starts a Redis of its own, unless DATABASE_URL or REDIS_URL say
-    otherwise. A part that dies is started again. A second start with the same folder goes on where the first ended.
+    Keeps its data in one folder, with SQLite and its own Redis. DATABASE_URL and REDIS_URL replace these. Restarts
+    parts that fail. Start it again with the same folder to continue.
 
-    With --demo, DATA/demo.json tells who may sign in.
+    With --demo, DATA/demo.json lists the accounts.
 
     \b
     Examples:

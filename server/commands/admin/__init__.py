@@ -1,4 +1,4 @@
-"""`tilelab admin`: for those who look after a course by hand; its verbs live in modules of their own."""
+"""`tilelab admin`: the operator's verbs, one module each."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
-    "assignment": "Set exercises, change how they are set, extend deadlines.",
-    "audit": "Show who did what in a course, or to the server.",
-    "backup": "Write the whole database into one file.",
-    "course": "Make and change courses, enrol people, set exercises.",
-    "export": "Write the grades of a course.",
-    "jobs": "List jobs, look at one, grade it again, cancel it.",
-    "migrate": "Make the tables, or bring them up to this version.",
-    "regrade": "Grade again what was handed in.",
-    "regrades": "Show how far that is, and end what still waits of it.",
+    "assignment": "Create assignments, change their settings, grant extensions.",
+    "audit": "Show changes in a course or on the server, and who made them.",
+    "backup": "Write the whole database to one file.",
+    "course": "Create and change courses, enrol people, create assignments.",
+    "export": "Export a course's grades.",
+    "jobs": "List, show, retry or cancel jobs.",
+    "migrate": "Create the database's tables, or upgrade them to this version.",
+    "regrade": "Regrade submissions.",
+    "regrades": "Show regrades and their progress, or cancel what still waits.",
     "restore": "Read a backup into an empty database.",
-    "roster": "Read a course's roster from a file, write it, change it one by one.",
-    "submissions": "List what was handed in for a course.",
-    "user": "Make people, passwords and tokens; shut someone out; erase someone.",
-    "worker": "Let workers rest or go on, and have it noted.",
+    "roster": "Import, export or change a course's roster.",
+    "submissions": "List a course's submissions.",
+    "user": "Manage accounts, passwords and tokens; disable or erase people.",
+    "worker": "Drain or resume workers, with an entry in the audit.",
 }
 
 
@@ -35,7 +35,7 @@ class AdminVerbs(Verbs):
 
 @click.group(cls=AdminVerbs)
 def admin() -> None:
-    """Look after people, courses, jobs and the database that DATABASE_URL names.
+    """Manage people, courses, jobs and the database in DATABASE_URL.
 
     \b
     Example:

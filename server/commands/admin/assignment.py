@@ -1,4 +1,4 @@
-"""`tilelab admin assignment`: how assignments are set, and who has an extension."""
+"""`tilelab admin assignment`: assignments, their settings and extensions."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
 _own_exercises = click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
 _unchecked = click.option(
-    "--unchecked", is_flag=True, help="Do not grade the solution of an exercise of your own."
+    "--unchecked", is_flag=True, help="Don't grade the solution of your own exercise first."
 )
 
 
 @click.group()
 def assignment() -> None:
-    """Set exercises, change how they are set, and let single students have more.
+    """Create assignments, change their settings, and grant extensions.
 
-    A time that names no zone is one on the course's clock.
+    Times without a zone are in the course's time zone.
 
     \b
     Example:
@@ -51,10 +51,10 @@ def assignment() -> None:
 @assignment.command("set")
 @click.argument("course")
 @click.argument("exercise")
-@click.option("--name", default="", help="In addresses.  [default: the exercise's]")
-@click.option("--device-class", default="", help="What to measure on, such as h200; checked only without.")
-@click.option("--arch", default="", help="What to compile for, such as sm_90.  [default: the device class's]")
-@click.option("--tile", type=int, help="For files that do not set their own.  [default: the exercise's]")
+@click.option("--name", default="", help="Short name for addresses.  [default: the exercise's]")
+@click.option("--device-class", default="", help="GPU to measure on, such as h200.  [default: not measured]")
+@click.option("--arch", default="", help="Architecture, such as sm_90.  [default: the device class's]")
+@click.option("--tile", type=int, help="Tile width, if a file defines none.  [default: the exercise's]")
 @_own_exercises
 @_unchecked
 @setting_options
@@ -70,14 +70,14 @@ def set_exercise(
     unchecked: bool,
     **given: Any,
 ) -> Answer:
-    """Set EXERCISE in COURSE, as it is now; `tilelab exercises` shows which there are.
+    """Create an assignment in COURSE from EXERCISE. `tilelab exercises` lists the exercises.
 
-    EXERCISE is a name, or the path of a folder with an exercise of your own. The course keeps that with all its files.
-    Its solution is graded first, and has to be accepted.
+    EXERCISE is a name, or the folder of your own exercise. The course then keeps a copy of your folder. Its solution
+    is graded first and must be accepted.
 
-    A time is written like 2026-03-01T23:59, on the course's clock unless it names a zone.
+    Write times as 2026-03-01T23:59, in the course's time zone or with a zone.
 
-    `tilelab admin course assign` is another name of this.
+    `tilelab admin course assign` does the same.
 
     \b
     Example:
@@ -99,7 +99,7 @@ def set_exercise(
             found = course_named(session, course)
             made = service.set_exercise(session, found, None, content, terms, setting)
             shown, more = _shown(made), told(asked, found)
-    line = f"Set {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
+    line = f"Created {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
     return Answer(shown, line)
 
 
@@ -109,9 +109,9 @@ def set_exercise(
 @answering()
 @in_session
 def change(session: Session, name: str, **given: Any) -> Answer:
-    """Change how an assignment is set; what is not given stays.
+    """Change an assignment's settings. Other settings stay unchanged.
 
-    A time is written like 2026-03-01T23:59, on the course's clock unless it names a zone; `none` takes it away.
+    Write times as 2026-03-01T23:59, in the course's time zone or with a zone; `none` removes a time.
 
     \b
     Example:
@@ -121,24 +121,24 @@ def change(session: Session, name: str, **given: Any) -> Answer:
     found = assignment_named(session, name)
     asked = asked_for(given, found.course)
     if not asked:
-        raise WrongUse("Say what to change; --help shows what can be.")
+        raise WrongUse("nothing to change. --help lists the settings.")
     setting = with_asked(setting_of(found), asked)
     changed = service.change_setting(session, found.course, found, None, setting)
     shown, now = _shown(found), told(asked, found.course)
     return Answer(
         shown | {"changed": sorted(changed)},
-        f"{name} is set so {'now' if changed else 'already'}: {now}.",
+        f"{'Changed' if changed else 'Unchanged'} {name}: {now}.",
     )
 
 
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @click.argument("email")
-@click.option("--due", default=NONE, metavar=METAVAR, help="Instead of the assignment's.")
-@click.option("--closes", default=NONE, metavar=METAVAR, help="Instead of the assignment's.")
-@click.option("--attempts", "extra", type=int, default=0, show_default=True, help="Beside the assignment's.")
-@click.option("--reason", default="", help="For staff; it stays out of the audit.")
-@click.option("--withdraw", is_flag=True, help="Take the extension back.")
+@click.option("--due", default=NONE, metavar=METAVAR, help="Deadline instead of the assignment's.")
+@click.option("--closes", default=NONE, metavar=METAVAR, help="Closing time instead of the assignment's.")
+@click.option("--attempts", "extra", type=int, default=0, show_default=True, help="Additional attempts.")
+@click.option("--reason", default="", help="Reason, for course staff only; not in the audit.")
+@click.option("--withdraw", is_flag=True, help="Remove the extension.")
 @answering()
 def extend(
     name: str,
@@ -149,7 +149,7 @@ def extend(
     reason: str,
     withdraw: bool,
 ) -> Answer:
-    """Let one student have more time or attempts than the others.
+    """Give one student more time or more attempts.
 
     \b
     Example:
@@ -157,14 +157,15 @@ def extend(
       tilelab admin assignment extend cs483/tiled ada@university.edu --withdraw
     """  # noqa: D301 - click reads the escape
     if withdraw and (extra or reason or {due, closes} != {NONE}):
-        raise WrongUse("--withdraw takes the whole extension back, and goes alone.")
+        raise WrongUse("--withdraw removes the whole extension. Use it without other options.")
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, name)
         number = person_named(session, email).id
         shown: dict[str, Any] = {"email": email, "extended": not withdraw}
         if withdraw:
             there = service.withdraw(session, found.course, found, None, number)
-            line = f"{email} has no extension for {name}{' any more' if there else ''}."
+            removed = f"Removed the extension of {email} for {name}."
+            line = removed if there else f"{email} has no extension for {name}."
         else:
             times = {
                 "due_at": read_time("--due", due, found.course),
@@ -186,14 +187,14 @@ def extend(
 @_unchecked
 @answering()
 def update(name: str | None, everything: bool, folder: Path | None, unchecked: bool) -> Answer:
-    """Take the exercise as it is now, as after an upgrade: workers refuse what another judge set.
+    """Update an assignment to the current version of its exercise, for example after an upgrade.
 
-    One that comes with Tilelab is taken as it is installed. A course's own exercise stays what the course keeps of it,
-    judged as this version judges; to change it, give the folder that its folder lies in with --exercises.
+    Workers refuse assignments of another version. Exercises from Tilelab are taken as installed. A course's own
+    exercise keeps its files. To replace them, name the folder that contains the exercise's folder with --exercises.
 
-    Where it judges otherwise, what waits to be graded is judged so, too. Verdicts and points stay; boards begin anew,
-    until what was handed in is graded again with `tilelab admin regrade`. What cannot be updated is told, and keeps
-    none of the others: the exit code is 2 then.
+    If the judging changes, waiting submissions are graded by the new version. Verdicts and points stay. Leaderboards
+    restart empty until you regrade with `tilelab admin regrade`. Reports assignments that can't be updated, and
+    continues; the exit code is then 2.
 
     \b
     Example:
@@ -201,9 +202,9 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
       tilelab admin assignment update cs483/mine --exercises my_exercises
     """  # noqa: D301 - click reads the escape
     if everything == (name is not None):
-        raise WrongUse("Give either COURSE/ASSIGNMENT or --all.")
+        raise WrongUse("use either COURSE/ASSIGNMENT or --all.")
     if folder is not None and name is None:
-        raise WrongUse("--exercises changes one exercise: give COURSE/ASSIGNMENT, not --all.")
+        raise WrongUse("--exercises changes one exercise. Use COURSE/ASSIGNMENT, not --all.")
     with database_in_use() as sessions:
         content = None
         if name is not None and folder is not None:
@@ -226,14 +227,14 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
 
 
 def _changed(sessions: Sessions, name: str, folder: Path, *, unchecked: bool) -> Content:
-    """The exercise of an assignment as it is in a folder now; raises WrongUse where it is not the course's own."""
+    """Read a course's own exercise again from its folder. Raises WrongUse for Tilelab's exercises."""
     with sessions.begin() as session:
         found = assignment_named(session, name)
         exercise, arch, tile, measured = found.exercise, found.arch, found.tile, bool(found.device_class)
         if exercise.course_id is None:
             raise WrongUse(
-                f"{name} has the exercise {exercise.name} that comes with Tilelab, and keeps it. To use a folder of "
-                "your own, make another assignment: tilelab admin assignment set COURSE FOLDER"
+                f"{name} uses Tilelab's exercise {exercise.name}, which can't be replaced. To use your own folder, "
+                "create another assignment: `tilelab admin assignment set COURSE FOLDER`."
             )
         content = exercise_in(folder, exercise.name)
     if not unchecked:
@@ -244,7 +245,10 @@ def _changed(sessions: Sessions, name: str, folder: Path, *, unchecked: bool) ->
 def _updated(
     sessions: Sessions, names: list[str], content: Content | None
 ) -> tuple[dict[str, Updated | None], dict[str, str]]:
-    """Each in a transaction of its own: what changed, None for one that is up to date; and what was refused."""
+    """Update each assignment in its own transaction.
+
+    return: the updates by name (None if it was up to date), and the reasons of refused ones
+    """
     done: dict[str, Updated | None] = {}
     refused: dict[str, str] = {}
     for one in names:
@@ -258,13 +262,11 @@ def _updated(
 
 def _update_line(name: str, update: Updated | None) -> str:
     if update is None:
-        return "it is up to date."
+        return "up to date."
     if not update.judges:
-        return "students get its files as they are now; it judges as before."
-    more = f", and so are {update.waiting:,} that waited" if update.waiting else ""
-    return (
-        f"judged by the exercise as it is now{more}. `tilelab admin regrade {name}` grades the others again."
-    )
+        return "updated its files for students. Judging is unchanged."
+    more = f", also for {update.waiting:,} waiting submissions" if update.waiting else ""
+    return f"updated{more}. Regrade the others with `tilelab admin regrade {name}`."
 
 
 def _name(assignment: Assignment) -> str:

@@ -1,4 +1,4 @@
-"""`tilelab admin audit`: who did what in a course, or to the server as a whole, and when."""
+"""`tilelab admin audit`: changes in a course or on the server, with person and time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from worker.commands.answer import Answer, answering
 
 @click.command()
 @click.argument("course", required=False)
-@click.option("--area", type=click.Choice(AREAS), help="Only of this kind: the first word of what was done.")
-@click.option("--by", "email", help="Only what the person with this address did.")
-@click.option("--subject", default="", help="Only what was done to this, such as `job 17` or a part of it.")
+@click.option("--area", type=click.Choice(AREAS), help="Only this kind of change (the action's first word).")
+@click.option("--by", "email", help="Only changes by the person with this email.")
+@click.option("--subject", default="", help="Only changes to this, such as `job 17` or a part of it.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
 @click.option(
-    "--before", default=0, type=click.IntRange(0, 2**63 - 1), help="Only before this number: the next page."
+    "--before",
+    default=0,
+    type=click.IntRange(0, 2**63 - 1),
+    help="Only entries before this number, for the next page.",
 )
 @answering()
 @in_session
@@ -40,9 +43,9 @@ def audit(
     limit: int,
     before: int,
 ) -> Answer:
-    """Show what was done in COURSE, the latest first; without it, what concerns no single course.
+    """Show changes in COURSE, newest first. Without COURSE, show changes to the server.
 
-    Times are on the course's clock, or in UTC without one.
+    Times are in the course's time zone, or in UTC without COURSE.
 
     \b
     Example:
@@ -55,9 +58,9 @@ def audit(
         session, None if of is None else of.id, area=area or "", subject=subject, before=before, limit=limit,
         actor=None if email is None else person_named(session, email).id,
     )  # fmt: skip
-    lines = _lines(found.rows, zone) if found.rows else ["Nothing of that kind was done."]
+    lines = _lines(found.rows, zone) if found.rows else ["No matching entries."]
     if found.before:
-        lines.append(f"... and more: --before {found.before}")
+        lines.append(f"For the next page, use --before {found.before}")
     data = {"deeds": [_plain(entry) for entry in found.rows], "next": found.before or None}
     return Answer(data, "\n".join(lines))
 
@@ -70,7 +73,7 @@ def _plain(entry: Entry) -> dict[str, object]:
 
 
 def _lines(found: Sequence[Entry], zone: ZoneInfo) -> list[str]:
-    head = ["number", f"at ({zone.key})", "by", "what", "to what", "in which way"]
+    head = ["number", f"time ({zone.key})", "by", "action", "subject", "details"]
     rows = [
         [
             str(entry.number), clock_text(entry.at, zone), safe(entry.by or "command line"), entry.action,

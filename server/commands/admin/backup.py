@@ -18,11 +18,11 @@ from worker.commands.root import WrongUse
 @click.option("--replace", is_flag=True, help="Replace FILE even if it is not a backup.")
 @answering()
 def backup(file: Path, replace: bool) -> Answer:
-    """Write the whole database into FILE, as it is at this moment; the server may go on.
+    """Write the whole database to FILE. The server may keep running.
 
-    The file holds everything, people and their work included: only its owner may read it; keep it so. It can be
-    restored into PostgreSQL and into SQLite, whichever it came from. An earlier backup of that name is replaced.
-    With `-` the backup goes to standard output, and what is said of it to standard error.
+    The file contains all data, including people and their work. Only its owner can read it; keep it that way. You
+    can restore it into PostgreSQL or SQLite. It replaces an earlier backup with the same name. With `-`, the backup
+    goes to standard output and messages to standard error.
 
     \b
     Example:
@@ -33,9 +33,7 @@ def backup(file: Path, replace: bool) -> Answer:
 
     to_pipe = str(file) == "-"
     if to_pipe and sys.stdout.isatty():
-        raise WrongUse(
-            "A backup is not for a terminal. Give a file's name, or lead standard output elsewhere."
-        )
+        raise WrongUse("a backup can't be written to a terminal. Name a file, or redirect standard output.")
     with engine_in_use() as engine, Progress() as progress:
 
         def told(table: str) -> None:
@@ -49,8 +47,8 @@ def backup(file: Path, replace: bool) -> Answer:
         except BackupRefused as error:
             raise WrongUse(str(error)) from error
         except OSError as error:
-            raise WrongUse(f"{file} cannot be written: {error.strerror or error}.") from error
+            raise WrongUse(f"{file}: cannot write the file ({error.strerror or error}).") from error
     size = None if to_pipe else file.stat().st_size
     shown = {"file": str(file), "rows": manifest.rows, "bytes": size, "revision": manifest.revision}
-    more = "" if size is None else f" into {file}, {size:,} bytes"
+    more = "" if size is None else f" to {file}, {size:,} bytes"
     return Answer(shown, f"Wrote {manifest.rows:,} rows{more}.", err=to_pipe)

@@ -1,4 +1,4 @@
-"""`tilelab admin course`: courses, who is in them, and what is set."""
+"""`tilelab admin course`: courses with their people and assignments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from worker.commands.root import WrongUse
 
 @click.group()
 def course() -> None:
-    """Make and change courses, enrol people, set exercises.
+    """Create and change courses, enrol people, create assignments.
 
     \b
     Example:
@@ -42,7 +42,7 @@ def course() -> None:
 @answering()
 @in_session
 def add(session: Session, slug: str, title: str) -> Answer:
-    """Make a course. SLUG is its name in addresses.
+    """Create a course. SLUG is its short name for addresses.
 
     \b
     Example:
@@ -51,17 +51,17 @@ def add(session: Session, slug: str, title: str) -> Answer:
     made = service.create_course(session, slug, title)
     note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
     shown = _settings(made)
-    return Answer(shown, f"Made the course {shown['slug']}.")
+    return Answer(shown, f"Created the course {shown['slug']}.")
 
 
 @course.command()
 @click.argument("slug")
-@click.option("--title", help="What people see above it.")
-@click.option("--zone", help="On whose clock its times are, such as Europe/Vienna.")
-@click.option("--archived/--open", "archived", default=None, help="Whether it is over; nothing is deleted.")
+@click.option("--title", help="The course's title.")
+@click.option("--zone", help="The course's time zone, such as Europe/Vienna.")
+@click.option("--archived/--open", "archived", default=None, help="Archive or reopen it; nothing is deleted.")
 @answering()
 def change(slug: str, title: str | None, zone: str | None, archived: bool | None) -> Answer:
-    """Change a course; what is not given stays.
+    """Change a course's settings. Other settings stay unchanged.
 
     \b
     Example:
@@ -69,7 +69,7 @@ def change(slug: str, title: str | None, zone: str | None, archived: bool | None
       tilelab admin course change cs483 --archived
     """  # noqa: D301 - click reads the escape
     if title is None and zone is None and archived is None:
-        raise WrongUse("Say what to change; --help shows what can be.")
+        raise WrongUse("nothing to change. --help lists the settings.")
     with database_in_use() as sessions, sessions.begin() as session:
         found = course_named(session, slug)
         changed = change_course(
@@ -78,10 +78,10 @@ def change(slug: str, title: str | None, zone: str | None, archived: bool | None
             archived=found.archived_at is not None if archived is None else archived,
         )  # fmt: skip
         shown = _settings(found)
-    over = ", over" if shown["archived"] else ""
+    over = ", archived" if shown["archived"] else ""
     return Answer(
         shown | {"changed": changed},
-        f"{slug} is {'now' if changed else 'already'}: {shown['title']} ({shown['time_zone']}{over}).",
+        f"{'Changed' if changed else 'Unchanged'} {slug}: {shown['title']} ({shown['time_zone']}{over}).",
     )
 
 
@@ -90,7 +90,7 @@ def change(slug: str, title: str | None, zone: str | None, archived: bool | None
 @answering()
 @in_session
 def code(session: Session, slug: str) -> Answer:
-    """Make a code with which students enrol themselves, and print it. The one before works no more.
+    """Create an enrolment code for students, and print it. An earlier code stops working.
 
     \b
     Example:
@@ -105,14 +105,14 @@ def code(session: Session, slug: str) -> Answer:
 @answering()
 @in_session
 def no_code(session: Session, slug: str) -> Answer:
-    """Withdraw the code: nobody enrols themselves any more.
+    """Remove the enrolment code. Students can't join by themselves any more.
 
     \b
     Example:
       tilelab admin course no-code cs483
     """  # noqa: D301 - click reads the escape
     roster.withdraw_code(session, course_named(session, slug), None)
-    return Answer({"slug": slug, "code": None}, f"{slug} has no code for enrolling.")
+    return Answer({"slug": slug, "code": None}, f"{slug} has no enrolment code.")
 
 
 @course.command("list")
@@ -120,7 +120,7 @@ def no_code(session: Session, slug: str) -> Answer:
 @answering()
 @in_session
 def list_courses(session: Session, slug: str | None) -> Answer:
-    """List the courses with what is set in them; of one course also who is in it.
+    """List courses with their assignments. With SLUG, also list the course's people.
 
     \b
     Example:
@@ -141,7 +141,7 @@ def list_courses(session: Session, slug: str | None) -> Answer:
 @answering()
 @in_session
 def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> Answer:
-    """Take people into a course, or give those in it another role. All of them, or none.
+    """Add people to a course, or change their role. Adds all of them, or none.
 
     \b
     Example:
@@ -151,7 +151,9 @@ def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> An
     for email in emails:
         person = find_person(session, email)
         if person is None:
-            raise WrongUse(f"Nobody has the email {email}; tilelab admin user add makes someone.")
+            raise WrongUse(
+                f"no person with the email {email}. Create an account with `tilelab admin user add`."
+            )
         roster.enrol(session, found, None, person, Role(role))
     told = {"slug": slug, "role": role, "enrolled": list(emails)}
     return Answer(told, f"Enrolled in {slug} as {role}: {len(emails)}.")
@@ -198,11 +200,11 @@ def _shown_assignment(assignment: Assignment) -> dict[str, Any]:
 
 
 def _lines(session: Session, course: Course, *, with_members: bool) -> list[str]:
-    over = " (over)" if course.archived_at is not None else ""
+    over = " (archived)" if course.archived_at is not None else ""
     lines = [f"{click.style(course.slug, bold=True)}: {safe(course.title)}{over}"]
     for one in service.assignments(session, course):
         due = f", due {time_text(one.due_at, course)}" if one.due_at else ""
-        device = one.device_class or "checked only"
+        device = one.device_class or "not measured"
         lines.append(f"    {one.slug}: {safe(one.title)} ({device}, {one.arch}{due})")
     if with_members:
         lines += [

@@ -1,4 +1,4 @@
-"""`tilelab admin export`: what a course comes to, for other programs."""
+"""`tilelab admin export`: a course's grades for other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.commands.answer import Answer, answering
 
 @click.group()
 def export() -> None:
-    """Write what a course comes to.
+    """Export a course's grades.
 
     \b
     Example:
@@ -26,14 +26,14 @@ def export() -> None:
 
 @export.command()
 @click.argument("course")
-@click.option("--section", default="", help="Only of this section.")
-@click.option("--dropped", is_flag=True, help="With those who dropped.")
+@click.option("--section", default="", help="Only students of this section.")
+@click.option("--dropped", is_flag=True, help="Include dropped students.")
 @answering()
 @in_session
 def grades(session: Session, course: str, section: str, dropped: bool) -> Answer:
-    """Write the grades of COURSE to standard output: a row for each student, a column for each assignment.
+    """Write the grades of COURSE to standard output, with a row per student and a column per assignment.
 
-    An empty cell is nothing that counts; 0 is something that is worth nothing.
+    An empty cell means that no submission counts. 0 means that the submission that counts has no points.
 
     \b
     Example:

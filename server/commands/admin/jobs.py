@@ -1,4 +1,4 @@
-"""`tilelab admin jobs`: what is graded, and what staff can do about it."""
+"""`tilelab admin jobs`: grading jobs with their steps; retry and cancel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 @click.group()
 def jobs() -> None:
-    """List jobs, look at one, grade it again, cancel it.
+    """List, show, retry or cancel jobs. A job grades one submission.
 
     \b
     Example:
@@ -43,11 +43,13 @@ def jobs() -> None:
 
 
 @jobs.command("list")
-@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only these.")
-@click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only these.")
-@click.option("--person", "email", help="Only of the person with this address.")
-@click.option("--assignment", help="Only for COURSE/ASSIGNMENT.")
-@click.option("--older-than", help="Only those queued longer ago than this, such as 90s, 10m, 2h or 3d.")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
+@click.option(
+    "--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only this verdict."
+)
+@click.option("--person", "email", help="Only jobs of the person with this email.")
+@click.option("--assignment", help="Only jobs of COURSE/ASSIGNMENT.")
+@click.option("--older-than", help="Only jobs queued longer ago than this, such as 90s, 10m, 2h or 3d.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
 @answering()
 def list_jobs(
@@ -58,7 +60,7 @@ def list_jobs(
     older_than: str | None,
     limit: int,
 ) -> Answer:
-    """List jobs, the latest first.
+    """List jobs, newest first.
 
     \b
     Examples:
@@ -76,7 +78,7 @@ def list_jobs(
         )
         found = find_jobs(session, wanted, limit, now)
     data = [asdict(line) | {"queued_at": line.queued_at.isoformat(timespec="seconds")} for line in found]
-    return Answer(data, "\n".join(_lines(found)) if found else "There are no such jobs.")
+    return Answer(data, "\n".join(_lines(found)) if found else "No matching jobs.")
 
 
 @jobs.command()
@@ -98,10 +100,10 @@ def show(session: Session, job: int) -> Answer:
 
 @jobs.command("retry")
 @click.argument("numbers", metavar="JOB...", nargs=-1, type=_NUMBER)
-@click.option("--assignment", help="Instead of jobs: grade all submissions to COURSE/ASSIGNMENT again.")
+@click.option("--assignment", help="Instead of JOB: regrade all submissions to COURSE/ASSIGNMENT.")
 @answering()
 def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
-    """Grade again: each JOB as a new job, with attempts of its own.
+    """Grade the submission of each JOB again, as a new job.
 
     \b
     Examples:
@@ -109,7 +111,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
       tilelab admin jobs retry --assignment demo/tiled
     """  # noqa: D301 - click reads the escape
     if bool(numbers) == (assignment is not None):
-        raise WrongUse("Give either numbers of jobs or --assignment.")
+        raise WrongUse("use either numbers of jobs or --assignment.")
     with database_in_use() as sessions, sessions.begin() as session:
         if assignment is not None:
             found = assignment_named(session, assignment)
@@ -127,9 +129,9 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
 @click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=_NUMBER)
 @answering()
 def cancel_jobs(numbers: tuple[int, ...]) -> Answer:
-    """End each JOB without a verdict. A worker that is at it stops, where REDIS_URL says how to reach it.
+    """Cancel each JOB without a verdict. If REDIS_URL is set, running workers stop too.
 
-    What cannot be cancelled is told, and keeps none of the others: the exit code is 2 then.
+    Reports jobs that can't be cancelled, and continues. The exit code is then 2.
 
     \b
     Example:
@@ -157,7 +159,6 @@ def cancel_jobs(numbers: tuple[int, ...]) -> Answer:
 
 
 def _retried(session: Session, numbers: Sequence[int]) -> list[int]:
-    """All of them, or none."""
     try:
         for number in numbers:
             _check_there(session, number)
@@ -180,13 +181,13 @@ def _check_there(session: Session, number: int) -> None:
 
 
 def _no_job(number: int) -> str:
-    return f"There is no job {number}; tilelab admin jobs list shows them."
+    return f"no job {number}. `tilelab admin jobs list` shows the jobs."
 
 
 def _span(text: str) -> timedelta:
     matched = re.fullmatch(r"(\d{1,6})([smhd])", text)
     if matched is None:
-        raise WrongUse(f"--older-than is {text!r}; a number with s, m, h or d is needed, such as 10m.")
+        raise WrongUse(f"--older-than {text!r}: use a number with s, m, h or d, such as 10m.")
     return timedelta(seconds=int(matched[1]) * _UNITS[matched[2]])
 
 
@@ -230,7 +231,7 @@ def _shown(found: dict[str, Any]) -> list[str]:
 
 
 def _attempt_line(attempt: dict[str, Any]) -> str:
-    parts = [f"attempt {attempt['number']}: {attempt['outcome'] or 'under way'}, sent {attempt['sent_at']}"]
+    parts = [f"attempt {attempt['number']}: {attempt['outcome'] or 'running'}, sent {attempt['sent_at']}"]
     if attempt["worker"]:
         parts.append(f"worker {safe(attempt['worker'])}")
     if attempt["fault"]:

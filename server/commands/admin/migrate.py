@@ -1,4 +1,4 @@
-"""`tilelab admin migrate`: make the tables, or bring them up to this version."""
+"""`tilelab admin migrate`: creates or upgrades the database's tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from worker.commands.answer import Answer, answering
 
 
 @click.command()
-@click.option("--check", "only_check", is_flag=True, help="Change nothing; say whether the tables are right.")
+@click.option("--check", "only_check", is_flag=True, help="Only check the tables' version.")
 @answering()
 def migrate(only_check: bool) -> Answer:
-    """Make the tables in the database that DATABASE_URL names, or bring them up to this version.
+    """Create the tables in the database in DATABASE_URL, or upgrade them to this version.
 
-    It can be called at any time, from several machines at once; all is done, or nothing. Stop the server before you
-    bring an older database up, and back it up.
+    You can run it at any time, even on several machines at once. It does everything or nothing. Before you upgrade an
+    older database, stop the server and make a backup.
 
     \b
     Example:
@@ -29,5 +29,5 @@ def migrate(only_check: bool) -> Answer:
             changed = False
         else:
             changed = upgrade(engine)
-    line = f"The tables are {'now' if changed else 'already'} of version {newest()}."
+    line = f"The tables {'now have' if changed else 'already have'} version {newest()}."
     return Answer({"revision": newest(), "changed": changed}, line)

@@ -1,4 +1,4 @@
-"""`tilelab admin regrade`: grade again what was handed in."""
+"""`tilelab admin regrade`: regrades submissions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from worker.commands.root import WrongUse
 
 @click.command()
 @click.argument("assignment", metavar="COURSE/ASSIGNMENT")
-@click.option("--submission", default="", metavar="ID", help="Only this one.")
+@click.option("--submission", default="", metavar="ID", help="Only this submission.")
 @filter_options
-@click.option("--dry-run", is_flag=True, help="Say how many, and grade none.")
+@click.option("--dry-run", is_flag=True, help="Only show how many.")
 @answering()
 def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> Answer:
-    """Grade submissions to an assignment again, as it is set now.
+    """Regrade an assignment's submissions with its current settings.
 
-    It costs students nothing: they keep the verdict that they have until the new one is there, and what they hand in
-    goes first. Left out is what waits to be graded anyway. `tilelab admin regrades` shows how far it is. A time that
-    names no zone is one on the course's clock.
+    Regrading uses no attempts. Old verdicts stay until the new ones are ready, and new submissions go first.
+    Submissions that already wait are left out. Follow the progress with `tilelab admin regrades`. Times without a zone
+    are in the course's time zone.
 
     \b
     Example:
@@ -40,16 +40,16 @@ def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> An
         planned = plan(session, found.course_id, asked)
         if submission and not planned.submissions:
             raise WrongUse(
-                f"{assignment} has no submission {submission} that fits; tilelab admin submissions lists all."
+                f"{assignment} has no matching submission {submission}. `tilelab admin submissions` lists all."
             )
         made = [] if dry_run or not planned.count else begin(session, planned, None)
         if made:
             session.flush()
             number = runs(session, found.course_id, 1)[0].number
-    waiting = f"; {planned.waiting:,} wait to be graded anyway" if planned.waiting else ""
-    done = "Would be queued" if dry_run else "Queued to be graded again"
+    waiting = f"; {planned.waiting:,} are already waiting" if planned.waiting else ""
+    done = "Dry run, would regrade" if dry_run else "Queued for regrading"
     course = assignment.partition("/")[0]
-    follow = f" `tilelab admin regrades show {course} {number}` says how far they are." if number else ""
+    follow = f" Follow it with `tilelab admin regrades show {course} {number}`." if number else ""
     return Answer(
         {"count": planned.count, "waiting": planned.waiting, "jobs": made, "regrade": number or None},
         f"{done}: {planned.count:,}{waiting}.{follow}",

@@ -1,4 +1,4 @@
-"""`tilelab admin regrades`: how far what is graded again has come, and ending what still waits of it."""
+"""`tilelab admin regrades`: progress of regrades, and cancelling them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _number = click.argument("number", type=click.IntRange(1, 2**63 - 1))
 
 @click.group()
 def regrades() -> None:
-    """Show how far what is graded again has come, and end what still waits of it.
+    """Show regrades and their progress, or cancel what still waits.
 
     \b
     Example:
@@ -39,7 +39,7 @@ def regrades() -> None:
 @answering()
 @in_session
 def list_runs(session: Session, course: str, limit: int) -> Answer:
-    """List the last regrades in COURSE, the latest first.
+    """List the regrades in COURSE, newest first.
 
     \b
     Example:
@@ -47,7 +47,7 @@ def list_runs(session: Session, course: str, limit: int) -> Answer:
     """  # noqa: D301 - click reads the escape
     of = course_named(session, course)
     found, zone = runs(session, of.id, limit), zone_of(of)
-    text = "\n".join(_lines(found, zone)) if found else f"Nothing was graded again in {course}."
+    text = "\n".join(_lines(found, zone)) if found else f"No regrades in {course} yet."
     return Answer([_shown(run) for run in found], text)
 
 
@@ -57,7 +57,7 @@ def list_runs(session: Session, course: str, limit: int) -> Answer:
 @answering()
 @in_session
 def show(session: Session, course: str, number: int) -> Answer:
-    """Show how far the regrade NUMBER is, and which verdicts came out otherwise (the first hundred).
+    """Show the progress of the regrade NUMBER, and the first 100 changed verdicts.
 
     \b
     Example:
@@ -68,7 +68,7 @@ def show(session: Session, course: str, number: int) -> Answer:
     otherwise = changed_verdicts(session, found)
     changed = [{"submission": one.public_id, "was": one.was.value, "now": one.now.value} for one in otherwise]
     lines = [
-        f"    {one.public_id}  {safe(one.student)}: {one.was.value} is now {one.now.value}"
+        f"    {one.public_id}  {safe(one.student)}: {one.was.value} became {one.now.value}"
         for one in otherwise
     ]
     return Answer(_shown(found) | {"turned": changed}, "\n".join([*_lines([found], zone), *lines]))
@@ -79,7 +79,7 @@ def show(session: Session, course: str, number: int) -> Answer:
 @_number
 @answering()
 def cancel(course: str, number: int) -> Answer:
-    """End what no worker has taken yet of the regrade NUMBER; it keeps the verdict that it had.
+    """Cancel what still waits of the regrade NUMBER. These submissions keep their verdicts.
 
     \b
     Example:
@@ -90,12 +90,12 @@ def cancel(course: str, number: int) -> Answer:
             course_id = course_named(session, course).id
             before = _run(session, course_id, number)
         if not before.waiting:
-            raise WrongUse(f"Nothing of the regrade {number} waits any more.")
+            raise WrongUse(f"nothing of the regrade {number} is waiting.")
         revoke(cancel_waiting(sessions, before, course_id, None))
         with sessions.begin() as session:
             found = _run(session, course_id, number)
     ended = found.cancelled - before.cancelled
-    more = f"; {found.waiting:,} still wait: call again" if found.waiting else ""
+    more = f"; {found.waiting:,} still wait. Run this again" if found.waiting else ""
     return Answer(_shown(found), f"Cancelled: {ended:,}{more}.")
 
 
@@ -103,13 +103,13 @@ def _run(session: Session, course_id: int, number: int) -> Run:
     found = runs(session, course_id, 1, number)
     if not found:
         raise WrongUse(
-            f"There is no regrade {number} in this course; tilelab admin regrades list shows them."
+            f"no regrade {number} in this course. `tilelab admin regrades list` shows all regrades."
         )
     return found[0]
 
 
 def _lines(found: Sequence[Run], zone: ZoneInfo) -> list[str]:
-    head = ["regrade", f"at ({zone.key})", "by", "assignment", "waiting", "at work", "done", "cancelled"]
+    head = ["regrade", f"time ({zone.key})", "by", "assignment", "waiting", "running", "done", "cancelled"]
     rows = [
         [
             str(run.number), clock_text(run.at, zone), safe(run.by or "command line"), run.assignment,

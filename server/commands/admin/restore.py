@@ -1,4 +1,4 @@
-"""`tilelab admin restore`: a backup into an empty database."""
+"""`tilelab admin restore`: reads a backup into an empty database."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from worker.commands.root import SystemFault, WrongUse
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @answering()
 def restore(file: Path) -> Answer:
-    """Read a backup into the empty database that DATABASE_URL names: all of it, or nothing.
+    """Read a backup into the empty database in DATABASE_URL. Restores all of it, or nothing.
 
-    Tables are made where there are none. Erase those again whom you erased since the backup was made.
+    Creates missing tables. The backup contains people whom you erased later: erase them again.
 
     \b
     Example:
@@ -32,7 +32,7 @@ def restore(file: Path) -> Answer:
         except RestoreRefused as error:
             raise SystemFault(str(error)) from error
         except OSError as error:
-            raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
+            raise WrongUse(f"{file}: cannot read the file ({error.strerror or error}).") from error
     shown = {"file": str(file), "rows": manifest.rows, "made_at": manifest.made_at}
-    line = f"Restored {manifest.rows:,} rows, of {manifest.made_at}."
+    line = f"Restored {manifest.rows:,} rows from the backup of {manifest.made_at}."
     return Answer(shown, line)

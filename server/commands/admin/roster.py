@@ -1,4 +1,4 @@
-"""`tilelab admin roster`: who is in a course, as a file."""
+"""`tilelab admin roster`: a course's people, imported from or exported to a CSV file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from worker.commands.root import Exit, WrongUse
 
 @click.group()
 def roster() -> None:
-    """Read a course's roster from a CSV file, write it as one, or change it one by one.
+    """Import a course's roster from a CSV file, export it, or change single people.
 
     \b
     Example:
@@ -43,15 +43,15 @@ def roster() -> None:
 @roster.command("import")
 @click.argument("course")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--drop-others", is_flag=True, help="Drop students who are not in the file; staff stay.")
-@click.option("--yes", is_flag=True, help="Do not ask before somebody is dropped.")
+@click.option("--yes", is_flag=True, help="Drop without confirmation.")
 @answering()
 def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes: bool) -> Answer:
-    """Take the people in FILE into COURSE, all of them or none; `-` reads standard input.
+    """Add the people in FILE to COURSE, all of them or none. `-` reads standard input.
 
-    The first line names the columns: email,name,role,section, of which the last two may be left out. Nobody is
-    deleted, and who has an account keeps the name that it has. A line with a mistake is named, and nothing is changed.
+    The first line names the columns: email,name,role,section. The last two are optional. Deletes nothing; existing
+    accounts keep their name. If a line has a mistake, reports it and changes nothing.
 
     \b
     Example:
@@ -82,7 +82,7 @@ def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes
 @answering()
 @in_session
 def export_roster(session: Session, course: str) -> Answer:
-    """Write the roster of COURSE to standard output, as `import` reads it; without those who dropped.
+    """Write the roster of COURSE to standard output, in the format of `import`. Leaves out dropped people.
 
     \b
     Example:
@@ -104,11 +104,13 @@ def export_roster(session: Session, course: str) -> Answer:
 @roster.command()
 @click.argument("course")
 @click.argument("email")
-@click.option("--role", type=click.Choice([role.value for role in Role]), help="[default: as it is]")
-@click.option("--section", help="An empty one takes them out of theirs.  [default: as it is]")
+@click.option(
+    "--role", type=click.Choice([role.value for role in Role]), help="New role.  [default: unchanged]"
+)
+@click.option("--section", help="New section; empty for none.  [default: unchanged]")
 @answering()
 def change(course: str, email: str, role: str | None, section: str | None) -> Answer:
-    """Give one member of COURSE another role or section.
+    """Change the role or section of one person in COURSE.
 
     \b
     Example:
@@ -116,7 +118,7 @@ def change(course: str, email: str, role: str | None, section: str | None) -> An
       tilelab admin roster change cs483 tom@university.edu --role assistant
     """  # noqa: D301 - click reads the escape
     if role is None and section is None:
-        raise WrongUse("Say what to change: --role, --section.")
+        raise WrongUse("nothing to change. Use --role or --section.")
     with database_in_use() as sessions, sessions.begin() as session:
         found, member = _member_named(session, course, email)
         changed = change_member(
@@ -137,13 +139,13 @@ def change(course: str, email: str, role: str | None, section: str | None) -> An
 @answering()
 @in_session
 def drop_member(session: Session, course: str, email: str) -> Answer:
-    """Take one out of COURSE: all they did stays, and `back` takes them in again.
+    """Drop a person from COURSE. Their work stays, and `back` restores them.
 
     \b
     Example:
       tilelab admin roster drop cs483 bob@university.edu
     """  # noqa: D301 - click reads the escape
-    return _drop_or_not(session, course, email, drop, f"{email} is in {course} no more.")
+    return _drop_or_not(session, course, email, drop, f"Dropped {email} from {course}.")
 
 
 @roster.command("back")
@@ -152,23 +154,23 @@ def drop_member(session: Session, course: str, email: str) -> Answer:
 @answering()
 @in_session
 def take_member_back(session: Session, course: str, email: str) -> Answer:
-    """Take one who dropped into COURSE again, as what they were.
+    """Restore a dropped person of COURSE with their former role.
 
     \b
     Example:
       tilelab admin roster back cs483 bob@university.edu
     """  # noqa: D301 - click reads the escape
-    return _drop_or_not(session, course, email, take_back, f"{email} is in {course}.")
+    return _drop_or_not(session, course, email, take_back, f"Restored {email} in {course}.")
 
 
 @roster.command()
 @click.argument("course")
 @answering()
 def invitations(course: str) -> Answer:
-    """Make a link for each member of COURSE who has no password yet, and write them to standard output as a table.
+    """Create an invitation link for each person in COURSE without a password, and write them as CSV.
 
-    Each works once, for 14 days; links made before work no more. TILELAB_PUBLIC_URL says where browsers find the
-    portal.
+    Each link works once, for 14 days. Earlier links stop working. TILELAB_PUBLIC_URL is the portal's address for
+    browsers.
 
     \b
     Example:
@@ -184,8 +186,8 @@ def invitations(course: str) -> Answer:
 
 
 _MADE_WITH_A_CODE = (
-    "            Made with a code, for an email that anybody can type: the password and tokens end. "
-    "Then: tilelab admin user invite {email}"
+    "            Joined with a code, so the email isn't confirmed. The password and tokens end. "
+    "Next: tilelab admin user invite {email}"
 )
 
 
@@ -196,22 +198,20 @@ def _read(file: Path) -> Read:
     except Unreadable as error:
         raise WrongUse(f"{file}: {error}") from error
     except OSError as error:
-        raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
+        raise WrongUse(f"{file}: cannot read the file ({error.strerror or error}).") from error
 
 
 def _ask(plan: Plan, course: str, file: Path) -> None:
-    """Before anybody is dropped; where nobody can answer, --yes has to be given."""
+    """Ask for confirmation before students are dropped. Without a terminal, --yes is required."""
     who = f"{plan.drops:,} {'student' if plan.drops == 1 else 'students'} of {course}"
     if str(file) == "-" or not sys.stdin.isatty():
-        raise WrongUse(
-            f"This would drop {who}, and nobody is here to be asked: look with --dry-run, then give --yes."
-        )
+        raise WrongUse(f"this would drop {who}. Preview with --dry-run, or confirm with --yes.")
     click.confirm(f"Drop {who}, who are not in the file?", abort=True, err=True)
 
 
 def _as_shown(plan: Plan, shown: Plan) -> Plan:
     if plan.digest != shown.digest:
-        raise WrongUse("The course has changed meanwhile; nothing was imported. Run this again.")
+        raise WrongUse("the course has changed meanwhile. Nothing was imported; run this again.")
     return plan
 
 
@@ -239,7 +239,9 @@ def _text(plan: Plan, *, dry_run: bool) -> str:
         if entry.unconfirmed:
             lines.append(_MADE_WITH_A_CODE.format(email=entry.email))
     counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
-    return "\n".join([*lines, f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}."])
+    return "\n".join(
+        [*lines, f"{'Dry run, no changes' if dry_run else 'Imported'}: {counts or 'no people'}."]
+    )
 
 
 def _drop_or_not(

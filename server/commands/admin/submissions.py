@@ -1,4 +1,4 @@
-"""`tilelab admin submissions`: all that was handed in for a course."""
+"""`tilelab admin submissions`: a course's submissions."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from worker.commands.root import WrongUse
 
 @click.command()
 @click.argument("course")
-@click.option("--assignment", default="", help="Only for this one, by its name in addresses.")
+@click.option("--assignment", default="", help="Only this assignment, by its short name.")
 @filter_options
 @click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
-@click.option("--late/--in-time", "late", default=None, help="Only late ones, or only those in time.")
+@click.option("--late/--in-time", "late", default=None, help="Only late or only punctual submissions.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
 @click.option(
-    "--after", default="", metavar="ID", help="Only those handed in before this one: the next page."
+    "--after", default="", metavar="ID", help="Only submissions older than this one, for the next page."
 )
 @answering()
 @in_session
@@ -46,7 +46,7 @@ def submissions(
     after: str,
     **given: Any,
 ) -> Answer:
-    """List what was handed in for COURSE, the newest first. Times are on the course's clock.
+    """List the submissions of COURSE, newest first. Times are in the course's time zone.
 
     \b
     Example:
@@ -57,20 +57,20 @@ def submissions(
     if assignment:
         assignment_named(session, f"{course}/{assignment}")
     if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
-        raise WrongUse(f"There is no submission {after}.")
+        raise WrongUse(f"--after: no submission {after}.")
     lateness = "" if late is None else "yes" if late else "no"
     asked = Asked(assignment, state=state or "", late=lateness)
     part = listing(session, found.id, filtered(asked, found, given), after, limit)
     zone = zone_of(found)
     data = [asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows]
-    lines = _lines(part.rows, zone) if part.rows else ["There are no such submissions."]
+    lines = _lines(part.rows, zone) if part.rows else ["No matching submissions."]
     if part.after:
-        lines.append(f"... and more: --after {part.after}")
+        lines.append(f"For the next page, use --after {part.after}")
     return Answer({"submissions": data, "next": part.after or None}, "\n".join(lines))
 
 
 def _lines(rows: Sequence[Row], zone: ZoneInfo) -> list[str]:
-    head = ["id", f"handed in ({zone.key})", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
+    head = ["id", f"submitted ({zone.key})", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
     cells = [
         [
             row.public_id, f"{clock_text(row.created_at, zone)}{' late' if row.late else ''}", row.assignment,

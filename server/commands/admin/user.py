@@ -1,4 +1,4 @@
-"""`tilelab admin user`: people, their passwords and tokens."""
+"""`tilelab admin user`: accounts, passwords, links and tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TOKEN_LIFETIME = timedelta(days=120)
 
 @click.group()
 def user() -> None:
-    """Make people, links, passwords and tokens; shut someone out; erase someone.
+    """Manage accounts, links, passwords and tokens; disable or erase people.
 
     \b
     Example:
@@ -41,17 +41,18 @@ def user() -> None:
 @user.command()
 @click.argument("email")
 @click.argument("name")
-@click.option("--course", help="Enrol in this course.")
+@click.option("--course", help="Enrol them in this course.")
 @click.option(
     "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
 )
 @click.option(
-    "--password", "with_password", is_flag=True, help="Ask for a password, or read a line of input."
+    "--password",
+    "with_password",
+    is_flag=True,
+    help="Ask for a password (without a terminal: read one line).",
 )
-@click.option(
-    "--token", "with_token", is_flag=True, help="Make a token for 120 days, and print it, this once."
-)
-@click.option("--admin", is_flag=True, help="Let them run the whole server.")
+@click.option("--token", "with_token", is_flag=True, help="Create a token for 120 days, and print it once.")
+@click.option("--admin", is_flag=True, help="Make them an operator of this server.")
 @answering()
 def add(
     email: str,
@@ -62,7 +63,7 @@ def add(
     with_token: bool,
     admin: bool,
 ) -> Answer:
-    """Make a person.
+    """Create an account for a person.
 
     \b
     Example:
@@ -84,17 +85,17 @@ def add(
         if with_token:
             token = service.create_token(session, person, "command line", lifetime=_TOKEN_LIFETIME)
             note(session, None, "token.created", _subject(person))
-    text = f"Made {person.name} <{person.email}>, person {person.id}."
+    text = f"Created {person.name} <{person.email}>, person {person.id}."
     if token is None:
         return Answer(_shown(person), text)
-    more = f"Token for {_TOKEN_LIFETIME.days} days, shown this once: {token}"
+    more = f"Token for {_TOKEN_LIFETIME.days} days, shown only once: {token}"
     return Answer(_shown(person) | {"token": token}, f"{text}\n{more}")
 
 
 @user.command()
 @click.argument("email")
-@click.option("--email", "new_email", help="Sign in with this one from now on; links for the other one end.")
-@click.option("--name", help="What staff, and boards that show it, call them.")
+@click.option("--email", "new_email", help="New email for signing in; links for the old one end.")
+@click.option("--name", help="New name for staff and leaderboards.")
 @answering()
 def change(email: str, new_email: str | None, name: str | None) -> Answer:
     """Correct someone's email or name.
@@ -106,7 +107,7 @@ def change(email: str, new_email: str | None, name: str | None) -> Answer:
     given = {"email": new_email, "name": name}
     changed = [what for what, value in given.items() if value is not None]
     if not changed:
-        raise WrongUse("Say what to change: --email, --name, or both.")
+        raise WrongUse("nothing to change. Use --email, --name, or both.")
     with database_in_use() as sessions, sessions.begin() as session:
         person = person_named(session, email)
         if new_email is not None:
@@ -114,7 +115,7 @@ def change(email: str, new_email: str | None, name: str | None) -> Answer:
         if name is not None:
             person.name = service.normal_name(name)
         note(session, None, "person.changed", _subject(person), changed=changed)
-    line = f"They are {person.name} <{person.email}> now."
+    line = f"Changed to {person.name} <{person.email}>."
     return Answer(_shown(person), line)
 
 
@@ -122,7 +123,7 @@ def change(email: str, new_email: str | None, name: str | None) -> Answer:
 @answering()
 @in_session
 def list_people(session: Session) -> Answer:
-    """List everyone.
+    """List all people.
 
     \b
     Example:
@@ -136,9 +137,9 @@ def list_people(session: Session) -> Answer:
 @click.argument("email")
 @answering()
 def password(email: str) -> Answer:
-    """Set someone's password: asked for twice on a terminal, else one line of standard input.
+    """Set a person's password. Asks twice on a terminal, otherwise reads one line of standard input.
 
-    Browsers in which they are signed in are signed out, and links of theirs work no more.
+    Signs out all browsers and revokes links.
 
     \b
     Example:
@@ -154,18 +155,18 @@ def password(email: str) -> Answer:
             confirm_email(session, person)
             note(session, None, "person.password_set", _subject(person))
             shown = _shown(person)
-    return Answer(shown, "The password is set.")
+    return Answer(shown, f"Changed the password of {email}.")
 
 
 @user.command()
 @click.argument("email")
-@click.option("--name", default="command line", show_default=True, help="What it is for.")
-@click.option("--days", type=click.IntRange(1, 3650), help="Until it expires; it never does without.")
-@click.option("--revoke", is_flag=True, help="End all of this person's tokens instead of making one.")
+@click.option("--name", default="command line", show_default=True, help="The token's name.")
+@click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.  [default: never]")
+@click.option("--revoke", is_flag=True, help="Revoke all tokens of this person instead.")
 @answering()
 @in_session
 def token(session: Session, email: str, name: str, days: int | None, revoke: bool) -> Answer:
-    """Make a token, which a program shows instead of a password, and print it, this once.
+    """Create a token, with which programs sign in, and print it once.
 
     \b
     Example:
@@ -188,13 +189,13 @@ def token(session: Session, email: str, name: str, days: int | None, revoke: boo
 
 @user.command()
 @click.argument("email")
-@click.option("--enable", is_flag=True, help="Let them in again.")
+@click.option("--enable", is_flag=True, help="Enable the account again.")
 @answering()
 @in_session
 def disable(session: Session, email: str, enable: bool) -> Answer:
-    """Let someone in no more, neither with a password nor with a token; all they did stays.
+    """Disable a person's account, so that passwords and tokens don't work. Their work stays.
 
-    Browsers in which they are signed in are signed out at once.
+    Signs out all browsers at once.
 
     \b
     Example:
@@ -203,7 +204,7 @@ def disable(session: Session, email: str, enable: bool) -> Answer:
     person = person_named(session, email)
     (service.enable if enable else service.disable)(session, person)
     note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
-    line = f"{person.email} is {'let in again' if enable else 'shut out'}."
+    line = f"{'Enabled' if enable else 'Disabled'} {person.email}."
     return Answer(_shown(person), line)
 
 
@@ -211,9 +212,9 @@ def disable(session: Session, email: str, enable: bool) -> Answer:
 @click.argument("email")
 @answering()
 def invite(email: str) -> Answer:
-    """Print a link with which someone sets their first password. It works once, for 14 days.
+    """Print an invitation link, with which a person sets the first password. It works once, for 14 days.
 
-    A link made before works no more. TILELAB_PUBLIC_URL says where browsers find the portal.
+    Earlier links stop working. TILELAB_PUBLIC_URL is the portal's address for browsers.
 
     \b
     Example:
@@ -226,9 +227,9 @@ def invite(email: str) -> Answer:
 @click.argument("email")
 @answering()
 def reset_link(email: str) -> Answer:
-    """Print a link with which someone sets a new password. It works once, for 24 hours.
+    """Print a link with which a person sets a new password. It works once, for 24 hours.
 
-    Who uses it is signed out everywhere else. TILELAB_PUBLIC_URL says where browsers find the portal.
+    Using it signs out other browsers. TILELAB_PUBLIC_URL is the portal's address for browsers.
 
     \b
     Example:
@@ -239,11 +240,11 @@ def reset_link(email: str) -> Answer:
 
 @user.command("make-admin")
 @click.argument("email")
-@click.option("--end", is_flag=True, help="Let them run the server no more.")
+@click.option("--end", is_flag=True, help="End these rights.")
 @answering()
 @in_session
 def make_admin(session: Session, email: str, end: bool) -> Answer:
-    """Let someone run the whole server: the fleet, and every course as its instructor.
+    """Make a person an operator of this server, with the fleet and instructor's rights in all courses.
 
     \b
     Example:
@@ -255,20 +256,19 @@ def make_admin(session: Session, email: str, end: bool) -> Answer:
         dismiss(session, person)
     else:
         appoint(session, person)
-    line = f"{person.email} runs this server{' no more' if end else ''}."
+    line = f"{person.email} is {'no longer' if end else 'now'} an operator of this server."
     return Answer(_shown(person), line)
 
 
 @user.command()
 @click.argument("email")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Erase without confirmation.")
 @answering()
 def erase(email: str, yes: bool) -> Answer:
-    """Remove everything that names someone, and what they handed in. It cannot be undone.
+    """Remove a person's data and submissions. You can't undo this.
 
-    Counts, verdicts and measurements stay, without a name; the place on a leaderboard does not. Backups keep what they
-    hold: after you restore one, erase again. A worker that is at a step of theirs stops, where REDIS_URL says how to
-    reach it.
+    Counts, verdicts and measurements stay without a name. Leaderboard entries go. Backups still contain the data:
+    after you restore one, erase again. If REDIS_URL is set, workers stop grading this person's submissions.
 
     \b
     Example:
@@ -280,7 +280,7 @@ def erase(email: str, yes: bool) -> Answer:
         with sessions.begin() as session:
             person = person_named(session, email)
         if not yes:
-            click.confirm(f"Erase {person.name} <{person.email}> for good?", abort=True, err=True)
+            click.confirm(f"Permanently erase {person.name} <{person.email}>?", abort=True, err=True)
         done = erase_person(sessions, person.id)
         revoke(done.tickets)
     return Answer(done.shown(), done.text())
@@ -293,7 +293,7 @@ def _link(email: str, purpose: LinkPurpose) -> Answer:
             person = person_named(session, email)
             if person.disabled_at is not None:
                 raise WrongUse(
-                    f"{person.email} is shut out; tilelab admin user disable --enable lets them in."
+                    f"{person.email} is disabled. Enable them with `tilelab admin user disable --enable`."
                 )
             path = path_of(purpose, create_link(session, person, purpose))
             note(session, None, f"{purpose}.created", _subject(person))
@@ -302,7 +302,7 @@ def _link(email: str, purpose: LinkPurpose) -> Answer:
 
 
 def _asked_password() -> str:
-    """Never from an argument: other users of the machine see those."""
+    """Ask for a password, or read one line. Never an argument: other users of the machine can see arguments."""
     if sys.stdin.isatty():
         text: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return text
@@ -317,7 +317,7 @@ def _line(person: Person) -> str:
     marks = (
         ("admin", person.admin),
         ("disabled", person.disabled_at is not None),
-        ("came with a code", person.proven_at is None),
+        ("joined with a code", person.proven_at is None),
     )
     more = "".join(f"  ({mark})" for mark, applies in marks if applies)
     return f"{person.id:>6}  {person.email}  {person.name}{more}"

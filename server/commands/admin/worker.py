@@ -1,4 +1,4 @@
-"""`tilelab admin worker`: let workers rest or go on, and have it noted who was told what."""
+"""`tilelab admin worker`: drains or resumes workers, with an entry in the audit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from worker.contract.fleet import Wanted
 
 @click.group()
 def worker() -> None:
-    """Let workers rest or go on, and have it noted in the audit.
+    """Drain or resume workers, with an entry in the audit.
 
-    `tilelab worker drain` and `resume` do the same where there is no database, and note nothing.
+    `tilelab worker drain` and `resume` do the same without a database and without an entry.
 
     \b
     Example:
@@ -27,9 +27,9 @@ def worker() -> None:
 @telling_options
 @redis_option
 def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
-    """Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.
+    """Let a worker finish its steps and start no new ones, until `resume`.
 
-    WORKER is an id as `tilelab worker status` shows it, or the beginning of one.
+    WORKER is an id from `tilelab worker status`, or its beginning.
 
     \b
     Example:
@@ -42,9 +42,9 @@ def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: 
 @telling_options
 @redis_option
 def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
-    """Let a worker take work again that was drained, or that took itself out.
+    """Let a drained or failed worker start steps again.
 
-    WORKER is an id as `tilelab worker status` shows it, or the beginning of one.
+    WORKER is an id from `tilelab worker status`, or its beginning.
 
     \b
     Example:
@@ -60,7 +60,7 @@ def _tell(
     with database_in_use() as sessions:
 
         def noted(worker: str) -> None:
-            """Before it is told: what was done is in the audit, whatever comes after."""
+            """Write the audit entry before the order, so that no order is missing there."""
             with sessions.begin() as session:
                 note(session, None, action, f"worker {worker[:150]}")
 

@@ -1,4 +1,4 @@
-"""`tilelab serve`: one part of the server as one process; its verbs live in modules of their own."""
+"""`tilelab serve`: one part of the server as one process, with one module per part."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
-    "dispatcher": "Send queued steps to workers, and take back what they lost.",
-    "recorder": "Write what workers send back into the database.",
-    "web": "Answer browsers and programs.",
+    "dispatcher": "Send queued steps to workers, and queue lost steps again.",
+    "recorder": "Write workers' results to the database.",
+    "web": "Serve the portal to browsers and programs.",
 }
 
 
@@ -24,10 +24,10 @@ class ServeVerbs(Verbs):
 
 @click.group(cls=ServeVerbs)
 def serve() -> None:
-    """Run one part of the server in the foreground; `tilelab up` runs all of them on one machine.
+    """Run one part of the server in the foreground. `tilelab up` runs all parts on one machine.
 
-    Each part reads DATABASE_URL and REDIS_URL from its environment, or from the files that DATABASE_URL_FILE and
-    REDIS_URL_FILE name.
+    Each part reads DATABASE_URL and REDIS_URL from the environment. DATABASE_URL_FILE and REDIS_URL_FILE may name
+    files with these values instead.
 
     \b
     Example:

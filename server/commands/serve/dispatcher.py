@@ -1,4 +1,4 @@
-"""`tilelab serve dispatcher`: sends queued steps to workers, and takes back what they lost."""
+"""`tilelab serve dispatcher`: sends queued steps to workers, and queues lost steps again."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ logger = logging.getLogger(__name__)
 
 
 @click.command(
-    epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used, or the database refuses for good."
+    epilog="Exit code: 0 ended on request, 2 wrong use, 3 invalid setting, or a permanent database error."
 )
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file to touch with every round, a few times a second; old means that it hangs.",
+    help="File to touch several times a second. If it gets old, the dispatcher hangs.",
 )
 @tell_option
 def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
-    """Send queued steps to workers, and take back what they lost, until SIGTERM or Ctrl-C.
+    """Send queued steps to workers, and queue lost steps again, until SIGTERM or Ctrl-C.
 
-    Waits for a database or a broker that is away. What the database would refuse each time ends it. More than one may
-    run.
+    Waits while the database or the broker is away, and ends on permanent database errors. You may run several.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`tilelab serve recorder`: writes what workers send back into the database."""
+"""`tilelab serve recorder`: writes workers' results to the database."""
 
 from __future__ import annotations
 
@@ -18,19 +18,17 @@ from worker.commands.root import tell_option
 logger = logging.getLogger(__name__)
 
 
-@click.command(
-    epilog="Exit code: 0 when asked to end, 1 ended by itself, 2 wrong use, 3 a setting cannot be used."
-)
+@click.command(epilog="Exit code: 0 ended on request, 1 ended by itself, 2 wrong use, 3 invalid setting.")
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file to touch every second; old means that it is stuck.",
+    help="File to touch every second. If it gets old, the recorder hangs.",
 )
 @tell_option
 def recorder(heartbeat: Path | None, tell: int | None) -> None:
-    """Write what workers send back into the database, until SIGTERM or Ctrl-C.
+    """Write workers' results to the database, until SIGTERM or Ctrl-C.
 
-    Waits for a database or a broker that is away. More than one may run.
+    Waits while the database or the broker is away. You may run several.
 
     \b
     Example:
@@ -65,6 +63,6 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
         well = consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}", beat.beat)
     engine.dispose()
     if not stop.is_set():
-        how = "" if well else ": something in the queue was no message, and is gone"
-        logger.error("the recorder ended by itself%s; start it again, and it goes on", how)
+        how = "" if well else " after it dropped an unreadable message"
+        logger.error("the recorder ended by itself%s; start it again to continue", how)
         sys.exit(1)

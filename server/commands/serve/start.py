@@ -1,4 +1,4 @@
-"""How the parts of the server start: settings, log, and a database that may still be away."""
+"""Settings, log and database for the parts of the server as they start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def database_from(process: str) -> tuple[Settings, Engine]:
-    """The settings and the database of this process; raises SystemFault for a setting that cannot be used."""
+    """The settings and the database of this process. Raises SystemFault for an invalid setting."""
     from server.database.engine import DatabaseUnavailable, connect
     from server.settings import SettingError, read_settings
     from worker.contract.logging import LogSettingError, configure, name_process
@@ -29,7 +29,7 @@ def database_from(process: str) -> tuple[Settings, Engine]:
 
 
 def redis_address(settings: Settings) -> str:
-    """REDIS_URL, read once to see that it can be; raises SystemFault."""
+    """The address in REDIS_URL. Raises SystemFault if it is invalid."""
     from worker.contract.broker import BrokerUrlError, celery_app
 
     try:

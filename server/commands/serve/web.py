@@ -1,4 +1,4 @@
-"""`tilelab serve web`: answers browsers and programs."""
+"""`tilelab serve web`: serves the portal to browsers and programs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _MOST_BY_DEFAULT = 4
 logger = logging.getLogger(__name__)
 
 
-@click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting or the port cannot be used.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 invalid setting or port in use.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 picks a free one."
 )
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
-    help="That answer requests; by default one for each core, at most 4.",
+    help="Processes that answer requests.  [default: one per core, at most 4]",
 )
 @click.option(
     "--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port."
 )
 @tell_option
 def web(host: str, port: int, processes: int | None, descriptor: int | None, tell: int | None) -> None:
-    """Answer browsers and programs, until SIGTERM or Ctrl-C.
+    """Serve the portal to browsers and programs, until SIGTERM or Ctrl-C.
 
-    Needs DATABASE_URL; where the database is away, every request that needs it is told so. It starts, and accepts
-    submissions, also where the broker is away.
+    Needs DATABASE_URL. While the database is away, requests that need it get an error. Without the broker, it still
+    starts and accepts submissions.
 
     \b
     Example:

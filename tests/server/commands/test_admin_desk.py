@@ -125,7 +125,7 @@ def test_invitations_are_written_as_a_table(
 def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: Sessions) -> None:
     for name in ("ada", "bob"):
         handed_in(course, name, source=name.encode())
-    assert "Nothing was graded again" in done("regrades", "list", "gpu")
+    assert "No regrades in gpu" in done("regrades", "list", "gpu")
     queued = told("regrade", "gpu/tiled")
     number = str(queued["regrade"])
     (line,) = json.loads(done("regrades", "list", "gpu", "--json"))
@@ -136,7 +136,7 @@ def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: S
         "regrade": int(number), "at": "", "by": None, "assignment": "tiled", "total": 2, "waiting": 0, "running": 0,
         "done": 0, "cancelled": 2, "turned": [],
     }  # fmt: skip
-    assert "waits any more" in refused("regrades", "cancel", "gpu", number)
+    assert "is waiting" in refused("regrades", "cancel", "gpu", number)
     assert "no regrade 4711" in refused("regrades", "show", "gpu", "4711")
     assert deeds(made) == ["assignment.regraded", "regrade.cancelled"]
     with made.begin() as session:
@@ -171,7 +171,7 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
     page = json.loads(done("submissions", "gpu", "--limit", "1", "--json"))
     assert listed("--after", page["next"]) == [({first, second} - {page["next"]}).pop()]
     shown = done("submissions", "gpu", "--assignment", "tiled", "--limit", "1")
-    assert shown.endswith(f"... and more: --after {page['next']}\n")
+    assert shown.endswith(f"For the next page, use --after {page['next']}\n")
     assert listed("--in-time", "--student", "nobody") == []
     assert " ffff" in refused("submissions", "gpu", "--after", "ffff")
     assert "gpu/none" in refused("submissions", "gpu", "--assignment", "none")
@@ -182,7 +182,7 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
 
 
 def test_the_audit_is_read(course: ACourse) -> None:
-    assert "Nothing of that kind" in done("audit", "gpu")
+    assert "No matching entries" in done("audit", "gpu")
     course.person("ada")
     done("course", "code", "gpu")
     done("roster", "change", "gpu", "ada@example.edu", "--section", "B2")
@@ -209,7 +209,7 @@ def test_a_worker_is_drained_and_it_is_noted_before(
     with connect_redis(redis_url) as client:
         fleet = RedisFleet(client)
         fleet.tell(record)
-        assert done("worker", "drain", "alpha") == "alpha-1: told to drain\n"
+        assert done("worker", "drain", "alpha") == "alpha-1: asked to drain\n"
         assert fleet.tell(record) is Wanted.DRAIN
         assert told("worker", "resume", "--all") == {
             "workers": [{"id": "alpha-1", "wanted": "work", "state": None}]

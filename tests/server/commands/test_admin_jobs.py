@@ -46,7 +46,7 @@ def test_jobs_are_listed_by_what_is_asked_for(course):
     text = run("list").output
     assert "ada@example.edu" in text
     assert "queued" in text
-    assert run("list", "--state", "cancelled").output == "There are no such jobs.\n"
+    assert run("list", "--state", "cancelled").output == "No matching jobs.\n"
 
 
 def test_one_job_is_shown_with_its_attempts(course):
@@ -55,7 +55,7 @@ def test_one_job_is_shown_with_its_attempts(course):
         take(session, CPU_QUEUE, slots=1, cap=1, now=NOW)
     text = run("show", str(job)).output
     assert "step check: sent, queue cpu" in text
-    assert "attempt 1: under way" in text
+    assert "attempt 1: running" in text
     shown = json.loads(run("show", str(job), "--json").output)
     assert shown["assignment"] == "gpu/tiled"
     assert shown["steps"][0]["attempts"][0]["number"] == 1

@@ -55,7 +55,7 @@ def test_what_hinders_a_link_is_said_in_a_line(
 ) -> None:
     assert "list" in refused(Exit.WRONG_USE, "user", verb, "nobody@example.edu")
     done("user", "disable", "ada@example.edu")
-    assert "shut out" in refused(Exit.WRONG_USE, "user", verb, "ada@example.edu")
+    assert "is disabled" in refused(Exit.WRONG_USE, "user", verb, "ada@example.edu")
     monkeypatch.delenv("TILELAB_PUBLIC_URL")
     assert "TILELAB_PUBLIC_URL" in refused(Exit.SYSTEM_FAULT, "user", verb, "ada@example.edu")
     with ready.begin() as session:
@@ -64,7 +64,7 @@ def test_what_hinders_a_link_is_said_in_a_line(
 
 def test_who_runs_the_server_is_said_and_noted(ready: Sessions) -> None:
     done("user", "add", "ops@example.edu", "Olga", "--admin")
-    assert "runs this server." in done("user", "make-admin", "ada@example.edu")
+    assert "now an operator of this server." in done("user", "make-admin", "ada@example.edu")
     done("user", "make-admin", "ada@example.edu")
     assert done("user", "list").count("(admin)") == 2
     assert "no more" in done("user", "make-admin", "ops@example.edu", "--end")
@@ -99,7 +99,7 @@ def test_an_email_and_a_name_are_corrected(ready: Sessions) -> None:
     changed = done(
         "user", "change", "ada@example.edu", "--email", "ADA@new.example", "--name", "Ada Lovelace"
     )
-    assert changed == "They are Ada Lovelace <ada@new.example> now.\n"
+    assert changed == "Changed to Ada Lovelace <ada@new.example>.\n"
     assert "already" in refused(
         Exit.WRONG_USE, "user", "change", "ada@new.example", "--email", "bob@example.edu"
     )

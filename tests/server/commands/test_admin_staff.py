@@ -52,7 +52,7 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
     file.write_text(ROSTER)
     shown = done("roster", "import", "gpu", str(file), "--dry-run")
     assert "new" in shown
-    assert shown.endswith("Would be: 2 new.\n")
+    assert shown.endswith("Dry run, no changes: 2 new.\n")
     assert json.loads(done("roster", "export", "gpu", "--json")) == []
     told = json.loads(done("roster", "import", "gpu", "-", "--json", stdin=ROSTER))
     assert told["done"] is True
@@ -63,7 +63,7 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
     ]  # fmt: skip
     only = "email,name\nina@example.edu,Ina\n"
     dropping = ("roster", "import", "gpu", "-", "--drop-others")
-    assert "give --yes" in run(*dropping, stdin=only).stderr
+    assert "confirm with --yes" in run(*dropping, stdin=only).stderr
     assert "dropped     ada@example.edu" in done(*dropping, "--yes", stdin=only)
     assert run(*dropping, "--yes", stdin="email,name\n").exit_code == Exit.WRONG_USE
 
@@ -117,7 +117,7 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     assert again["changed"] == []
     more = ("--late-percent", "20", "--due", "2026-03-02T12:00", "--attempts", "any")
     assert done("assignment", "change", "gpu/naive", *more) == (
-        "gpu/naive is set so now: late-percent 20, due 2026-03-02 12:00 UTC, attempts any.\n"
+        "Changed gpu/naive: late-percent 20, due 2026-03-02 12:00 UTC, attempts any.\n"
     )
     wrong = run("assignment", "change", "gpu/naive", "--points", "-1", "--checks", "-1").stderr
     assert wrong == (
@@ -138,7 +138,7 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     done("assignment", "change", "gpu/naive", "--attempts", "3")
     extended = ("assignment", "extend", "gpu/naive", "ada@example.edu", "--attempts", "2")
     assert done(*extended, "--reason", "was ill").endswith("for gpu/naive: attempts 2 more.\n")
-    assert "goes alone" in run(*extended, "--withdraw").stderr
+    assert "without other options" in run(*extended, "--withdraw").stderr
     with made.begin() as session:
         changed = session.scalars(select(Assignment).where(Assignment.slug == "naive")).one()
         assert (changed.points, changed.attempts, changed.counts, changed.listed) == (

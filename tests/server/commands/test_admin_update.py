@@ -148,7 +148,7 @@ def test_other_files_for_students_change_neither_verdicts_nor_boards(
     handed_in(course, "ada", source=b"// 1")
     course.hand_in("bob", source=b"// 2")
     (tmp_path / "mine" / "handout.md").write_text("# Without a typo\n")
-    assert "it judges as before" in done("assignment", "update", "gpu/mine", "--exercises", str(tmp_path))
+    assert "Judging is unchanged" in done("assignment", "update", "gpu/mine", "--exercises", str(tmp_path))
     with made.begin() as session:
         assert len(board(session, course.assignment, "").rows) == 1
         given = material_of(session, session.get_one(Assignment, course.assignment).exercise)
