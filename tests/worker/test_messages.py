@@ -124,7 +124,7 @@ def test_what_is_no_message_is_refused(text):
 def test_a_bomb_is_never_unpacked_whole():
     bomb = squeezed(b" " * (PLAIN_BYTES + 1))
     assert len(bomb) < MESSAGE_BYTES / 100
-    with pytest.raises(MessageError, match="longer than allowed"):
+    with pytest.raises(MessageError, match="too long when unpacked"):
         decode(StepMessage, bomb)
 
 
@@ -157,7 +157,7 @@ def test_bounds_hold_at_both_ends(monkeypatch):
     assert decode(StepMessage, text) == check_message()
     monkeypatch.setattr(messages, "MESSAGE_BYTES", len(text) - 1)
     with pytest.raises(
-        MessageError, match=f"StepMessage has {len(text):,} bytes, {len(text) - 1:,} are allowed"
+        MessageError, match=f"StepMessage has {len(text):,} bytes; the limit is {len(text) - 1:,}"
     ):
         encode(check_message())
     with pytest.raises(MessageError, match="too long"):
@@ -172,7 +172,7 @@ def test_values_are_counted_at_both_ends(monkeypatch):
     monkeypatch.setattr(messages, "PLAIN_MARKS", 5)
     with pytest.raises(MessageError, match="too many values"):
         encode(check_message())
-    with pytest.raises(MessageError, match="more values"):
+    with pytest.raises(MessageError, match="too many values"):
         decode(StepMessage, text)
 
 

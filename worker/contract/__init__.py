@@ -1,1 +1,1 @@
-"""What server and workers share: messages, the broker they go over, claims, the workers' board, and how both log."""
+"""Code that server and workers share: messages, the broker, claims, workers' records, and logging."""

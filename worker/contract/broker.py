@@ -1,6 +1,6 @@
-"""The broker: Redis, spoken to by Celery for messages and directly for claims; all from one REDIS_URL.
+"""The broker, a Redis at REDIS_URL: Celery sends messages through it, and claims use it directly.
 
-Nothing here waits without bound, except a Celery worker for its broker to come back.
+All waits are bounded, except that a Celery worker waits for its broker to come back.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 5.0
 
 PUBLISH_SECONDS = 2.0
-"""For connecting, and for each answer, when something is published: a caller waits for both, once or twice."""
+"""Timeout for connecting and for each answer when publishing. A caller waits for both, once or twice."""
 
 VISIBILITY_SECONDS = 2 * 3600
-"""After which Redis hands out again what was taken and never acknowledged. Longer than any step: a second copy is
-dropped by its claim, and the dispatcher sends anew long before."""
+"""Redis delivers an unacknowledged message again after this time, which is longer than any step.
+
+The claim drops such a second copy, and the dispatcher sends a lost step again long before."""
 
 _TCP: Mapping[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_keepalive": True}
 
-# The bound on time makes kombu try once: it counts attempts only from the second on.
+# With max_retries alone, kombu tries twice, because it counts only from the second try on.
 _ONCE: Mapping[str, Any] = {"max_retries": 1, "timeout": 0.001}
 
 _TRANSPORT: Mapping[str, object] = {
@@ -49,16 +50,16 @@ _TRANSPORT: Mapping[str, object] = {
     "socket_timeout": ANSWER_SECONDS,  # a consumer's read returns every second, so this ends only dead connections
     "socket_connect_timeout": CONNECT_SECONDS,
     "socket_keepalive": True,
-    "priority_steps": [0],  # what is sent has been chosen already: one list in Redis per queue is enough
+    "priority_steps": [0],  # the dispatcher orders the steps, so one list in Redis per queue is enough
 }
 
 
 class BrokerUnavailable(ConnectionError):
-    """Redis does not answer, or refuses; one line, without a password."""
+    """Redis doesn't answer, or refuses. The text is one line without a password."""
 
 
 class BrokerUrlError(ValueError):
-    """The URL names no Redis; one line, without a password."""
+    """REDIS_URL is missing or invalid. The text is one line without a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class _Address:
 
 
 def celery_app(redis_url: str) -> Celery:
-    """The Celery application of every process that takes messages or sends them. Connects to nothing yet."""
+    """The Celery application for processes that send or receive messages. Doesn't connect yet."""
     address = _read(redis_url)
     app = Celery("tilelab", set_as_current=False)
     app.conf.update(
@@ -94,13 +95,13 @@ def celery_app(redis_url: str) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_pool_limit=1,
-        task_acks_late=True,  # with a prefetch of one, no second message is taken while a step is in work
-        task_reject_on_worker_lost=False,  # a step that kills its worker would be handed out for ever
+        task_acks_late=True,  # with a prefetch of one, a worker takes no second message while a step runs
+        task_reject_on_worker_lost=False,  # otherwise a step that kills its worker would come back forever
         task_acks_on_failure_or_timeout=True,
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
         task_track_started=False,
-        task_default_queue="tilelab.unrouted",  # nobody reads it: every message is sent to a queue by name
+        task_default_queue="tilelab.unrouted",  # unused: every message goes to a named queue
         task_serializer="json",
         result_serializer="json",
         accept_content=["json"],
@@ -120,9 +121,9 @@ def celery_app(redis_url: str) -> Celery:
 
 
 def connect_redis(redis_url: str, *, answer_seconds: float = ANSWER_SECONDS) -> redis.Redis:
-    """A client with limits on every wait; connects when it is first used.
+    """A Redis client with a timeout for every wait. It connects on first use.
 
-    A connection that broke meanwhile is made anew once, at once.
+    It reconnects once, at once, if the connection broke meanwhile.
     """
     address = _read(redis_url)
     options = dict(address.tls) if address.local else {**_TCP, **address.tls}
@@ -133,21 +134,21 @@ def connect_redis(redis_url: str, *, answer_seconds: float = ANSWER_SECONDS) -> 
 
 
 def read_redis_url(environment: Mapping[str, str]) -> str:
-    """REDIS_URL, or what is in the file that REDIS_URL_FILE names; raises BrokerUrlError."""
+    """The value of REDIS_URL, or the content of the file REDIS_URL_FILE. Raises BrokerUrlError."""
     url, file = environment.get("REDIS_URL", "").strip(), environment.get("REDIS_URL_FILE", "")
     if not url and not file:
-        raise BrokerUrlError("REDIS_URL is not set. Set it, or REDIS_URL_FILE to a file that holds it.")
+        raise BrokerUrlError("REDIS_URL is not set. Set it, or set REDIS_URL_FILE to a file with it.")
     if not url:
         try:
             url = Path(file).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise BrokerUrlError(f"REDIS_URL_FILE names {file}, which cannot be read: {error}") from error
+            raise BrokerUrlError(f"cannot read REDIS_URL_FILE, {file}: {error}") from error
     _read(url)
     return url
 
 
 def queue_length(client: redis.Redis, queue: str) -> int:
-    """How many messages wait in a queue: those that no worker has taken. Raises BrokerUnavailable."""
+    """The number of messages in a queue that no worker has taken. Raises BrokerUnavailable."""
     with broker_errors(client):
         length = client.llen(queue)
     assert isinstance(length, int)
@@ -156,7 +157,7 @@ def queue_length(client: redis.Redis, queue: str) -> int:
 
 @contextlib.contextmanager
 def broker_errors(client: redis.Redis) -> Iterator[None]:
-    """What redis-py raises where Redis is away, or is still loading, as BrokerUnavailable."""
+    """Turn redis-py's errors into BrokerUnavailable, also while Redis is still loading."""
     try:
         yield
     except (redis.RedisError, OSError) as error:
@@ -164,7 +165,7 @@ def broker_errors(client: redis.Redis) -> Iterator[None]:
 
 
 class Sender:
-    """Publishes tasks with a bound on every wait. Any thread may use it; one sends at a time."""
+    """Publishes tasks with a timeout for every wait. Any thread may use it; one sends at a time."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
@@ -172,20 +173,20 @@ class Sender:
         self._connection: Connection | None = None
 
     def send(self, task: str, queue: str, body: str) -> None:
-        """Publish; raises BrokerUnavailable. After that, the message may be there all the same."""
+        """Publish a task. Raises BrokerUnavailable; even then, the message may have been sent."""
         with self._lock:
             fresh = self._connection is None
             try:
                 self._publish(task, queue, body)
             except _ERRORS as error:
                 self._drop()
-                # a connection that was left open may have broken long ago, which says nothing about now
+                # an idle connection may have broken long ago, so try once with a new one
                 if fresh or _slow(error):
                     raise self._unavailable(error) from error
                 self._again(task, queue, body)
 
     def close(self) -> None:
-        """Close the connection. It opens again when it is needed."""
+        """Close the connection. The next `send` opens it again."""
         with self._lock:
             self._drop()
 
@@ -200,7 +201,7 @@ class Sender:
         if self._connection is None:
             self._connection = self._connect()
         producer = self._connection.Producer(auto_declare=False)
-        # Celery describes arguments in headers, where only a reader of the broker would look: not needed, and long
+        # without argsrepr and kwargsrepr, Celery would copy the long arguments into headers
         self._app.send_task(
             task, (body,), queue=queue, producer=producer, retry=False, ignore_result=True,
             argsrepr="", kwargsrepr="", add_to_parent=False,
@@ -208,7 +209,7 @@ class Sender:
 
     def _connect(self) -> Connection:
         options = {**_TRANSPORT, "socket_timeout": PUBLISH_SECONDS, "socket_connect_timeout": PUBLISH_SECONDS}
-        # the option is Celery's for all its connections, those of consumers included, and may not be changed there
+        # set on this connection only: Celery's own option also applies to consumers
         connection: Connection = self._app.connection_for_write()
         connection.transport_options = options
         try:
@@ -230,13 +231,13 @@ class Sender:
 
 
 class StepSender:
-    """The dispatcher's: publishes steps."""
+    """Publishes steps, for the dispatcher."""
 
     def __init__(self, app: Celery) -> None:
         self._sender = Sender(app)
 
     def send(self, queue: str, message: StepMessage) -> None:
-        """Publish a step; raises BrokerUnavailable, and MessageError where it is too large."""
+        """Publish a step. Raises BrokerUnavailable, or MessageError if it is too large."""
         self._sender.send(STEP_TASK, queue, encode(message))
 
     def close(self) -> None:
@@ -244,13 +245,13 @@ class StepSender:
 
 
 class ResultSender:
-    """A worker's: publishes results, encoded once and sent as often as it takes."""
+    """Publishes a worker's results. The caller encodes a result once and may send it several times."""
 
     def __init__(self, app: Celery) -> None:
         self._sender = Sender(app)
 
     def send(self, body: str) -> None:
-        """Publish an encoded StepResult; raises BrokerUnavailable."""
+        """Publish an encoded StepResult. Raises BrokerUnavailable."""
         self._sender.send(RECORD_TASK, RESULTS_QUEUE, body)
 
     def close(self) -> None:
@@ -261,7 +262,7 @@ _ERRORS = (redis.RedisError, KombuError, OSError, EOFError)
 
 
 def _slow(error: BaseException) -> bool:
-    """Whether the error was a wait at its bound, which nobody should begin again."""
+    """Whether the error is a timeout. Trying again would double the wait."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, (redis.TimeoutError, TimeoutError)):
@@ -273,10 +274,10 @@ def _slow(error: BaseException) -> bool:
 def _sentence(place: str, error: BaseException) -> str:
     why = (" ".join(str(error).split()) or type(error).__name__).rstrip(".")
     if "authenticat" in why or "username-password" in why:
-        return f"Redis at {place} wants another password. Set REDIS_URL to one that holds it."
+        return f"Redis at {place} refuses the password. Correct it in REDIS_URL."
     if "used memory > 'maxmemory'" in why:
-        return f"Redis at {place} is full. Work goes on when there is room; raise its maxmemory if it stays full."
-    return f"Redis at {place} cannot be used: {why}. Start it, or set REDIS_URL to where it is."
+        return f"Redis at {place} is full. Grading continues when it has space. If it stays full, raise maxmemory."
+    return f"cannot use Redis at {place}: {why}. Start it, or correct REDIS_URL."
 
 
 def _place(client: redis.Redis) -> str:
@@ -294,17 +295,17 @@ def _read(redis_url: str) -> _Address:
         text = named.pop("db", "") or ("" if parts.scheme == "unix" else parts.path.strip("/")) or "0"
         database = int(text)
     except ValueError as error:
-        raise BrokerUrlError("REDIS_URL cannot be read; it should look like redis://host:6379/0.") from error
+        raise BrokerUrlError("REDIS_URL is not valid. Use the form redis://host:6379/0.") from error
     if parts.scheme not in {"redis", "rediss", "unix"} or (parts.scheme == "unix" and not parts.path):
         raise BrokerUrlError(
-            f"REDIS_URL begins with {parts.scheme or 'nothing'}://; "
-            "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock?db=0 is needed."
+            f"REDIS_URL begins with {parts.scheme or 'nothing'}://. "
+            "Use redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock?db=0."
         )
     return _Address(parts, database, _tls(parts.scheme, named))
 
 
 def _tls(scheme: str, named: Mapping[str, str]) -> Mapping[str, Any]:
-    """Options for TLS. A certificate is checked unless the URL says otherwise, which kombu would not by itself."""
+    """Options for TLS. They check certificates unless the URL says otherwise; kombu's default doesn't."""
     if scheme != "rediss":
         return {}
     wanted = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL}
@@ -324,7 +325,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _for_client(address: _Address) -> str:
-    """The URL for redis-py, without a query: what stood there is given by name, or not used."""
+    """The URL for redis-py without its query, whose options are passed by name."""
     person = address.parts.netloc.rpartition("@")[0]
     person = f"{person}@" if person else ""
     if address.local:

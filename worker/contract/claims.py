@@ -1,8 +1,7 @@
-"""Who works on what: one key in Redis for each attempt.
+"""Claims: one key in Redis for each attempt at a step says which worker runs it.
 
-A key holds the name of the worker that claimed the attempt, as long as that worker beats; afterwards what became of it,
-long enough for every copy of its message to be gone. Redis may forget all of it: a worker that still beats writes its
-claim anew, and what nobody writes anew is given out again, by whoever has the database.
+While the worker sends heartbeats, the key holds its name. Later it holds the outcome, until all copies of the message
+are gone. Redis may lose the keys: workers write their claims again, and the dispatcher sends all other steps again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ TOMBSTONE_SECONDS = 6 * 3600
 
 
 class Stand(StrEnum):
-    """What the key of an attempt says."""
+    """The state of an attempt's claim."""
 
     FREE = "free"
     CLAIMED = "claimed"
@@ -28,30 +27,30 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An attempt's key; worker: who holds it, or empty."""
+    """An attempt's claim. worker: its owner's id, or ""."""
 
     stand: Stand
     worker: str = ""
 
 
 class Claims(Protocol):
-    """What workers, the dispatcher and the recorder do with claims. Each raises ConnectionError where Redis is away."""
+    """Claims for workers, dispatcher and recorder. Every method raises ConnectionError if Redis is away."""
 
     def claim(self, ticket: Ticket, worker: str, lease_seconds: float) -> bool:
-        """Take an attempt. False where someone has it or had it, also this very worker."""
+        """Claim an attempt. False if any worker has claimed it before, even this one."""
 
     def beat(self, ticket: Ticket, worker: str, lease_seconds: float, *, overslept: bool = False) -> bool:
-        """Say that the worker is alive. False where the attempt is settled, revoked, or another worker's.
+        """Extend a claim. False if the attempt is settled, revoked, or another worker's.
 
-        overslept: the worker did not try to beat for a whole lease. Then a claim that is gone ran out, and is lost;
-            else Redis lost it, and it is written anew.
+        overslept: the worker sent no heartbeat for a whole lease. Then a missing claim has expired and is lost.
+            Otherwise Redis has lost it, and this writes it again.
         """
 
     def settle(self, ticket: Ticket) -> None:
-        """Its result is in the database, or was refused for good: nobody needs to send it again."""
+        """Mark an attempt whose result is in the database or finally refused, so that it isn't sent again."""
 
     def revoke(self, ticket: Ticket) -> None:
-        """Nobody may go on with it."""
+        """Stop an attempt: no worker may continue it."""
 
     def look(self, tickets: Sequence[Ticket]) -> list[Claim]:
-        """What the keys of these attempts say, in one round trip."""
+        """Read the claims of these attempts in one round trip."""

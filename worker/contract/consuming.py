@@ -1,4 +1,4 @@
-"""A Celery worker in this very process: one task at a time, in the main thread, until it is told to stop."""
+"""A Celery consumer in this process. It runs one task at a time in the main thread until it is stopped."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ logger = logging.getLogger(__name__)
 
 
 def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambda: None) -> bool:
-    """Take the messages of a queue, one after the other; waits for the broker as long as it takes.
+    """Run the messages of a queue one by one. Waits while the broker is away.
 
-    Ends after `stop_consuming`, when the task in work has ended, and says True; or, with False, because of something
-    in the queue that is no message of Celery's at all, which is gone then. Call it once in a process.
+    Returns True after `stop_consuming`, once the running task has ended. Returns False after an entry in the queue
+    that isn't a Celery message; that entry is lost. Call it once per process.
 
-    Handles no signals, and changes nothing about where logs go: both are the caller's.
+    Leaves signals and logging to the caller.
 
-    name: what the connection is known by, unique in the fleet
-    beat: called about once a second by what takes the messages itself, also while the broker is away; never while a
-        task is in work
+    name: the connection's name, unique in the fleet
+    beat: called about once a second between tasks, also while the broker is away
     """
-    # said at every loss of the connection, and what it advises is what celery_app decided against
+    # Celery repeats this warning at every lost connection, and celery_app decided against its advice
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
     keep_own_tasks(app)
     app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
@@ -50,22 +49,22 @@ def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambd
 
 
 def keep_own_tasks(app: Celery) -> None:
-    """Unregister Celery's built-in tasks: some call other tasks with whatever a message says."""
+    """Unregister Celery's built-in tasks, because some call other tasks with untrusted arguments."""
     app.finalize()
     for name in [name for name in app.tasks if name.startswith("celery.")]:
         app.tasks.unregister(name)
 
 
 def stop_consuming() -> None:
-    """Take no further message. Safe in a signal's handler and in any thread."""
-    state.should_stop = 0  # type: ignore[assignment] # celery-types knows only what it is at first
+    """Take no further message. You can call it in a signal handler and in any thread."""
+    state.should_stop = 0  # type: ignore[assignment] # celery-types knows only the initial value
 
 
 class _Patient(Consumer):
-    """Looks for its broker again and again, and drops what it cannot take.
+    """Reconnects every two seconds, and drops messages that can't be read.
 
-    Celery by itself looks more and more seldom, up to twice a minute. And at some messages that hold nonsense it dies,
-    puts them back while it ends, and dies of them again at the next start, like everyone who serves the queue.
+    Celery's own pauses grow to half a minute. Some malformed messages kill it. It puts them back as it ends, so they
+    also kill every other consumer of the queue.
     """
 
     def __init__(self, *arguments: Any, beat: Callable[[], None], **named: Any) -> None:
@@ -73,7 +72,7 @@ class _Patient(Consumer):
         super().__init__(*arguments, **named)
 
     def register_with_event_loop(self, hub: Any) -> None:
-        """Beat in the loop itself, so that one that is stuck falls silent. Celery calls this for each connection."""
+        """Beat in the event loop, so that a stuck loop falls silent. Celery calls this for each connection."""
         super().register_with_event_loop(hub)
         hub.timer.call_repeatedly(EVERY_SECONDS, self._beat)
 
@@ -88,10 +87,10 @@ class _Patient(Consumer):
             except of_the_broker:
                 raise
             except Exception as error:
-                if message.acknowledged:  # then it had been begun, and is not to blame
+                if message.acknowledged:  # its task had started, so the message was fine
                     raise
                 why = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
-                logger.error("a message cannot be taken, and is dropped: %s", why)  # noqa: TRY400 - a trace says no more
+                logger.error("dropped an unreadable message: %s", why)  # noqa: TRY400 - a trace says no more
                 message.reject_log_error(logger, broker.connection_errors)
 
         return take
@@ -118,15 +117,14 @@ class _Patient(Consumer):
 
 
 class _Taken(Request):
-    """A message that was taken. Where it cannot be acknowledged, the connection is made anew.
+    """A received message. If its acknowledgement fails, the error reaches the consumer, which reconnects.
 
-    Celery only logs that. With one message at a time, kombu would then wait for ever for the last one's
-    acknowledgement before it takes another, if the broker comes back before it is missed. Made anew, the connection
-    owes nothing, and should the message come once more, it is known to be done.
+    Celery only logs the error. If the broker comes back at once, kombu then waits forever for this acknowledgement.
+    A new connection owes nothing. If the message comes again, its claim says that it is done.
     """
 
     def acknowledge(self) -> None:
-        """Acknowledge it, once."""
+        """Acknowledge the message once."""
         if not self.acknowledged:
             self.acknowledged = True
             self.message.ack()

@@ -1,4 +1,4 @@
-"""What a worker tells of itself, and what it can be told to do. Both lie in Redis, where whoever may see it can."""
+"""Workers' records, which they report to Redis, and the orders that operators give them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class WorkerState(StrEnum):
-    """What a worker is at. out: it took itself out after too many faults in a row."""
+    """A worker's state. out: it stopped grading after too many system errors in a row."""
 
     STARTING = "starting"
     IDLE = "idle"
@@ -21,7 +21,7 @@ class WorkerState(StrEnum):
 
 
 class Wanted(StrEnum):
-    """What an operator wants of a worker."""
+    """An operator's order to a worker."""
 
     WORK = "work"
     DRAIN = "drain"
@@ -29,13 +29,13 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SlotRecord:
-    """One of the processes of a worker, which has one step at a time.
+    """One of a worker's processes, which runs one step at a time.
 
     name: within the worker, such as "cpu-0" or "gpu-1"
-    job: of the step in work; None where there is none
-    since: when that began, in seconds since 1970
-    busy_ms: how long its GPU was at work for students' kernels, since the start
-    doubtful_in_row: how many of those that failed in a row may have come of what was handed in
+    job: the running step's job, or None
+    since: start of the running step, in seconds since 1970
+    busy_ms: GPU time for students' kernels since the start
+    doubtful_in_row: the number of `failed_in_row` that the submissions may have caused
     """
 
     name: str
@@ -54,12 +54,12 @@ class SlotRecord:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """All that a worker tells of itself, with every beat.
+    """A worker's report about itself, sent with every heartbeat.
 
-    id: host, process and a random part: new at each start
-    reason: for its state, where there is one to tell, such as the last fault
+    id: host, process and a random part; new at each start
+    reason: for its state, such as the last system error; may be ""
     device_classes: of its GPUs, each with the architecture to compile for
-    beat: when it was written, by the clock of Redis, in seconds since 1970
+    beat: time of the heartbeat, by the clock of Redis, in seconds since 1970
     """
 
     id: str
@@ -83,19 +83,19 @@ class WorkerRecord:
 
 
 class Fleet(Protocol):
-    """The workers' board in Redis. Each raises ConnectionError where Redis is away."""
+    """Workers' records in Redis. Every method raises ConnectionError if Redis is away."""
 
     def tell(self, record: WorkerRecord) -> Wanted:
-        """Write a worker's record; says what is wanted of it."""
+        """Write a worker's record, and return its order."""
 
     def leave(self, worker: str) -> None:
-        """Take a worker off the board."""
+        """Remove a worker's record."""
 
     def workers(self) -> Sequence[WorkerRecord]:
-        """All that told of themselves in the last hour, and did not leave."""
+        """All workers that reported in the last hour and did not leave."""
 
     def want(self, worker: str, wanted: Wanted) -> None:
-        """Tell a worker what to do, at its next beat."""
+        """Give a worker an order, which it gets at its next heartbeat."""
 
     def now(self) -> float:
         """The clock of Redis, in seconds since 1970."""

@@ -1,4 +1,4 @@
-"""How far a step has come, for a page that somebody looks at. Only hints: they may get lost."""
+"""Hints: a running step's progress for pages. They may get lost."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import redis
 from worker.contract.messages import StepKind, StepMessage
 
 ANSWER_SECONDS = 0.5
-"""For Redis to take a hint: a step does not wait for longer."""
+"""Timeout for publishing a hint, so that it doesn't slow down a step."""
 
 CHANNELS = "tilelab:progress:*"
-"""All channels, for who listens to all hints."""
+"""The pattern of all channels."""
 
 _PAUSE_SECONDS = 5.0
 _DETAIL_SECONDS = 0.2
@@ -30,10 +30,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hint, as it came.
+    """One hint.
 
-    attempt: at the step; at: when it was told, by the worker's clock
-    phase: compiling, checking, counting, measuring; detail: how far that has come, such as "3 of 14: Width=17 real"
+    attempt: number of the step's attempt
+    at: time by the worker's clock
+    phase: compiling, checking, counting or measuring
+    detail: progress within the phase, such as "3 of 14: Width=17 real"
     """
 
     job: int
@@ -45,12 +47,12 @@ class Hint:
 
 
 def channel(job: int) -> str:
-    """Where the hints about a job are published, each {"step", "attempt", "at", "what"}."""
+    """The channel for a job's hints. Each hint is {"step", "attempt", "at", "what"}."""
     return f"{_PREFIX}{job}"
 
 
 def read_hint(told_on: object, data: object) -> Hint | None:
-    """The hint in a message; None where it is none: whoever can write to the broker can write anything."""
+    """The hint in a message, or None if it isn't valid. Messages from the broker are untrusted."""
     if not isinstance(told_on, str) or not isinstance(data, str) or len(data) > 10 * _LONGEST:
         return None
     number = told_on.removeprefix(_PREFIX)
@@ -70,7 +72,7 @@ def _hint(job: int, told: Any) -> Hint | None:
 
 
 class Hints:
-    """Publishes hints; where Redis is slow or away, none for a while."""
+    """Publishes hints. If Redis is slow or away, pauses for a while."""
 
     def __init__(self, client: redis.Redis, now: Callable[[], float] = time.monotonic) -> None:
         """client: from worker.contract.broker.connect_redis, with ANSWER_SECONDS."""
@@ -79,9 +81,9 @@ class Hints:
         self._not_before = 0.0
 
     def of(self, message: StepMessage) -> Callable[[str], None]:
-        """What the workplace tells as the step goes on: a phase, or a phase and how far it has come.
+        """A function that publishes a step's hints: "PHASE", or "PHASE DETAIL".
 
-        Of details that follow each other closely some are left out: a step is not to be slowed down by its telling.
+        Skips details that follow each other closely, because hints must not slow down a step.
         """
         last = ""
         quiet_until = 0.0
@@ -109,5 +111,5 @@ class Hints:
         try:
             self._client.publish(channel(ticket.job), json.dumps(hint))
         except (redis.RedisError, OSError) as error:
-            logger.debug("a hint about the progress is lost: %s", error)
+            logger.debug("lost a progress hint: %s", error)
             self._not_before = self._now() + _PAUSE_SECONDS

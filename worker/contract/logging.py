@@ -1,4 +1,4 @@
-"""What is logged: one event a line, as text or as JSON, each with the job that it is about. Passwords never.
+"""Logging as text or JSON, one event per line with its job, and never with passwords.
 
 TILELAB_LOG is `text` (the default) or `json`, TILELAB_LOG_LEVEL a level such as `info` (the default).
 """
@@ -23,10 +23,10 @@ _LEVELS = ("debug", "info", "warning", "error", "critical")
 _MARK = "tilelab"
 _LONGEST = 20_000
 
-# Each says for every message that it came and went; what they say of what goes wrong is wanted.
+# These log every message at level info; only their warnings and errors are useful.
 _WORDY = ("celery.worker.strategy", "celery.app.trace", "celery.bootsteps", "kombu", "alembic", "werkzeug")
 
-# Whatever stands before a host in an address: a library may log one with its password, which may hold any sign.
+# User and password in an address, which a library may log. The password may contain any character.
 _PERSON = re.compile(r"(://)[^/\s@:]*:\S*@")
 
 _about: ContextVar[Mapping[str, object]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
@@ -34,7 +34,7 @@ _process: dict[str, object] = {}
 
 
 class LogSettingError(ValueError):
-    """TILELAB_LOG or TILELAB_LOG_LEVEL is none that there is; one line."""
+    """TILELAB_LOG or TILELAB_LOG_LEVEL is not valid; one line."""
 
 
 def configure(
@@ -43,18 +43,18 @@ def configure(
     stream: TextIO | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Let every log line of this process be written in one form, those of libraries included. Call it once, early.
+    """Set one log format for this process and its libraries. Call it once, early. Raises LogSettingError.
 
-    form, level: instead of what the environment says; raise LogSettingError where there is no such
-    stream: standard error if not given
+    form, level: replace the environment's values
+    stream: by default, standard error
     """
     given = os.environ if environment is None else environment
     form = (form or given.get("TILELAB_LOG", "") or "text").lower()
     level = (level or given.get("TILELAB_LOG_LEVEL", "") or "info").lower()
     if form not in FORMATS:
-        raise LogSettingError(f"TILELAB_LOG is {form!r}; {' or '.join(FORMATS)} is needed.")
+        raise LogSettingError(f"TILELAB_LOG {form!r}: use {' or '.join(FORMATS)}.")
     if level not in _LEVELS:
-        raise LogSettingError(f"TILELAB_LOG_LEVEL is {level!r}; one of {', '.join(_LEVELS)} is needed.")
+        raise LogSettingError(f"TILELAB_LOG_LEVEL {level!r}: use one of {', '.join(_LEVELS)}.")
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.set_name(_MARK)
@@ -69,13 +69,13 @@ def configure(
 
 
 def name_process(**names: object) -> None:
-    """What every line of this process carries, such as its worker's name; in all its threads."""
+    """Add fields to all log lines of this process, such as its worker's name."""
     _process.update(names)
 
 
 @contextlib.contextmanager
 def about(**what: object) -> Iterator[None]:
-    """What the lines that this thread logs in the block are about: job, step, attempt."""
+    """Add fields to the lines that this thread logs in the block: job, step, attempt."""
     token = _about.set({**_about.get(), **what})
     try:
         yield
@@ -84,17 +84,17 @@ def about(**what: object) -> Iterator[None]:
 
 
 def context() -> Mapping[str, object]:
-    """What a line that is logged here and now carries."""
+    """The fields that a line logged now would have."""
     return {**_process, **_about.get()}
 
 
 def without_passwords(text: str) -> str:
-    """The text, with nothing left of the passwords in its addresses."""
+    """The text without users and passwords in addresses."""
     return _PERSON.sub(r"\1**@", text)
 
 
 class TextLines(logging.Formatter):
-    """For people: time, level, what it is about, text. What follows an exception stands on lines of its own."""
+    """For people: time, level, fields and text on one line. A traceback follows on its own lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         named = " ".join(f"{name}={value}" for name, value in context().items())
@@ -105,7 +105,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """For programs: an object a line."""
+    """For programs: one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -124,7 +124,7 @@ def _time(record: logging.LogRecord) -> str:
 def _said(record: logging.LogRecord) -> str:
     try:
         text = record.getMessage()
-    except (TypeError, ValueError):  # a library's own mistake must not cost the line
+    except (TypeError, ValueError):  # keep the line even if a library's arguments don't fit
         text = f"{record.msg} {record.args}"
     return without_passwords(text[:_LONGEST])
 

@@ -1,8 +1,8 @@
-"""What the runner process is asked, and what it answers. Plain JSON lines by kernels.wire.
+"""Requests to the runner process and its answers, as JSON lines of kernels.wire.
 
-After a request, the runner may write any number of questions before its answer: `{"ask": "numbers"}`, to which the
-parent writes `{"inputs": n, "vector": n}`, two random numbers of 63 bits that nobody has seen before. `vector` is for
-checking the launch that has just ended, `inputs` for making those of the next one.
+Before it answers a request, the runner may ask `{"ask": "numbers"}` any number of times. The parent then writes
+`{"inputs": n, "vector": n}` with two new random numbers of 63 bits. `vector` checks the launch that has just ended, and
+`inputs` makes the inputs of the next one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from kernels.verdict import CaseCheck, Finding
 
 
 def digest(ptx: str) -> str:
-    """SHA-256 of a PTX text: what was checked must be what is measured."""
+    """SHA-256 of a PTX text. It ensures that the measured code is the checked code."""
     return hashlib.sha256(ptx.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The parent's random numbers: for checking what was just run, and for the inputs of what is run next."""
+    """The parent's random numbers, for checking the last launch and for the inputs of the next one."""
 
     inputs: int
     vector: int
@@ -33,10 +33,10 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class WireCode:
-    """One compilation on its way to a runner.
+    """One compiled module for a runner.
 
     cubin: in base64
-    entry: the mangled name of the kernel; "" for the judge's module, which has several
+    entry: mangled name of the kernel; "" for the judge's module, which has several
     globals: mangled names of module variables, by their names in the source
     """
 
@@ -57,7 +57,7 @@ class WireCode:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """The first request to a runner: load the judge's own kernels and be ready.
+    """The first request to a runner: load the judge's own kernels.
 
     compiler: the version of NVRTC, for the record
     """
@@ -68,22 +68,22 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The answer to it."""
+    """The answer to Prepare."""
 
     environment: Environment
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureRequest:
-    """A kernel to be judged on the GPU and, if it is right there, measured.
+    """A kernel to judge on the GPU and, if it is correct there, to measure.
 
-    plan: its cases that are small enough for the CPU device are judged first, with the same inputs as there
-    modules: by `CasePlan.module`, the curve's cases included
-    ranking: the case of the ranking size; None where nothing is to be measured
-    curve: cases of other sizes, the smallest first
-    metric: what the exercise ranks by
-    launch_seconds: after which a launch counts as endless
-    budget_seconds: for all repeats at the ranking size; the sizes of the curve get a part of it
+    plan: its small cases are judged first, with the same inputs as on the CPU device
+    modules: by `CasePlan.module`, also for the curve's cases
+    ranking: the case of the ranking size; None to measure nothing
+    curve: cases of other sizes, smallest first
+    metric: the exercise's ranking metric
+    launch_seconds: a longer launch counts as endless
+    budget_seconds: for all repeats at the ranking size; the curve's sizes get a share of it
     """
 
     plan: Plan
@@ -97,7 +97,7 @@ class MeasureRequest:
 
 @dataclass(frozen=True, slots=True)
 class DriverOccupancy:
-    """What the driver says about the launch at the ranking size, or the largest that was run."""
+    """The driver's figures for the launch at the ranking size, or at the largest size that ran."""
 
     threads: int
     shared: int
@@ -109,13 +109,13 @@ class DriverOccupancy:
 
 @dataclass(frozen=True, slots=True)
 class MeasureResponse:
-    """What the GPU showed.
+    """The GPU's findings and measurement.
 
-    findings, checks: as of a check on the CPU device; the checks are named alike, the ranking size's included
-    ptx_digests: of the modules that were run, in their order
-    lost: whether the device could not go on after what this kernel did
-    busy_ms: how long the device was at work for this job, judging included, also where nothing was measured
-    environment: what judged it; None where the process had to be stopped
+    findings, checks: as in a check on the CPU device, but the ranking size is checked too
+    ptx_digests: of the modules that ran, in order
+    lost: the kernel left the device unusable
+    busy_ms: GPU time for this job with judging, even if nothing was measured
+    environment: of the judge; None if the process had to be stopped
     """
 
     findings: tuple[Finding, ...]

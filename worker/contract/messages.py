@@ -1,7 +1,7 @@
-"""What goes over the broker: steps to workers, results back. Versioned data classes, checked at both ends.
+"""Messages over the broker: steps to workers, and results back. Versioned data classes, checked at both ends.
 
-A message is one string: compressed JSON in base64, bounded before and after it is unpacked, for whoever can write to
-the broker could write anything.
+A message is one string of compressed JSON in base64. Its size is limited before and after unpacking, because the
+broker's content is untrusted.
 """
 
 from __future__ import annotations
@@ -22,42 +22,44 @@ from worker.contract.measure_work import MeasureRequest
 T = TypeVar("T")
 
 VERSION = 2
-"""Of the messages. A worker refuses another; raise it when a field changes."""
+"""The messages' version. A worker refuses other versions. Raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
 PLAIN_BYTES = 16 * 2**20
-"""When unpacked."""
+"""Limit for an unpacked message."""
 
 WORK_BYTES = 15 * 2**20
-"""Of packed measure work: a message holds more than that."""
+"""Limit for packed measure work, which is only a part of its message."""
 
 PLAIN_MARKS = 500_000
-"""Commas and opening brackets, counted before anything is read: a value of JSON takes one of them, and up to 150 bytes
-of memory where it takes three in the message. A right kernel's result has about 10,000."""
+"""Limit for commas and opening brackets, counted before parsing.
+
+Each JSON value has one of them. Three bytes of a message may take 150 bytes of memory. The result of an accepted
+kernel has about 10,000."""
 
 CPU_QUEUE = "cpu"
 RESULTS_QUEUE = "results"
 
 
 def gpu_queue(device_class: str) -> str:
-    """The queue of the measure steps for a device class."""
+    """The queue for a device class's measure steps."""
     return f"gpu.{device_class}"
 
 
 class StepKind(StrEnum):
-    """The steps that are sent one by one. `check` compiles, judges and counts in one go, on one machine."""
+    """Steps that are sent separately. `check` compiles, judges and counts on one machine."""
 
     CHECK = "check"
     MEASURE = "measure"
 
 
 class MessageError(ValueError):
-    """The message is none that this version understands; the text says why."""
+    """This version can't read the message; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """One attempt at one step. token: random, known only to whom it was sent."""
+    """One attempt at one step. token: random, known only to the worker that received it."""
 
     job: int
     kind: StepKind
@@ -65,7 +67,7 @@ class Ticket:
 
 
 class UnreadableError(MessageError):
-    """It came from another version, as it seems; ticket: whose attempt it was, where that can be read."""
+    """The message probably comes from another version. ticket: its attempt, if that is readable."""
 
     def __init__(self, text: str, ticket: Ticket | None) -> None:
         super().__init__(text)
@@ -73,12 +75,12 @@ class UnreadableError(MessageError):
 
 
 class OtherVersionError(UnreadableError):
-    """It says itself that it is of another version: who sent it is right, and so is who cannot read it."""
+    """The message names another version, so neither sender nor receiver failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExerciseText:
-    """An exercise that a worker need not have; digest: as the server knows it, judge's version included."""
+    """An exercise in a message, so that workers needn't have it. digest: the server's, with the judge's version."""
 
     name: str
     definition: str
@@ -87,11 +89,11 @@ class ExerciseText:
 
 @dataclass(frozen=True, slots=True)
 class CheckWork:
-    """A source to compile and to judge.
+    """A source to compile and judge.
 
     source: the file's bytes in base64
-    device_class: what it is measured on if it passes; "" for nothing
-    evidence: whether an accepted kernel is looked at more closely
+    device_class: measured there if it passes; "" to measure nothing
+    evidence: analyse an accepted kernel further
     """
 
     source: str
@@ -105,10 +107,10 @@ class CheckWork:
 
 @dataclass(frozen=True, slots=True)
 class MeasureWork:
-    """A kernel that passed its check, to be judged and measured on a GPU.
+    """A kernel that passed its check, to judge and measure on a GPU.
 
-    report: of the check; digests: of the PTX that was checked, by module
-    compared: whether the exercise says what is right
+    report: of the check; digests: of the checked PTX, by module
+    compared: the exercise defines the correct result
     """
 
     request: MeasureRequest
@@ -119,10 +121,10 @@ class MeasureWork:
 
 @dataclass(frozen=True, slots=True)
 class PackedWork:
-    """What a check leaves to a GPU. Only the worker that measures unpacks it.
+    """A check's work for a GPU. Only the worker that measures unpacks it.
 
-    verdict: of the check; digests: of the PTX that was checked, by module
-    packed: encode(MeasureWork), which holds the report of the check
+    verdict: of the check; digests: of the checked PTX, by module
+    packed: encode(MeasureWork), with the report of the check
     """
 
     verdict: Verdict
@@ -132,11 +134,11 @@ class PackedWork:
 
 @dataclass(frozen=True, slots=True)
 class StepMessage:
-    """One attempt at a step, with all that it takes. One of `check` and `measure` is there, by the ticket's kind.
+    """One attempt at a step with all its data: `check` or `measure`, by the ticket's kind.
 
     attempt: from 1
     measure: `packed` of PackedWork
-    lease_seconds: a worker that has not beaten for so long has lost the step
+    lease_seconds: a worker without a heartbeat for this long has lost the step
     """
 
     ticket: Ticket
@@ -149,12 +151,12 @@ class StepMessage:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How an attempt ended: with a report, with work for a GPU, or with a fault that is not the submission's.
+    """How an attempt ended: with a report, with work for a GPU, or with a system error.
 
-    measure: the kernel passed its check, and a GPU has to go on
-    fault: why there is neither, in words for staff; "" where there is one
-    given_back: nothing is wrong, the worker stops: the step is to be done elsewhere, and this attempt does not count
-    seconds: that the step took; busy_ms: how long a GPU was at work for it
+    measure: the kernel passed its check, and a GPU must continue
+    fault: why there is neither, for course staff; otherwise ""
+    given_back: the worker stops, so the step runs elsewhere and this attempt doesn't count
+    seconds: duration of the step; busy_ms: GPU time
     """
 
     ticket: Ticket
@@ -169,32 +171,32 @@ class StepResult:
 
 
 def pack_work(work: MeasureWork) -> PackedWork:
-    """The work as it is sent and stored; raises MessageError where it is too large."""
+    """Pack work for sending and storing. Raises MessageError if it is too large."""
     packed = encode(work)
     if len(packed) > WORK_BYTES:
-        raise MessageError(f"the measure work has {len(packed):,} bytes, {WORK_BYTES:,} are allowed")
+        raise MessageError(f"the measure work has {len(packed):,} bytes; the limit is {WORK_BYTES:,}")
     return PackedWork(work.report.verdict, work.digests, packed)
 
 
 def encode(message: object) -> str:
-    """The message as it is sent; raises MessageError where it is too large."""
+    """Encode a message for sending. Raises MessageError if it is too large."""
     plain = json.dumps(to_plain(message), separators=(",", ":")).encode()
     if len(plain) > PLAIN_BYTES:
-        raise MessageError(f"{type(message).__name__} has {len(plain):,} bytes, {PLAIN_BYTES:,} are allowed")
+        raise MessageError(f"{type(message).__name__} has {len(plain):,} bytes; the limit is {PLAIN_BYTES:,}")
     if _marks(plain) > PLAIN_MARKS:
-        raise MessageError(f"{type(message).__name__} has too many values, {PLAIN_MARKS:,} are allowed")
+        raise MessageError(f"{type(message).__name__} has too many values; the limit is {PLAIN_MARKS:,}")
     packed = base64.b64encode(zlib.compress(plain, 6))
     if len(packed) > MESSAGE_BYTES:
         raise MessageError(
-            f"{type(message).__name__} has {len(packed):,} bytes, {MESSAGE_BYTES:,} are allowed"
+            f"{type(message).__name__} has {len(packed):,} bytes; the limit is {MESSAGE_BYTES:,}"
         )
     return packed.decode()
 
 
 def decode(cls: type[T], text: object) -> T:
-    """The message back; raises MessageError where it is none, or of another version."""
+    """Decode a message. Raises MessageError if it isn't valid or has another version."""
     if not isinstance(text, str) or len(text) > MESSAGE_BYTES:
-        raise MessageError(f"{cls.__name__}: no text, or too long")
+        raise MessageError(f"{cls.__name__}: not text, or too long")
     try:
         plain = json.loads(_unpacked(base64.b64decode(text, validate=True)))
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
@@ -202,7 +204,7 @@ def decode(cls: type[T], text: object) -> T:
     try:
         if isinstance(plain, dict) and plain.get("version", VERSION) != VERSION:
             raise OtherVersionError(
-                f"{cls.__name__}: version {str(plain['version'])[:20]} came, {VERSION} is known here",
+                f"{cls.__name__}: has version {str(plain['version'])[:20]}, but this is version {VERSION}",
                 _ticket(plain),
             )
         return from_plain(cls, plain)
@@ -221,12 +223,12 @@ def _unpacked(packed: bytes) -> bytes:
     unpacker = zlib.decompressobj()
     plain = unpacker.decompress(packed, PLAIN_BYTES)
     if unpacker.unconsumed_tail or not unpacker.eof:
-        raise MessageError("longer than allowed when unpacked, or cut off")
+        raise MessageError("too long when unpacked, or cut off")
     if _marks(plain) > PLAIN_MARKS:
-        raise MessageError(f"more values than the {PLAIN_MARKS:,} that are allowed")
+        raise MessageError(f"too many values; the limit is {PLAIN_MARKS:,}")
     return plain
 
 
 def _marks(plain: bytes) -> int:
-    """How many values it has at the most; those within texts count, too."""
+    """An upper bound for the number of values. It also counts commas and brackets within strings."""
     return plain.count(b",") + plain.count(b"[") + plain.count(b"{")

@@ -1,4 +1,4 @@
-"""Claims as keys in Redis. What looks before it writes is a script there, so that nobody comes in between."""
+"""Claims as keys in Redis. A read before a write runs as a script in Redis, so that it is atomic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ return 0
 
 
 class RedisClaims:
-    """The claims, for workers, dispatcher and recorder. Raises worker.contract.broker.BrokerUnavailable."""
+    """Claims for workers, dispatcher and recorder. Raises worker.contract.broker.BrokerUnavailable."""
 
     def __init__(self, client: redis.Redis) -> None:
         """client: from worker.contract.broker.connect_redis."""
@@ -72,7 +72,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _read(value: object) -> Claim:
-    """What a key says. What nobody here has written is taken for no claim: whoever works will say so again."""
+    """The claim in a key's value. Unknown values count as free, because a running worker claims again."""
     if not isinstance(value, str):
         return Claim(Stand.FREE)
     if value.startswith(_WORKER):

@@ -1,4 +1,4 @@
-"""The workers' board as keys in Redis: a record for each, an index by the last beat, and what is wanted of whom."""
+"""Workers' records as keys in Redis: one record each, an index by the last heartbeat, and orders."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from worker.contract.broker import broker_errors
 from worker.contract.fleet import Wanted, WorkerRecord, WorkerState
 
 KEPT_SECONDS = 3600
-"""How long a worker that is silent stays on the board."""
+"""How long the record of a silent worker stays."""
 
 _WANTED_SECONDS = 24 * 3600
 _RECORD_BYTES = 2**18
 _LONGEST_REASON = 300
 _BOARD = "tilelab:workers"
 
-# Of one clock, Redis's own, whatever those of the workers' machines say.
+# All times come from Redis's clock, because workers' clocks may differ.
 _NOW = """
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class RedisFleet:
-    """The board, for workers and for who looks at them. Raises worker.contract.broker.BrokerUnavailable."""
+    """Workers' records, for workers and operators. Raises worker.contract.broker.BrokerUnavailable."""
 
     def __init__(self, client: redis.Redis) -> None:
         """client: from worker.contract.broker.connect_redis."""
@@ -57,7 +57,7 @@ class RedisFleet:
 
     def tell(self, record: WorkerRecord) -> Wanted:
         text = json.dumps(to_plain(record), separators=(",", ":"))
-        # Redis may have forgotten what an operator wanted; the worker still does it, so it is wanted still
+        # Redis may have lost an operator's order, but a drained worker still remembers it
         draining = record.state in {WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT}
         remembered = Wanted.DRAIN.value if draining else ""
         keys = [_BOARD, _record_key(record.id), _wanted_key(record.id)]
@@ -83,13 +83,13 @@ class RedisFleet:
         return [record for record in found if record is not None]
 
     def _read(self, worker: str, text: object, beat: float) -> WorkerRecord | None:
-        """A record; None where there is none that this version can read, which is said once."""
+        """A record, or None if this version can't read it, which is logged once."""
         try:
             return _record(text, beat)
         except (WireError, ValueError, RecursionError) as error:
             if worker not in self._unreadable:
                 why = str(error)[:_LONGEST_REASON]
-                logger.warning("a worker's record cannot be read, it may be of another version: %s", why)
+                logger.warning("cannot read a worker's record; it may have another version: %s", why)
             self._unreadable.add(worker)
             return None
 

@@ -46,7 +46,7 @@ def test_a_record_that_cannot_be_read_is_said_once(client, caplog):
     client.set("tilelab:worker:host-2-b", '{"of": "another version"}')
     for _ in range(3):
         assert [each.id for each in fleet.workers()] == ["host-1-a"]
-    assert caplog.text.count("cannot be read") == 1
+    assert caplog.text.count("cannot read a worker's record") == 1
 
 
 def test_who_leaves_is_off_the_board(client):

@@ -93,7 +93,7 @@ def test_a_slot_takes_no_more_steps_while_nobody_records_and_goes_on_when_somebo
     jobs = MOST_LETTERS + 8
     for job in range(jobs):
         server.send(message("ok", job))
-    until(lambda: slot.logged("no further step is begun"))
+    until(lambda: slot.logged("waiting before the next step"))
     assert slot.idle(MOST_LETTERS).done == MOST_LETTERS
     time.sleep(2)
     assert slot.look().done == MOST_LETTERS
@@ -135,7 +135,7 @@ def test_a_report_that_is_too_large_to_be_sent_is_a_fault(server, slot):
     ticket = server.send(message("big"))
     result = server.record()
     assert (result.ticket, result.report) == (ticket, None)
-    assert "cannot be sent" in result.fault
+    assert "Cannot send the result" in result.fault
 
 
 def test_what_cannot_be_read_is_dropped_and_the_slot_goes_on(server, slot):
@@ -150,7 +150,7 @@ def test_what_cannot_be_read_is_dropped_and_the_slot_goes_on(server, slot):
     server.send(message("ok", 2))
     assert server.record().ticket.job == 2
     assert server.claim(measure).stand is Stand.FREE
-    assert slot.logged("steps of another kind")
+    assert slot.logged("this slot runs other steps")
     assert slot.idle(1).done == 1
     until(lambda: server.client.hlen("unacked") == 0, "everything is acknowledged")
 
@@ -160,7 +160,7 @@ def test_a_message_of_another_version_is_left_to_others_and_costs_no_attempt(ser
     server.send_body(encode({**later, "news": 1}))
     record = slot.wait(lambda it: it.failed == 1)
     assert record.failed_in_row == 1, "so that a worker that was left behind takes itself out"
-    assert slot.logged(f"version {VERSION + 1} came, {VERSION} is known here")
+    assert slot.logged(f"has version {VERSION + 1}, but this is version {VERSION}")
     assert server.claim(message("ok", 5).ticket).stand is Stand.FREE
     assert not server.waiting("results")
 
@@ -169,7 +169,7 @@ def test_a_message_without_what_it_should_hold_is_answered_with_a_fault(server, 
     server.send_body(encode({**to_plain(message("ok", 5)), "news": 1}))
     result = server.record()
     assert result.ticket.job == 5
-    assert "cannot be read here" in result.fault
+    assert "can't read the message" in result.fault
     server.send_body(encode({"version": VERSION + 1, "ticket": "?"}))
     server.send(message("ok", 6))
     assert server.record().ticket.job == 6
@@ -193,7 +193,7 @@ def test_a_slot_that_was_frozen_past_its_lease_drops_the_result(server, slot, tm
     if revoked:
         server.claims.revoke(ticket)
     slot.send(signal.SIGCONT)
-    until(lambda: slot.logged("the claim is lost"))
+    until(lambda: slot.logged("lost the claim"))
     slot.wait(lambda it: it.state is WorkerState.IDLE)
     server.send(message("ok", 2))
     assert server.record().ticket.job == 2

@@ -189,7 +189,7 @@ def test_a_slot_whose_redis_is_gone_for_good_ends_when_asked(redis_of_our_own, s
     slot.send(signal.SIGTERM)
     slot.send(signal.SIGINT)
     assert slot.ended() == 0
-    assert slot.logged("could not be sent")
+    assert slot.logged("could not send")
     with pytest.raises(BrokerUnavailable):
         server.waiting()
 
@@ -234,7 +234,7 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
         ("", [], "REDIS_URL is not set"),
         ("amqp://user:word@host/", [], "REDIS_URL begins with amqp://"),
         ("redis://host/0", ["--queue", "other"], "no slot serves the queue other"),
-        ("redis://host/0", ["--queue", "gpu.h200"], "--arch is needed"),
+        ("redis://host/0", ["--queue", "gpu.h200"], "needs --arch"),
         ("redis://host/0", ["--worker", "w" * 99], "too long"),
     ],
 )
