@@ -1,4 +1,4 @@
-"""The parts that run on one machine, as the processes that they are."""
+"""The parts of one machine with their commands and environments."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ BROKER, DISPATCHER, RECORDER, WEB, WORKER = "redis", "dispatcher", "recorder", "
 
 _COMMAND = (sys.executable, "-P", "-m", "worker.commands")
 _SETTINGS = frozenset({2, 3})
-"""Exit codes of a command that says in its last line why it cannot do what it is for."""
+"""Exit codes of commands whose last line says why they can't run."""
 
 _GRACE_SECONDS = 5
-"""For steps in work when everything is to end: who waits at a terminal wants it back, and a step that is given back is
-done at the next start."""
+"""Time for running steps to finish on exit. It is short, because a person waits at the terminal.
+
+Steps that return to the queue run at the next start."""
 
 _WORKER_STOP_SECONDS = _GRACE_SECONDS + 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the parts have to know.
+    """The settings of the parts.
 
-    redis: None where another one is used
-    descriptor: of the socket that the portal answers at
+    redis: the embedded Redis; None if another one is used
+    descriptor: of the portal's socket
     worker_options: of `tilelab worker start`
-    ready: tells of a part, by its name, whether it is ready
-    pulses: of the parts that are asked whether they live, by name
+    ready: whether the part with this name is ready
+    pulses: of parts that are probed, by name
     """
 
     database_url: str
@@ -45,9 +46,9 @@ class Machine:
     pulses: Mapping[str, Pulse]
 
     def parts(self) -> tuple[Part, ...]:
-        """All of them, each after those that it needs.
+        """All parts, each after the parts that it needs.
 
-        The worker ends before the recorder does: what it still finishes is kept.
+        The worker ends before the recorder, so that its last results are recorded.
         """
         broker = () if self.redis is None else (BROKER,)
         parts = [] if self.redis is None else [self._broker(self.redis)]
@@ -81,12 +82,12 @@ class Machine:
             after=after,
             ready=(lambda: self.ready(name)) if watched else None,
             critical=_SETTINGS,
-            pulse=Pulse(beside=self.pulses.get(name)),
+            pulse=Pulse(other=self.pulses.get(name)),
             stop_seconds=_WORKER_STOP_SECONDS if name == WORKER else 10.0,
         )
 
     def _environment(self, name: str) -> Mapping[str, str]:
-        """A worker never learns where the database is."""
+        """The environment of a part. A worker doesn't get the database's address."""
         told = {"REDIS_URL": self.redis_url, "PYTHONUNBUFFERED": "1"}
         if name != WORKER:
             told["DATABASE_URL"] = self.database_url

@@ -92,7 +92,7 @@ class Place:
 
     def late_result_is_over(self, host: str) -> bool:
         """Whether the recorder refused it, or its worker dropped it, having learned of its lost claim before."""
-        return "fenced" in self._log("recorder") or "the result is dropped" in self._log(host)
+        return "fenced" in self._log("recorder") or "dropped the result" in self._log(host)
 
     def _log(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text()

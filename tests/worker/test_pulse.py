@@ -24,7 +24,7 @@ def test_silence_after_the_first_beat_hangs():
 
 def test_either_of_two_pulses_can_hang():
     one, other = begun(), Pulse(most_seconds=10.0)
-    one.beside = other
+    one.other = other
     one.begin(0.0)
     one.beat()
     other.beat()

@@ -1,1 +1,1 @@
-"""One attempt at one step: the task from its message to a result that somebody has confirmed."""
+"""A worker's attempt at a step: the task, from the message to a confirmed result."""

@@ -1,4 +1,4 @@
-"""Says that a worker is alive, while the step that it claimed is in work."""
+"""Heartbeats that keep a claim while its step runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ logger = logging.getLogger(__name__)
 
 
 class Beating:
-    """A thread that beats for one claim as long as the block lasts.
+    """A thread that extends one claim for as long as the block runs.
 
-    lost: whether somebody else decides about the step by now
+    lost: the step has ended or belongs to another worker
     """
 
     def __init__(
         self, claims: Claims, ticket: Ticket, worker: str, lease_seconds: float, on_lost: Callable[[], None],
         *, claimed: float | None = None, now: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """on_lost: called from the thread, until the block ends; claimed: when the claim was asked for, if not now."""
+        """on_lost: called from the thread until the block ends; claimed: time of the claim, if not now."""
         self._claims, self._ticket, self._worker = claims, ticket, worker
         self._lease = lease_seconds
         self._on_lost = on_lost
@@ -59,25 +59,25 @@ class Beating:
                     return
 
     def _give_up(self) -> None:
-        logger.warning("the claim is lost: the step is somebody else's by now, or was ended")
+        logger.warning("lost the claim: another worker has the step, or it was cancelled")
         self._lost.set()
         self._on_lost()
-        # the step may have been about to begin, when there was nothing to end
+        # call again, in case the step had not begun at the first call
         while not self._over.wait(_AGAIN_SECONDS):
             self._on_lost()
 
     def _beat(self) -> bool:
-        """One attempt. While Redis is away nobody can take the claim, so the work goes on."""
-        # between two attempts, not answers: a Redis that hangs lets nobody oversleep
+        """Send one heartbeat. While Redis is away no other worker can take the claim, so the step continues."""
+        # measured between two attempts, not answers: a hanging Redis must not look like a sleeping worker
         begun = self._now()
         overslept = begun - self._last >= self._lease
         try:
             alive = self._claims.beat(self._ticket, self._worker, self._lease, overslept=overslept)
         except ConnectionError as error:
             if not self._silent:
-                logger.warning("cannot beat, the work goes on: %s", error)
+                logger.warning("cannot send heartbeats; the step continues: %s", error)
             self._silent = True
-            # who overslept and reached nobody has to say so again
+            # an oversleep that didn't reach Redis must be reported again
             self._last = self._last if overslept else begun
             return True
         self._last, self._silent = begun, False

@@ -1,6 +1,6 @@
-"""Results that nobody has confirmed so far: sent again and again until somebody has.
+"""Unconfirmed results, which are sent again until the recorder confirms them.
 
-A result is in memory only. If the worker dies, the claim runs out and the step is done once more.
+Results are only in memory. If the worker dies, its claim expires and the step runs again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from worker.contract.messages import Ticket
 from worker.queue.beating import BEATS_PER_LEASE
 
 RESEND_SECONDS = 3.0
-"""After which a result that is still open is sent again, if none waits to be recorded: then a recorder lost it."""
+"""A result is sent again after this time if the results queue is empty, because a recorder lost it."""
 
 INSIST_SECONDS = 60.0
-"""After which it is sent again in any case, and then after twice as long each time, up to LEAST_OFTEN_SECONDS: while no
-recorder runs, the copies pile up in Redis."""
+"""A result is sent again after this time in any case.
+
+The time doubles up to LEAST_OFTEN_SECONDS, because copies pile up in Redis while no recorder runs."""
 
 LEAST_OFTEN_SECONDS = 3600.0
 
@@ -35,9 +36,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Letter:
-    """A result on its way. sent: when it last was, None for never; beaten: when we last tried to beat for it.
+    """An unconfirmed result.
 
-    insist: after how long it is sent again, whatever waits to be recorded
+    sent: time of the last sending, or None
+    beaten: time of the last heartbeat for its claim
+    insist: seconds until it is sent again in any case
     """
 
     ticket: Ticket
@@ -51,9 +54,9 @@ class _Letter:
 
 
 class Outbox:
-    """Holds results until each is settled or revoked, and beats for their claims as long.
+    """Keeps results until each is settled or revoked, and extends their claims meanwhile.
 
-    send: publishes an encoded result; waiting: how many wait to be recorded. Both raise ConnectionError
+    send: publishes an encoded result; waiting: length of the results queue. Both raise ConnectionError
     """
 
     def __init__(
@@ -73,14 +76,14 @@ class Outbox:
         self._thread.start()
 
     def add(self, ticket: Ticket, attempt: int, body: str, lease_seconds: float, *, beaten: float) -> None:
-        """Take a result and send it soon. beaten: when its claim was last beaten for, by our clock."""
+        """Add a result and send it soon. beaten: time of the last heartbeat for its claim, by our clock."""
         letter = _Letter(ticket, attempt, body, lease_seconds, beaten, self._now())
         with self._changed:
             self._letters[ticket] = letter
             self._changed.notify_all()
 
     def holds(self, ticket: Ticket) -> bool:
-        """Whether the result of this attempt is here, and nobody has confirmed it."""
+        """Whether the result of this attempt is here unconfirmed."""
         return ticket in self._letters
 
     @property
@@ -94,18 +97,18 @@ class Outbox:
 
     @property
     def full(self) -> bool:
-        """Whether no more should be taken."""
+        """Whether the worker should start no more steps."""
         with self._changed:
             size = sum(len(letter.body) for letter in self._letters.values())
             return len(self._letters) >= self._most or size >= self._most_bytes
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Wait for something about this outbox; says whether it came true."""
+        """Wait until a condition on this outbox is true, and return whether it is."""
         with self._changed:
             return self._changed.wait_for(until, seconds)
 
     def close(self) -> None:
-        """Stop at once; what is still open is lost, and will be done once more."""
+        """Stop at once. Unconfirmed results are lost, and their steps run again."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -126,7 +129,7 @@ class Outbox:
                 self._changed.wait(max(0.0, due - self._now()))
 
     def _attend(self, letter: _Letter) -> bool:
-        """Send a result if it is time to, and see whether it is settled. False where Redis is away."""
+        """Send a result if it is due, or see whether it is settled. False if Redis is away."""
         now = self._now()
         pause = _pause(letter)
         letter.due = now + pause
@@ -140,12 +143,12 @@ class Outbox:
                     self._forget(letter)
             except ConnectionError as error:
                 if not self._silent:
-                    logger.warning("results cannot be sent now, and are kept: %s", error)
+                    logger.warning("cannot send results now, keeping them: %s", error)
                 self._silent = True
                 return False
             except Exception:
-                # without this thread nothing would be sent any more, while the slot goes on as if it were
-                logger.exception("a result cannot be sent now, and is kept")
+                # this thread must not die: the slot would continue without sending anything
+                logger.exception("cannot send a result now, keeping it")
                 return False
         self._silent = False
         with self._changed:
@@ -153,7 +156,7 @@ class Outbox:
         return True
 
     def _wait_all(self, letters: Sequence[_Letter]) -> None:
-        """Redis is away: none of these was beaten for, and for none we are to blame."""
+        """Postpone all letters while Redis is away. Missed heartbeats don't count as an oversleep."""
         now = self._now()
         for letter in letters:
             if now - letter.beaten < letter.lease:

@@ -1,4 +1,4 @@
-"""What a slot tells the process that started it: its record, as a line of JSON at each change, and beats."""
+"""A slot's reports to its parent process: its record as a line of JSON at each change, and heartbeats."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from worker.workplaces.workplace import is_doubtful
 
 
 class Teller:
-    """Keeps a slot's record and tells it. For the slot's main thread, except `beat`."""
+    """Keeps a slot's record and reports it. For the slot's main thread, except `beat`."""
 
     def __init__(self, name: str, queue: str, device: str, descriptor: int | None = None) -> None:
-        """descriptor: of a pipe; None to tell nobody."""
+        """descriptor: of the parent's pipe; None to report nothing."""
         self.record = SlotRecord(name, queue, device, WorkerState.STARTING)
         self._descriptor = descriptor
         if descriptor is not None:
@@ -34,7 +34,7 @@ class Teller:
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """Beat from a thread while the body runs: what it does has bounds of its own, longer than a silence may be."""
+        """Send heartbeats from a thread while the body runs, which may take longer than the allowed silence."""
         over = threading.Event()
 
         def run() -> None:
@@ -53,7 +53,7 @@ class Teller:
         self._change(state=WorkerState.BUSY, job=ticket.job, step=ticket.kind.value, since=time.time())
 
     def ended(self, result: StepResult | None) -> None:
-        """It no longer is. result: None where it was lost, which says nothing about this slot."""
+        """Record the end of a step. result: None if the claim was lost, which says nothing about this slot."""
         if result is not None and not result.given_back:
             failed, doubtful = bool(result.fault), is_doubtful(result.fault)
             self.record = replace(
@@ -67,14 +67,14 @@ class Teller:
         self.at(WorkerState.IDLE)
 
     def useless(self) -> None:
-        """A message came that this slot cannot read: with more of them, it is of no use here."""
+        """Count a message that this slot can't read as a failure."""
         self.record = replace(
             self.record, failed=self.record.failed + 1, failed_in_row=self.record.failed_in_row + 1
         )
         self.at(WorkerState.IDLE)
 
     def at(self, state: WorkerState) -> None:
-        """No step is in work."""
+        """Set a state without a running step."""
         self._change(state=state, job=None, step="", since=time.time())
 
     def _change(self, state: WorkerState, job: int | None, step: str, since: float) -> None:
@@ -85,6 +85,6 @@ class Teller:
         if self._descriptor is None:
             return
         line = json.dumps(to_plain(self.record), separators=(",", ":")).encode() + b"\n"
-        # one who does not read, or is gone, misses a line; the next holds all that it said
+        # a parent that doesn't read misses a line; the next one has the whole record again
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             os.write(self._descriptor, line)

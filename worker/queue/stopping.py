@@ -1,4 +1,4 @@
-"""How a slot ends: with what it is at, or without, but never with a step that nobody knows of."""
+"""Stopping a slot after its step or at once, without losing a step."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ logger = logging.getLogger(__name__)
 
 
 class Stop:
-    """Asked for by signals, or by the death of the parent.
+    """A request to stop, by signals or by the death of the parent.
 
-    The first signal lets the step in work end, for `grace_seconds` at the most; the second does not; the third ends the
-    process there and then.
+    After the first signal, the running step has `grace_seconds` to finish. The second signal aborts it. The third ends
+    the process at once.
 
-    asked: no new step is begun; given_up: the step in work is to end now, without a verdict
+    asked: start no new step; given_up: abort the running step without a verdict
     """
 
     def __init__(self, grace_seconds: float, abort: Callable[[], None], parent: int | None = None) -> None:
-        """abort: ends the step in work, if there is one; parent: whose end is ours too."""
+        """abort: aborts the running step, if any; parent: this process ends when the parent does."""
         self.asked = False
         self.given_up = False
         self._grace = grace_seconds
         self._abort = abort
         self._parent = parent
         self._signals = 0
-        # plain attributes, no events: a handler may run in the middle of anything, itself included
+        # plain attributes instead of events, because a signal handler may interrupt anything, even itself
         self._thread = threading.Thread(target=self._watch, name="stopping", daemon=True)
 
     def listen(self) -> None:
-        """Handle SIGTERM and SIGINT from now on; call it in the main thread."""
+        """Handle SIGTERM and SIGINT from now on. Call it in the main thread."""
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
         self._thread.start()
@@ -55,7 +55,7 @@ class Stop:
         while not self.asked and not self._orphaned():
             time.sleep(_LOOK_SECONDS)
         if not self.asked:
-            logger.warning("the process that started this one is gone, so this one ends too")
+            logger.warning("the parent process is gone, so this slot ends too")
             self.asked = self.given_up = True
             stop_consuming()
         deadline = time.monotonic() + self._grace

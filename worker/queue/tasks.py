@@ -1,4 +1,4 @@
-"""The task that a slot does: one attempt at one step, from the message to a result in the outbox."""
+"""The task of a slot: one attempt at a step, from the message to a result in the outbox."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from worker.queue.stopping import Stop
 from worker.workplaces.workplace import Workplace
 
 CLAIM_SECONDS = 10.0
-"""For how long a slot tries to claim while Redis is away. Later its message has been sent anew."""
+"""How long a slot tries to claim while Redis is away. After that, the message has been sent again."""
 
 _SHORTEST_LEASE, _LONGEST_LEASE, _USUAL_LEASE = 1.0, 600.0, 20.0
 _AGAIN_SECONDS = 0.25
@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StepTask:
-    """All that a slot does with a message. `run` never raises: a message is taken once, whatever it is.
+    """A slot's work on a message. `run` never raises, because a message is taken only once.
 
-    name: of worker and slot, what claims and results are signed with
+    name: of worker and slot, for claims and results
     """
 
     name: str
@@ -54,7 +54,7 @@ class StepTask:
     stop: Stop
 
     def register(self, app: Celery) -> None:
-        """Be the task of this application."""
+        """Register this as the task of a Celery application."""
 
         def step(body: object) -> None:
             with self.teller.busy():
@@ -63,27 +63,27 @@ class StepTask:
         app.task(name=STEP_TASK)(step)
 
     def run(self, body: object) -> None:
-        """Do a step if it is for this slot, and nobody has done it."""
+        """Run a step if it is for this slot and no worker has claimed it."""
         if self.stop.asked:
-            logger.info("this slot stops: a message is left, to be sent anew")
+            logger.info("this slot stops and leaves a message, which will be sent again")
             return
         try:
             message = decode(StepMessage, body)
         except OtherVersionError as error:
-            # unanswered it costs no attempt: it is sent anew, until a worker of its version takes it
-            logger.error("a message is left to others, this worker is of another version: %s", error)  # noqa: TRY400
+            # without an answer, the message is sent again until a worker of its version takes it
+            logger.error("left a message of another version for other workers: %s", error)  # noqa: TRY400
             self.teller.useless()
             return
         except UnreadableError as error:
             self._refuse(error)
             return
         except MessageError as error:
-            logger.error("a message cannot be read, and is dropped: %s", error)  # noqa: TRY400 - no trace is needed
+            logger.error("dropped an unreadable message: %s", error)  # noqa: TRY400 - no trace is needed
             return
         ticket = message.ticket
         with about(job=ticket.job, step=ticket.kind.value, attempt=message.attempt):
             if ticket.kind is not self.workplace.kind:
-                logger.error("this slot does steps of another kind: the message is dropped")
+                logger.error("dropped a message: this slot runs other steps")
                 return
             self._attempt(message, _lease(message.lease_seconds))
         self._wait_for_room()
@@ -101,7 +101,7 @@ class StepTask:
             ) as beating:
                 result = self._do(message)
             if beating.lost:
-                logger.warning("the result is dropped: the claim was lost")
+                logger.warning("dropped the result, because the claim was lost")
                 result = None
             else:
                 self._hand_over(result, message.attempt, lease)
@@ -111,13 +111,13 @@ class StepTask:
                 self.workplace.prepare()
 
     def _claim(self, ticket: Ticket, lease: float) -> bool:
-        """Take the attempt; waits a little for a Redis that is away, which may have taken the claim all the same.
+        """Claim the attempt. Waits for Redis a little; a claim without an answer may have succeeded.
 
-        Not one whose result is in the outbox, whatever Redis says: it may have forgotten the claim, or not answered,
-        and then the claim that it knows is the one that the outbox beats for.
+        Never claims an attempt whose result is in the outbox. Redis may have lost that claim, or it holds the claim
+        that the outbox extends.
         """
         if self.outbox.holds(ticket):
-            logger.info("a copy of a message is dropped: the result of the attempt is here, to be recorded")
+            logger.info("dropped a copy of a message, because the attempt's result is in the outbox")
             return False
         deadline = time.monotonic() + CLAIM_SECONDS
         answered = True
@@ -129,17 +129,17 @@ class StepTask:
             except ConnectionError as error:
                 answered = False
                 if time.monotonic() > deadline:
-                    logger.warning("cannot claim, the message is dropped, to be sent anew: %s", error)
+                    logger.warning("cannot claim, dropped the message, which will be sent again: %s", error)
                     return False
                 time.sleep(_AGAIN_SECONDS)
         return False
 
     def _refused(self, ticket: Ticket, *, answered: bool) -> bool:
-        """Whether the claim is ours after all: this slot has one step at a time, so it was the try without answer."""
+        """Whether a try without an answer made the claim. It did if this slot owns it: a slot runs only one step."""
         claim = self.claims.look([ticket])[0]
         if not answered and claim.stand is Stand.CLAIMED and claim.worker == self.name:
             return True
-        logger.info("a copy of a message is dropped: the attempt is %s %s", claim.stand.value, claim.worker)
+        logger.info("dropped a copy of a message: the attempt is %s %s", claim.stand.value, claim.worker)
         return False
 
     def _do(self, message: StepMessage) -> StepResult:
@@ -147,9 +147,9 @@ class StepTask:
             result = self.workplace.do(message, self.name, self.hints.of(message))
         except Exception as error:
             logger.exception("the workplace failed")
-            fault = f"The worker failed: {type(error).__name__}: {error}"
+            fault = f"Internal error in the worker: {type(error).__name__}: {error}"
             result = StepResult(message.ticket, self.name, None, fault=fault)
-        # a verdict that was reached in spite of it is as good as any
+        # a verdict reached while stopping is still valid
         if result.fault and self.stop.given_up:
             result = replace(result, report=None, measure=None, fault=_STOPPED, given_back=True)
         return result
@@ -158,39 +158,42 @@ class StepTask:
         try:
             body = encode(result)
         except MessageError as error:
-            result = StepResult(result.ticket, self.name, None, fault=f"The result cannot be sent: {error}")
+            result = StepResult(result.ticket, self.name, None, fault=f"Cannot send the result: {error}")
             body = encode(result)
-        seconds, state = result.seconds, "given back" if result.given_back else result.fault or "done"
+        seconds, state = (
+            result.seconds,
+            "returned to the queue" if result.given_back else result.fault or "done",
+        )
         logger.info("ended after %.2f s: %s", seconds, state)
         self.outbox.add(result.ticket, attempt, body, lease, beaten=time.monotonic())
 
     def _refuse(self, error: UnreadableError) -> None:
-        """A message that does not hold what it should: whoever sent it hears why, if it is clear what it was about."""
+        """Refuse an unreadable message. If its attempt is known, its sender gets the reason."""
         ticket = error.ticket
         if ticket is None or ticket.kind is not self.workplace.kind:
-            logger.error("a message cannot be read, and is dropped: %s", error)
+            logger.error("dropped an unreadable message: %s", error)
             return
         with about(job=ticket.job, step=ticket.kind.value):
-            logger.error("a message cannot be read, and is refused: %s", error)
+            logger.error("refused an unreadable message: %s", error)
             if self._claim(ticket, _USUAL_LEASE):
                 result = StepResult(
-                    ticket, self.name, None, fault=f"The message cannot be read here: {error}"
+                    ticket, self.name, None, fault=f"This worker can't read the message: {error}"
                 )
                 self._hand_over(result, 0, _USUAL_LEASE)
 
     def _wait_for_room(self) -> None:
-        """Begin no further step while too many results are open: nobody takes them, and they are only in memory."""
+        """Start no step while too many results are unconfirmed, because they are only in memory."""
         if self.outbox.full:
-            logger.warning("%d results are not recorded so far: no further step is begun", self.outbox.open)
+            logger.warning("%d results are not recorded yet; waiting before the next step", self.outbox.open)
         while self.outbox.full and not self.stop.asked:
             self.outbox.wait(lambda: not self.outbox.full, 1.0)
 
 
-_STOPPED = "Given back: the worker stops."
+_STOPPED = "Returned to the queue, because the worker stops."
 
 
 def _lease(seconds: float) -> float:
-    """The message's, within reason."""
+    """The message's lease within sane limits."""
     if not math.isfinite(seconds):
         return _USUAL_LEASE
     return min(max(seconds, _SHORTEST_LEASE), _LONGEST_LEASE)

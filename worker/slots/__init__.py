@@ -1,1 +1,1 @@
-"""A worker: the parent that tests the machine, and the slots that it keeps alive."""
+"""A worker: the parent process that tests the machine, and its slots."""

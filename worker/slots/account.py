@@ -1,4 +1,4 @@
-"""What a slot did, over all the processes that it had since the worker started."""
+"""A slot's counts over all its processes since the worker started."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _WITHOUT_PROCESS = {
     WorkerState.OUT: WorkerState.OUT,
     WorkerState.STOPPING: WorkerState.STOPPING,
 }
-"""What a slot is at that has no process, and gets none, by the state of its worker."""
+"""The state of a slot without a process, by the state of its worker."""
 
 
 class SlotAccount:
-    """Adds up what a slot's processes tell.
+    """Adds up the reports of a slot's processes.
 
-    failed_in_row: faults since a step last ended well; the death of a process is one if a step was in work, or if it
-        came soon after the start
-    doubtful_in_row: how many of them may have come of what was handed in, not of the slot
+    failed_in_row: failures since the last successful step. A process that died counts if a step was running, or soon
+        after its start.
+    doubtful_in_row: failures among them that the submissions may have caused
     """
 
     def __init__(self, slot: Slot) -> None:
@@ -49,15 +49,15 @@ class SlotAccount:
         )
 
     def as_seen(self, worker: WorkerState, *, there: bool) -> SlotRecord:
-        """The record as a worker in that state tells it.
+        """The record for the report of a worker in this state.
 
-        there: whether the slot has a process, or has one again soon
+        there: whether the slot has a process, or will have one soon
         """
         record = self.record
         return record if there else replace(record, state=_WITHOUT_PROCESS.get(worker, record.state))
 
     def told(self, line: str) -> None:
-        """Take what the slot's process tells; a line that is none is left out."""
+        """Read a report of the slot's process. Ignores invalid lines."""
         try:
             told = from_plain(SlotRecord, json.loads(line)) if len(line) <= _LONGEST_RECORD else None
         except (WireError, ValueError, RecursionError):
@@ -72,7 +72,7 @@ class SlotAccount:
         self._now = told
 
     def died(self, lived_seconds: float) -> None:
-        """Its process ended by itself."""
+        """Count the death of the slot's process."""
         lost = self._now.job is not None
         self.gone()
         if lost:
@@ -84,7 +84,7 @@ class SlotAccount:
         self._before, self._now = self.record, self._new()
 
     def forgive(self) -> None:
-        """An operator wants it to work again."""
+        """Forget past failures, because an operator resumed the worker."""
         self.failed_in_row = self.doubtful_in_row = 0
 
     def _new(self) -> SlotRecord:

@@ -1,4 +1,4 @@
-"""Keeps a worker's record on the board, and brings back what an operator wants."""
+"""Reports a worker's record to Redis, and receives operators' orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SOON_SECONDS = 0.1
 
 
 class Board:
-    """A thread that tells the record every two seconds, and soon after it changed.
+    """A thread that reports the record every two seconds, and soon after a change.
 
     Without Redis it keeps trying, and says so once.
     """
@@ -25,8 +25,11 @@ class Board:
         wanted: Callable[[WorkerState, Wanted], None],
         say: Callable[[str, str], None],
     ) -> None:
-        """Called from the thread: `record` gives what to tell; `wanted` takes the answer, and which state it answers;
-        `say` takes a line for the operator and its level.
+        """The functions are called from the thread.
+
+        record: returns the record to report
+        wanted: gets an order, and the reported state that it answers
+        say: prints a line with a level for the operator
         """
         self._fleet = fleet
         self._record = record
@@ -44,7 +47,7 @@ class Board:
         self._changed.set()
 
     def close(self) -> None:
-        """Take the worker off the board."""
+        """Remove the worker's record."""
         self._over.set()
         self._changed.set()
         self._thread.join()
@@ -56,18 +59,18 @@ class Board:
             self._changed.clear()
             self._tell()
             self._changed.wait(BEAT_SECONDS)
-            self._over.wait(_SOON_SECONDS)  # what changes together is told together
+            self._over.wait(_SOON_SECONDS)  # report changes that come together only once
 
     def _tell(self) -> None:
         record = self._record()
         try:
-            # a worker that takes itself out stays so until an operator says otherwise from then on
+            # a worker that took itself out needs a new order to resume, so earlier orders are overwritten
             if record.state is WorkerState.OUT and self._told is not WorkerState.OUT:
                 self._fleet.want(record.id, Wanted.DRAIN)
             wanted = self._fleet.tell(record)
         except ConnectionError as error:
             if not self._away:
-                self._say(f"{error} This worker keeps trying.", "warning")
+                self._say(f"{error} Trying again.", "warning")
             self._away = True
             return
         if self._away:

@@ -1,4 +1,4 @@
-"""Whether a worker may take work: the self-test of each of its devices, before anything else."""
+"""A worker's fitness to grade: the self-test of each of its devices."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from worker.slots.plan import Slot
 
 
 class Stopped(Exception):
-    """The test was given up, because the worker stops."""
+    """The test was aborted because the worker stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitness:
-    """What the tests found. problems: why the worker must take no work; none where it is fit."""
+    """The tests' result. problems: reasons why the worker must not grade; empty if it is fit."""
 
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ Test = Callable[[Progress], Fitness]
 
 @dataclass(frozen=True, slots=True)
 class DeviceTests:
-    """The self-tests of the devices of these slots, one after another, so that they do not disturb each other."""
+    """The self-tests of the slots' devices, one by one so that they don't disturb each other."""
 
     slots: Sequence[Slot]
     arch: str
@@ -37,7 +37,7 @@ class DeviceTests:
     allow_gaps: bool = False
 
     def __call__(self, progress: Progress) -> Fitness:
-        """Test all; what is found with one device says which."""
+        """Test all devices. Each problem and warning names its device."""
         found = [(device, self._run(here, device, progress)) for device, here in self._devices()]
         return Fitness(
             tuple(f"{device}: {each}" for device, result in found for each in _problems(result)),
@@ -45,7 +45,7 @@ class DeviceTests:
         )
 
     def _devices(self) -> Iterator[tuple[str, Here]]:
-        """A GPU's test has all that the CPU's has."""
+        """The GPUs, or without one the CPU, because a GPU's test includes the CPU's."""
         gpus = [slot.gpu for slot in self.slots if slot.gpu is not None]
         for gpu in gpus:
             yield f"GPU {gpu.index}", Here(gpu.arch, self.cache, gpu.index, gpu.device_class)
@@ -66,17 +66,17 @@ def _problems(result: SelfTest) -> tuple[str, ...]:
 
 
 class Testing:
-    """A test in a thread of its own, which can be given up between two of its kernels."""
+    """A test in its own thread, which you can abort between two of its kernels."""
 
     def __init__(self, test: Test, done: Callable[[Fitness], None]) -> None:
-        """done: called from the thread, unless the test is given up."""
+        """done: called from the thread, unless the test is aborted."""
         self._test, self._done = test, done
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="self-test", daemon=True)
         self._thread.start()
 
     def give_up(self) -> None:
-        """At the next kernel. Waits for that: what was started for this one ends as it should."""
+        """Abort the test. Waits for the running kernel, so that its processes end cleanly."""
         self._stop.set()
         self._thread.join()
 
@@ -85,8 +85,8 @@ class Testing:
             found = self._test(self._progress)
         except Stopped:
             return
-        except Exception as error:  # noqa: BLE001 - whatever keeps the test from its end makes the worker unfit
-            found = Fitness((f"the self-test broke off ({type(error).__name__}: {error})",))
+        except Exception as error:  # noqa: BLE001 - any error in the test makes the worker unfit
+            found = Fitness((f"the self-test failed ({type(error).__name__}: {error})",))
         self._done(found)
 
     def _progress(self, _what: str) -> None:

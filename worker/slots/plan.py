@@ -1,4 +1,4 @@
-"""Which processes a worker runs: one a slot, of which each has one step at a time."""
+"""The slots of a worker, chosen from its options and this machine's devices."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NUMBERS = re.compile(r"\d{1,3}(,\d{1,3})*")
 
 
 class PlanError(ValueError):
-    """What was asked for cannot be had on this machine; one line."""
+    """This machine can't provide the requested slots. The text is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One of them. gpu: None for one that checks on the CPU."""
+    """A slot: a process that runs one step at a time. gpu: None to check on the CPU."""
 
     name: str
     queue: str
@@ -33,11 +33,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What an operator asks for; raises PlanError where it reads as nothing.
+    """The operator's options. Raises PlanError for invalid GPU numbers.
 
     queues: of QUEUES; None for all that the machine can serve
-    cpu_slots: None for as many as the cores that no GPU needs
-    gpus: "all", "none", or numbers such as "0,1"; None for all that there are
+    cpu_slots: None for one per core that no GPU needs
+    gpus: "all", "none", or numbers such as "0,1"; None for all
     """
 
     queues: Collection[str] | None = None
@@ -46,7 +46,7 @@ class Wish:
 
     def __post_init__(self) -> None:
         if self.gpus not in {None, "all", "none"} and not _NUMBERS.fullmatch(self.gpus or ""):
-            raise PlanError(f"--gpus {self.gpus}: it is all, none, or numbers such as 0,1.")
+            raise PlanError(f"--gpus {self.gpus}: use all, none, or numbers such as 0,1.")
 
     @property
     def looks_for_gpus(self) -> bool:
@@ -54,30 +54,30 @@ class Wish:
 
 
 def read_queues(text: str) -> frozenset[str]:
-    """The value of --queues; raises PlanError."""
+    """The value of --queues. Raises PlanError."""
     queues = frozenset(word.strip() for word in text.split(","))
     if not queues <= frozenset(QUEUES):
-        raise PlanError(f"--queues {text}: it is cpu, gpu, or cpu,gpu.")
+        raise PlanError(f"--queues {text}: use cpu, gpu, or cpu,gpu.")
     return queues
 
 
 def plan(wish: Wish, found: Sequence[GpuFacts], cores: int) -> tuple[Slot, ...]:
-    """The slots of a worker, at least one; raises PlanError.
+    """The slots of a worker, at least one. Raises PlanError.
 
-    found: the GPUs of this machine that can be used, if the wish looks for any
+    found: the usable GPUs of this machine, if the options ask for GPUs
     """
     gpus = _chosen(wish, found)
     slots = [Slot(f"{CPU}-{number}", CPU_QUEUE) for number in range(_cpu_slots(wish, len(gpus), cores))]
     slots += [Slot(f"{GPU}-{gpu.index}", gpu_queue(gpu.device_class), gpu) for gpu in gpus]
     if not slots:
-        raise PlanError("nothing is left for this worker to do: give it --cpu-slots or --gpus.")
+        raise PlanError("this worker would have no slots. Use --cpu-slots or --gpus.")
     return tuple(slots)
 
 
 def _cpu_slots(wish: Wish, gpus: int, cores: int) -> int:
     if wish.queues is not None and CPU not in wish.queues:
         if wish.cpu_slots:
-            raise PlanError(f"--cpu-slots {wish.cpu_slots}: --queues leaves the queue cpu out.")
+            raise PlanError(f"--cpu-slots {wish.cpu_slots}: --queues has no cpu.")
         return 0
     return max(1, cores - gpus) if wish.cpu_slots is None else wish.cpu_slots
 
@@ -85,9 +85,9 @@ def _cpu_slots(wish: Wish, gpus: int, cores: int) -> int:
 def _chosen(wish: Wish, found: Sequence[GpuFacts]) -> Sequence[GpuFacts]:
     if not wish.looks_for_gpus:
         if wish.gpus not in {None, "none"}:
-            raise PlanError(f"--gpus {wish.gpus}: --queues leaves the queue gpu out.")
+            raise PlanError(f"--gpus {wish.gpus}: --queues has no gpu.")
         if wish.gpus == "none" and wish.queues == frozenset({GPU}):
-            raise PlanError("--queues gpu --gpus none: nothing is left for this worker to do.")
+            raise PlanError("--queues gpu --gpus none: this worker would have no slots.")
         return ()
     if wish.gpus in {None, "all"}:
         return found
@@ -95,5 +95,5 @@ def _chosen(wish: Wish, found: Sequence[GpuFacts]) -> Sequence[GpuFacts]:
     numbers = sorted({int(number) for number in (wish.gpus or "").split(",")})
     if missing := [number for number in numbers if number not in by_number]:
         known = ", ".join(f"{gpu.index} ({gpu.name})" for gpu in found)
-        raise PlanError(f"--gpus {wish.gpus}: there is no GPU {missing[0]} here; there are {known}.")
+        raise PlanError(f"--gpus {wish.gpus}: no GPU {missing[0]} on this machine. It has {known}.")
     return [by_number[number] for number in numbers]

@@ -1,7 +1,6 @@
-"""`python -m worker.slots.slot`: one Celery worker process that does one step at a time; a worker has several.
+"""`python -m worker.slots.slot`: a slot, one Celery process that runs one step at a time. A worker has several.
 
-The environment says where Redis is (REDIS_URL). Ends with 0 when it was asked to end, 2 where it is wrongly called, 1
-where something else went wrong.
+REDIS_URL names the broker. Exit code: 0 ended on request, 2 wrong use, 1 other errors.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from worker.workplaces.workplace import Workplace
 GRACE_SECONDS = 30.0
 LEAVE_SECONDS = 10.0
 BEAT_ANSWER_SECONDS = 2.0
-"""For Redis to answer a beat: well within a lease."""
+"""Redis's timeout for a heartbeat: well below a lease."""
 
 _LONGEST_NAME = 100
 _HURRY_SECONDS = 2.0
@@ -51,14 +50,14 @@ logger = logging.getLogger("worker.slots.slot")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a slot is called.
+    """The options of a slot.
 
-    device: what its record calls the device that it works with
-    gpu: the GPU's number by its place on the bus; None for the CPU device in its place
-    tell: the descriptor that its record is written to
-    parent: the process whose end is its own
-    grace_seconds: for the step in work, when it is asked to end
-    leave_seconds: for its last results to be recorded
+    device: the device's name in the slot's record
+    gpu: the GPU's number in bus order; None to use the CPU device instead
+    tell: file descriptor for the slot's record
+    parent: the slot ends when this process does
+    grace_seconds: time for the running step to finish on exit
+    leave_seconds: time for the last results to be recorded
     workplace: `module:factory` of another workplace, for tests and benches
     """
 
@@ -77,7 +76,7 @@ class Options:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Work until told to stop; the exit code."""
+    """Run steps until asked to stop, and return the exit code."""
     options = _options(arguments)
     try:
         url = read_redis_url(os.environ)
@@ -107,7 +106,7 @@ def _work(options: Options, url: str, signed: str) -> int:
         with teller.busy():
             workplace.prepare()
         teller.at(WorkerState.IDLE)
-        logger.info("takes steps from %s", options.queue)
+        logger.info("serving the queue %s", options.queue)
         well = consume(app, options.queue, f"{options.name}@{options.worker}", teller.beat)
         teller.at(WorkerState.STOPPING)
         with teller.busy():
@@ -121,14 +120,14 @@ def _work(options: Options, url: str, signed: str) -> int:
 
 
 def _leave(outbox: Outbox, stop: Stop, seconds: float) -> None:
-    """Wait until the last results are recorded. In a hurry, until they are sent."""
+    """Wait until the last results are recorded. After a second signal, only until they are sent."""
     begun = time.monotonic()
     while outbox.open and time.monotonic() < begun + seconds:
         if stop.given_up and (not outbox.unsent or time.monotonic() > begun + _HURRY_SECONDS):
             break
         outbox.wait(lambda: not outbox.open, 0.25)
     if outbox.unsent:
-        logger.warning("%d results could not be sent; their steps will be done once more", outbox.unsent)
+        logger.warning("could not send %d results; their steps will run again", outbox.unsent)
 
 
 def _workplace(options: Options) -> Workplace:
@@ -153,30 +152,30 @@ def _options(arguments: Sequence[str] | None) -> Options:
         prog="python -m worker.slots.slot",
         description="One slot of a worker. `tilelab worker start` starts them.",
     )
-    parser.add_argument("--name", required=True, help="within the worker, such as cpu-0")
+    parser.add_argument("--name", required=True, help="name within the worker, such as cpu-0")
     parser.add_argument("--queue", required=True, help=f"{CPU_QUEUE}, or {gpu_queue('CLASS')}")
     parser.add_argument("--worker", required=True, help="id of the worker")
-    parser.add_argument("--device", default="cpu", help="what the slot's record calls its device")
-    parser.add_argument("--gpu", type=int, help="number of the GPU; without it the CPU device stands in")
-    parser.add_argument("--arch", default="", help="that kernels are compiled for, such as sm_90")
-    parser.add_argument("--cache", type=Path, required=True, help="folder for what is compiled once")
-    parser.add_argument("--tell", type=int, help="descriptor to write the slot's record to, as JSON lines")
-    parser.add_argument("--parent", type=int, help="process whose end is this one's too")
-    parser.add_argument("--grace-seconds", type=float, default=GRACE_SECONDS, help="for the step in work")
+    parser.add_argument("--device", default="cpu", help="name of the device in the slot's record")
+    parser.add_argument("--gpu", type=int, help="number of the GPU; by default, use the CPU device instead")
+    parser.add_argument("--arch", default="", help="architecture to compile for, such as sm_90")
+    parser.add_argument("--cache", type=Path, required=True, help="folder for compiled files")
+    parser.add_argument("--tell", type=int, help="file descriptor for the slot's record, as JSON lines")
+    parser.add_argument("--parent", type=int, help="end when this process ends")
+    parser.add_argument("--grace-seconds", type=float, default=GRACE_SECONDS, help="for the running step")
     parser.add_argument("--leave-seconds", type=float, default=LEAVE_SECONDS, help="for the last results")
     parser.add_argument("--workplace", default="", help="MODULE:FACTORY, for tests and benches")
     options = Options(**vars(parser.parse_args(arguments)))
     if len(options.worker) + len(options.name) >= _LONGEST_NAME:
-        parser.error(f"--worker and --name are too long together: {_LONGEST_NAME - 1} characters are allowed")
+        parser.error(f"--worker and --name together exceed {_LONGEST_NAME - 1} characters")
     known = options.queue == CPU_QUEUE or options.queue.startswith(gpu_queue("")) or options.workplace
     if not known:
-        parser.error(f"no slot serves the queue {options.queue}")
+        parser.error(f"--queue {options.queue}: unknown queue")
     if options.queue != CPU_QUEUE and not options.workplace and not options.arch:
-        parser.error("--arch is needed with the queue of a GPU")
+        parser.error("a GPU's queue needs --arch")
     return options
 
 
 if __name__ == "__main__":
-    # a Ctrl-C in a terminal before the handlers are there is the parent's to answer
+    # until this process has its own handlers, only the parent reacts to Ctrl-C
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The parent of a worker's slots: tests the machine, starts them, keeps them alive, and answers for them."""
+"""The parent of a worker's slots. It tests the machine, keeps the slots running, and reports to Redis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from worker.supervision.process import TELL
 from worker.supervision.pulse import Pulse
 
 MOST_FAULTS = 5
-"""In a row, on one slot: then the worker takes itself out, because what it does is of no use."""
+"""A worker takes itself out after this many failures in a row on one slot."""
 
 _WRONGLY_CALLED = 2
 _LEAVE_SECONDS, _KILL_SECONDS = 10.0, 5.0
@@ -36,13 +36,13 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a worker runs.
+    """A worker's options.
 
-    grace_seconds: for steps in work, when it is asked to end
-    cache: folder for what is compiled once
-    workplace: MODULE:FACTORY of what does the steps instead, for tests and benches
-    heartbeat: beats as long as the worker goes round
-    silent_seconds: after which a slot that does not beat is killed and starts again
+    grace_seconds: time for running steps to finish on exit
+    cache: folder for compiled files
+    workplace: MODULE:FACTORY of another workplace, for tests and benches
+    heartbeat: shows that the worker's main loop runs
+    silent_seconds: a slot without a heartbeat for this long is killed and restarted
     """
 
     slots: tuple[Slot, ...]
@@ -56,7 +56,7 @@ class Options:
 
 
 def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
-    """What starts a slot's process."""
+    """The command that starts a slot's process."""
     words = [
         sys.executable, "-P", "-m", "worker.slots.slot", "--name", slot.name, "--queue", slot.queue, "--worker", worker,
         "--device", slot.device, "--cache", str(options.cache), "--tell", TELL, "--parent", str(os.getpid()),
@@ -70,17 +70,17 @@ def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
 
 
 def new_id() -> str:
-    """Of the host, the process, and a random part, so that it is new at each start."""
+    """A worker's id of host, process and a random part, so that it is new at each start."""
     host = "".join(char if char.isalnum() or char in "-." else "-" for char in socket.gethostname())
     return f"{host[:40] or 'host'}-{os.getpid()}-{secrets.token_hex(2)}"
 
 
 @dataclass(slots=True)
 class WorkerParent:
-    """A worker, from its self-test to its end. `run` is for the main thread.
+    """A worker, from its self-test to its end. Call `run` in the main thread.
 
-    test: says whether the machine is fit
-    command: starts a slot's process
+    test: tests whether the machine is fit
+    command: returns the command for a slot's process
     """
 
     options: Options
@@ -108,7 +108,7 @@ class WorkerParent:
         self._board = Board(self.fleet, self._round, self._answered, self.output.say)
 
     def run(self) -> str:
-        """Work until asked to stop. Why the worker cannot work, or nothing where it was asked to end."""
+        """Run until asked to stop. Returns why the worker can't grade, or "" if it was asked to stop."""
         self.output.say(f"{self.id} with {', '.join(map(_named, self.options.slots))}")
         self.output.say("testing this machine")
         self._board.start()
@@ -120,17 +120,17 @@ class WorkerParent:
                 self._testing.give_up()
             self._board.close()
         if failure is not None:
-            self._refusal = f"{failure.part} cannot run ({code_text(failure.code)}: {failure.last})"
+            self._refusal = f"{failure.part} can't run ({code_text(failure.code)}: {failure.last})"
         self.output.say("stopped")
         return self._refusal
 
     def _round(self) -> WorkerRecord:
-        """Called by the board every few seconds. The beat is left to the main thread: both have to go round."""
+        """The record for the reporting thread. The main thread sends the heartbeat, so both must be running."""
         self._supervisor.call(self.options.heartbeat.beat)
         return self.record()
 
     def record(self) -> WorkerRecord:
-        """What the board is told. From any thread."""
+        """The worker's record. Any thread may call it."""
         gpus = [slot.gpu for slot in self.options.slots if slot.gpu is not None]
         state = self._state()
         return WorkerRecord(
@@ -185,7 +185,7 @@ class WorkerParent:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Have the slots run that should, and no others."""
+        """Start the slots that should run, and end the others."""
         work = self._fit and self._wanted is Wanted.WORK and not self._out and not self._stopping
         for name in self._accounts:
             if work and not self._supervisor.has(name):
@@ -225,14 +225,14 @@ class WorkerParent:
         else:
             account.gone()
             if self._wanted is Wanted.DRAIN and self._state() is WorkerState.DRAINED:
-                self.output.say("drained; `tilelab worker resume` lets this worker go on")
+                self.output.say("drained; `tilelab worker resume` lets this worker continue")
             self._arrange()
         self._board.changed()
 
     def _judge(self, name: str, how: str) -> None:
-        """Take the worker out if a slot only fails. If that may be for what was handed in, a test decides.
+        """Take the worker out if a slot only fails. If submissions may be the cause, a new self-test decides.
 
-        Else one student whose kernels are too much for the grader could take out one worker after the other.
+        Without it, one student's kernels that crash the grader could take out one worker after another.
         """
         account, most = self._accounts[name], self.options.most_faults
         failed = account.failed_in_row
@@ -243,16 +243,14 @@ class WorkerParent:
             self._take_out(f"{reason}{how}")
             return
         self._fit, self._doubt = False, reason
-        self.output.say(
-            f"{reason}, perhaps because of what was handed in: testing this machine again", "warning"
-        )
+        self.output.say(f"{reason}, perhaps because of submissions. Testing this machine again", "warning")
         self._arrange()
 
     def _take_out(self, reason: str) -> None:
         self._out = reason[:_LONGEST_REASON]
         self.output.say(
-            f"out: {self._out}. This worker takes no work until `tilelab worker resume {self.id}`; "
-            "`tilelab worker selftest` says whether the machine is well",
+            f"out: {self._out}. Test this machine with `tilelab worker selftest`. "
+            f"Then let this worker continue with `tilelab worker resume {self.id}`",
             "error",
         )
         self._arrange()
@@ -265,9 +263,9 @@ class WorkerParent:
         self._supervisor.call(partial(self._obey, state, wanted))
 
     def _obey(self, state: WorkerState, wanted: Wanted) -> None:
-        """Do what the board wants; state: what it was told of us when it said so."""
+        """Obey an order. state: the reported state that it answers."""
         if self._out:
-            # only what was said after the board heard of it can be meant for a worker that is out
+            # an order counts only if it came after this worker reported that it is out
             if wanted is Wanted.WORK and state is WorkerState.OUT:
                 self._out, self._wanted = "", wanted
                 self._forgive()
@@ -285,7 +283,7 @@ class WorkerParent:
         self._board.changed()
 
     def _last_steps(self) -> str:
-        return f"steps in work have {self.options.grace_seconds:g} s to come to their end; then they are given back"
+        return f"running steps have {self.options.grace_seconds:g} s to finish; then they return to the queue"
 
 
 def _named(slot: Slot) -> str:

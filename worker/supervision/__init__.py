@@ -1,1 +1,1 @@
-"""Processes that are kept alive: parts with their output and their beats, restarted when they die or hang."""
+"""Supervised processes ("parts") with their output and heartbeats, restarted when they die or hang."""

@@ -1,4 +1,4 @@
-"""What a child process needs of its parent: where our packages lie, and to end when the parent does."""
+"""Setup of a child process: its search path, and its end when the parent ends."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int) -> None:
-    """Be killed as soon as the parent is gone; end now where it is gone already."""
+    """Have the kernel kill this process when the parent ends. Ends at once if the parent is already gone."""
     if sys.platform == "linux":
-        import ctypes  # not where a child is only started: the command waits for it
+        import ctypes  # imported here because it slows down parents, which only start a child
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
@@ -22,6 +22,6 @@ def die_with(parent: int) -> None:
 
 
 def search_path() -> list[str]:
-    """Where the child finds this package and its libraries; it does not look for them itself."""
+    """The child's search path for this package and its libraries."""
     places = [Path(entry) for entry in sys.path]
     return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]

@@ -1,4 +1,4 @@
-"""The processor's cores: how many there are for us, and which processes have them first."""
+"""The processor's cores: their number, and priorities of processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NICENESS = 5
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -19,7 +19,7 @@ def cores() -> int:
 
 
 def step_back() -> None:
-    """Lower the priority of this thread and of the processes that it starts, so that what drives a GPU goes first."""
+    """Lower the priority of this thread and its child processes, so that GPU processes run first."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             thread = threading.get_native_id()

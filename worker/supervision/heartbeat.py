@@ -1,7 +1,7 @@
-"""A process says that it goes round: by a file's time of change, or by lines to the supervisor that started it.
+"""Heartbeats of a process: a touched file, or lines to the supervisor that started it.
 
-`python -m worker.supervision.heartbeat FILE` says whether it does, for whatever watches over processes, such as the
-health check of a container: exit code 0 where the file was touched in the last 30 seconds, else 1.
+`python -m worker.supervision.heartbeat FILE` checks the file, for example for a container's health check. Exit code: 0
+if the file was touched in the last 30 seconds, otherwise 1.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pathlib import Path
 
 EVERY_SECONDS = 1.0
 SILENT_SECONDS = 30.0
-"""More than any process here waits for a broker or a database that hangs."""
+"""Longer than any process waits for a hanging broker or database."""
 
 STUCK_SECONDS = 120.0
-"""One round may take so long: a locked database holds up each of its statements for up to a minute."""
+"""The longest allowed round of a main loop. A locked database may delay each statement by up to a minute."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Heartbeat:
-    """What a process shows of its rounds.
+    """Shows that a process's main loop runs.
 
-    also: what else is to be done with each beat
-    tell: descriptor of a supervisor's pipe. A thread beats there until a round has taken STUCK_SECONDS: a stopped
-        process falls silent at once, and one that waits for a database does not
+    also: called with each heartbeat
+    tell: descriptor of the supervisor's pipe. A thread writes there until a round takes longer than STUCK_SECONDS. So a
+        stopped process falls silent at once, and a process that waits for a database doesn't.
     """
 
     file: Path | None
@@ -47,12 +47,12 @@ class Heartbeat:
             threading.Thread(target=self._tell, args=(self.tell,), name="heartbeat", daemon=True).start()
 
     def beat(self) -> None:
-        """Now. Call it from what goes round itself: a thread of its own would beat for one that is stuck."""
+        """Send a heartbeat. Call it in the main loop itself, because a separate thread would hide a stuck loop."""
         if self.file is not None:
             try:
                 self.file.touch()
             except OSError as error:
-                logger.warning("the heartbeat file cannot be written: %s", error)
+                logger.warning("cannot write the heartbeat file: %s", error)
                 self.file = None
         self._rounded = time.monotonic()
         self.also()
@@ -65,34 +65,34 @@ class Heartbeat:
 
 
 def prepare(descriptor: int) -> None:
-    """Make a supervisor's pipe ready for `tell_beat`: no child inherits it, and nobody waits for a reader."""
+    """Prepare a supervisor's pipe for `tell_beat`: not inherited by children, and without blocking."""
     os.set_inheritable(descriptor, False)
     os.set_blocking(descriptor, False)
 
 
 def tell_beat(descriptor: int) -> None:
-    """An empty line is a beat. A reader who is gone or does not read misses it."""
+    """Write an empty line as a heartbeat. It is lost if the supervisor doesn't read."""
     with contextlib.suppress(BlockingIOError, BrokenPipeError):
         os.write(descriptor, b"\n")
 
 
 def silence(file: Path) -> float:
-    """Seconds since the last beat; raises OSError where there was none."""
+    """Seconds since the last heartbeat. Raises OSError if there was none."""
     return max(0.0, time.time() - file.stat().st_mtime)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code."""
+    """Check a heartbeat file, and return the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m worker.supervision.heartbeat", description="Does a process go round?"
+        prog="python -m worker.supervision.heartbeat", description="Check a process's heartbeat file."
     )
-    parser.add_argument("file", type=Path, help="what the process was given as --heartbeat")
-    parser.add_argument("--seconds", type=float, default=SILENT_SECONDS, help="of silence that are too much")
+    parser.add_argument("file", type=Path, help="the process's --heartbeat file")
+    parser.add_argument("--seconds", type=float, default=SILENT_SECONDS, help="longest allowed silence")
     given = parser.parse_args(arguments)
     try:
         quiet = silence(given.file)
     except OSError as error:
-        sys.stderr.write(f"no heartbeat: {given.file} cannot be read ({error.strerror})\n")
+        sys.stderr.write(f"no heartbeat: cannot read {given.file} ({error.strerror})\n")
         return 1
     if quiet > given.seconds:
         sys.stderr.write(f"no heartbeat for {quiet:.0f} s\n")

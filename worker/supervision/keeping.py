@@ -1,7 +1,7 @@
-"""Keeps processes alive: starts named parts, restarts one that died or hangs, and ends all of them together.
+"""The supervisor of processes: starts named parts, restarts parts that die or hang, and ends all together.
 
-No part outlives the process that supervises it, however that one ends. Everything here happens in one thread, the main
-one, as the kernel ends a part with the thread that started it; other threads hand in what is to be done by `call`.
+No part outlives its supervisor. Everything happens in the main thread, because the kernel kills a part when the thread
+that started it ends. Other threads use `call`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ _ASKS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(slots=True)
 class _Kept:
-    """A part and what it is at. process: None while it does not run; leaving: it was asked to end.
+    """A part and its state.
 
-    silent_seconds: without a beat, once it was killed for that
+    process: None while it doesn't run
+    leaving: it was asked to end
+    silent_seconds: its silence, if it was killed for that
     """
 
     part: Part
@@ -51,11 +53,11 @@ class _Kept:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Starts parts and keeps them alive until it is asked to stop. Each has one `run`.
+    """Starts parts and keeps them running until it is asked to stop. Call `run` once.
 
-    on_line: takes the part's name and a line of its output
-    on_event: takes what happens to the parts
-    on_stop: called once when everything is asked to end
+    on_line: gets a part's name and a line of its output
+    on_event: gets the parts' events
+    on_stop: called once when all parts are asked to end
     """
 
     on_line: Callable[[str, str], None] = lambda _name, _line: None
@@ -77,40 +79,40 @@ class Supervisor:
         self._selector.register(self._bell[0], selectors.EVENT_READ)
 
     def add(self, part: Part) -> None:
-        """Keep one more part alive. From the main thread, before or while `run` runs."""
+        """Add a part. Call it in the main thread, before or during `run`."""
         if part.name in self._kept:
-            raise ValueError(f"there is a part {part.name} already")
+            raise ValueError(f"part {part.name} already exists")
         if unknown := [name for name in part.after if name not in self._kept]:
-            raise ValueError(f"{part.name} comes after {unknown[0]}, which is not there")
+            raise ValueError(f"part {part.name} comes after {unknown[0]}, which doesn't exist")
         self._kept[part.name] = _Kept(part)
 
     def let_go(self, name: str) -> None:
-        """Ask a part to end, and forget it then. From the main thread."""
+        """Ask a part to end, and then remove it. Call it in the main thread."""
         if kept := self._kept.get(name):
             self._end(kept, time.monotonic())
 
     def has(self, name: str) -> bool:
-        """Whether there is such a part, be it that it is on its way out."""
+        """Whether the part exists, even if it was asked to end."""
         return name in self._kept
 
     def pids(self) -> dict[str, int]:
         return {name: kept.process.pid for name, kept in self._kept.items() if kept.process is not None}
 
     def call(self, what: Callable[[], None]) -> None:
-        """Have something done in the main thread. From any thread."""
+        """Call a function in the main thread. Any thread may use this."""
         self._calls.append(what)
         with self._lock, contextlib.suppress(BlockingIOError):
             if not self._over:
                 os.write(self._bell[1], b"!")
 
     def stop(self) -> None:
-        """Ask all parts to end; a second time, kill them. From any thread."""
+        """Ask all parts to end; the second time, kill them. Any thread may use this."""
         self.call(self._ask)
 
     def run(self) -> Failure | None:
-        """Keep the parts alive until a signal or `stop` asks for the end, and all have ended.
+        """Keep the parts running until a signal or `stop` asks for the end, and all have ended.
 
-        SIGINT, SIGTERM or SIGHUP once ends them in order, twice at once. Whatever else ends this call kills them.
+        The first SIGINT, SIGTERM or SIGHUP ends them in order, and the second at once. An exception kills them.
         """
         with self._listening():
             try:
@@ -139,7 +141,7 @@ class Supervisor:
                 self._gone(kept)
 
     def _look(self, kept: _Kept, now: float) -> None:
-        """Start a part that may start; kill one that does not end or hangs; see whether it became ready."""
+        """Start a part that is due, kill one that hangs or doesn't end, or see whether it became ready."""
         if kept.process is None:
             if (
                 not kept.leaving
@@ -192,7 +194,7 @@ class Supervisor:
             self.on_event(Event(kept.part.name, What.READY, kept.process.pid))
 
     def _gone(self, kept: _Kept) -> None:
-        """Collect a process that ended, and see what follows from its end."""
+        """Collect an ended process. Then remove its part, restart it, or end everything."""
         process, name = kept.process, kept.part.name
         assert process is not None
         code = process.collect()
@@ -214,7 +216,7 @@ class Supervisor:
             self._again(kept, now, process.pid, code)
 
     def _again(self, kept: _Kept, now: float, pid: int = 0, code: int | None = None) -> None:
-        """Start a part anew after its pause, which is longer the next time."""
+        """Restart a part after its pause, which doubles each time."""
         kept.start_at, kept.ready = now + kept.pause, False
         self.on_event(Event(kept.part.name, What.DIED, pid, code, kept.pause, kept.last, kept.silent_seconds))
         kept.pause = min(2 * kept.pause, LONGEST_PAUSE)
@@ -225,7 +227,7 @@ class Supervisor:
         return not kept.was_ready if kept.part.ready else now - kept.first_started < STEADY_SECONDS
 
     def _wait(self, now: float) -> None:
-        """Until something can be read, a signal came, or a moment came at which something is due."""
+        """Wait for output, a signal, or the next due time."""
         for key, _ in self._selector.select(max(0.0, self._next(now) - now)):
             if key.data is None:
                 with contextlib.suppress(BlockingIOError):
@@ -234,7 +236,7 @@ class Supervisor:
                 self._read(*key.data)
 
     def _next(self, now: float) -> float:
-        """When something is due; far away where nothing is."""
+        """The next due time; far in the future if nothing is due."""
         due = now + 3600.0
         for kept in self._kept.values():
             if kept.process is None:
@@ -271,11 +273,11 @@ class Supervisor:
         self._asked += 1
 
     def _stop_next(self, now: float) -> None:
-        """Ask those to end that no other part needs any more; the second time, kill all."""
+        """Ask parts to end that no other part needs. After a second request, kill all."""
         if self._asked > 1:
             self._kill_all()
             return
-        for kept in reversed(tuple(self._kept.values())):  # those that come after others are behind them
+        for kept in reversed(tuple(self._kept.values())):  # parts come after the parts that they need
             if not any(kept.part.name in other.part.after for other in self._kept.values()):
                 self._end(kept, now)
 
@@ -297,7 +299,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
-        """Let signals wake the main thread; as they were, afterwards."""
+        """Let signals wake the main thread. Restores the former handlers."""
 
         def asked(_signal: int, _frame: FrameType | None) -> None:
             self._asked += 1
@@ -307,8 +309,8 @@ class Supervisor:
         try:
             signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
             for each in _ASKS:
-                # `nohup` ignores the first for us; a shell ignores SIGINT for what it starts beside others, which
-                # must not keep a script from ending us
+                # respect `nohup`, which ignores SIGHUP. Shells ignore SIGINT for background processes, but
+                # scripts must still be able to end this one.
                 if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN:
                     signal.signal(each, asked)
             yield

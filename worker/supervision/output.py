@@ -1,6 +1,6 @@
-"""What a supervisor writes: its parts' output, each line with the part's name, and what happens to them.
+"""A supervisor's output: its parts' lines with the part's name, and the parts' events.
 
-For a person as text; for programs as one JSON object a line, where lines that are JSON already pass as they are.
+Text for people, or one JSON object per line for programs. Parts' lines that are JSON objects stay unchanged.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from worker.supervision.parts import Event, What
 
 
 class PartOutput:
-    """Writes to a stream, from any thread. Goes on without a word where nobody reads any more.
+    """Writes to a stream from any thread. Ignores write errors, for example if the reader is gone.
 
-    own: the name before lines of the supervisor itself
+    own: the name on the supervisor's own lines
     """
 
     def __init__(self, stream: TextIO, own: str = "tilelab", *, as_json: bool = False) -> None:
@@ -50,7 +50,7 @@ class PartOutput:
 
 
 def event_text(event: Event) -> str:
-    """What happened to a part, in words."""
+    """A part's event as text."""
     how = code_text(event.code) + (f": {event.last}" if event.last else "")
     match event.what:
         case What.STARTED:
@@ -59,20 +59,20 @@ def event_text(event: Event) -> str:
             return f"{event.part} is ready"
         case What.DIED:
             if event.silent_seconds:
-                how = f"it hung: no beat for {event.silent_seconds:.0f} s"
-            return f"{event.part} died ({how}); it starts again in {event.pause:.1f} s"
+                how = f"it hung: no heartbeat for {event.silent_seconds:.0f} s"
+            return f"{event.part} died ({how}); restarting in {event.pause:.1f} s"
         case What.ENDED:
             return f"{event.part} ended"
         case What.KILLED:
             return f"{event.part} was killed"
         case What.FAILED:
-            return f"{event.part} cannot run ({how})"
+            return f"{event.part} can't run ({how})"
 
 
 def code_text(code: int | None) -> str:
     """An exit code in words."""
     if code is None:
-        return "it was never there"
+        return "it never started"
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -82,7 +82,7 @@ def code_text(code: int | None) -> str:
 
 
 def _record(part: str, text: str, level: str) -> str:
-    """With the names that worker.contract.logging gives to what it writes."""
+    """A line as JSON, with the field names of worker.contract.logging."""
     when = datetime.now(UTC).isoformat(timespec="milliseconds")
     return json.dumps({"at": when, "level": level, "part": part, "text": text})
 

@@ -1,4 +1,4 @@
-"""What is kept alive, and what can happen to it."""
+"""Supervised parts, their events and failures."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 from worker.supervision.pulse import Pulse
 
 STEADY_SECONDS = 20.0
-"""A part that lived so long is well: when it dies, the pauses before its starts begin with the shortest again."""
+"""After a part has run for this long, the pauses before restarts begin again with the shortest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A process to keep alive.
+    """A process to keep running.
 
-    command: where a word of it has worker.supervision.process.TELL, the number of a descriptor for lines to `told`
-    environment: all of it; None for ours
-    descriptors: that it inherits beside its own
-    after: the parts that have to be ready before this one starts, and that end only after it
-    ready: looked at ten times a second from its start until it holds; None where a part is ready as soon as it runs
-    critical: exit codes that end everything when they come before the part was ready, or, without `ready`, within
-        STEADY_SECONDS of its first start: a setting that is wrong does not become right by itself
-    stop_seconds: how long it may take to end when asked to, before it is killed
-    told: takes each line that the part tells, in the main thread; an empty line is a beat and nothing else
-    pulse: hears each line that the part tells, and whatever else beats it; a part that hangs is killed and starts again
+    command: worker.supervision.process.TELL in it becomes the number of a descriptor for lines to `told`
+    environment: the whole environment; None to inherit ours
+    descriptors: additional file descriptors to inherit
+    after: parts that must be ready before this one starts, and that end only after it
+    ready: polled ten times a second from the start until true; None if a running part is ready
+    critical: exit codes that end everything, because restarting can't correct a wrong setting. They count until the
+        part is ready, or without `ready` within STEADY_SECONDS of its first start.
+    stop_seconds: time to end on request; then it is killed
+    told: gets each line that the part reports, in the main thread; an empty line is only a heartbeat
+    pulse: gets these lines as heartbeats; a part that hangs is killed and restarted
     """
 
     name: str
@@ -43,7 +43,7 @@ class Part:
 
 
 class What(StrEnum):
-    """What can happen to a part. ended: it was asked to; killed: it was asked to, and did not."""
+    """Events of a part. ended: on request; killed: it didn't end on request."""
 
     STARTED = "started"
     READY = "ready"
@@ -55,12 +55,12 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a part.
+    """An event of a part.
 
-    code: the exit code, or a signal's number below zero
-    pause: seconds until it starts anew
-    last: the last line it wrote
-    silent_seconds: without a beat, where the part was killed for that
+    code: the exit code, or a signal's negative number
+    pause: seconds until the restart
+    last: the last line of its output
+    silent_seconds: its silence, if it was killed for that
     """
 
     part: str
@@ -74,7 +74,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why everything ended by itself: a part's exit code that is critical, and its last line."""
+    """Why everything ended by itself: a part's critical exit code, and its last line."""
 
     part: str
     code: int

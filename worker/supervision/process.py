@@ -1,4 +1,4 @@
-"""One run of a part: a process that dies with us, with its output line by line."""
+"""One process of a part. It dies with this process, and its output is read line by line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from worker.supervision.children import search_path
 
 TELL = "{tell}"
-"""In a command: the number of the descriptor that the process writes its messages to."""
+"""Placeholder in a command for the number of the descriptor for the process's reports."""
 
 _BOOTSTRAP = (
     "import sys; sys.path[:0] = sys.argv[1].split(':'); "
@@ -24,7 +24,7 @@ _LONGEST_LINE = 2**18
 
 
 class Lines:
-    """The lines that come out of a pipe; reading never waits."""
+    """The lines from a pipe. Reading never blocks."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -33,7 +33,7 @@ class Lines:
         os.set_blocking(descriptor, False)
 
     def read(self) -> Iterator[str]:
-        """Those that are there now, of as many bytes as a pipe holds; at the end also one without an end of line."""
+        """Yield the available lines, at most a pipe's content. At the end, also a line without a newline."""
         for _ in range(_CHUNKS):
             if self.ended:
                 return
@@ -50,19 +50,19 @@ class Lines:
                 yield line.decode("utf-8", "replace").rstrip("\r")
 
     def close(self) -> None:
-        """Give up what was not read."""
+        """Close the pipe, and discard unread lines."""
         os.close(self.descriptor)
         self.ended = self.closed = True
 
 
 class PartProcess:
-    """A process with a group of its own, which is killed as soon as the thread that made it ends.
+    """A process with its own group, which the kernel kills when the thread that started it ends.
 
-    The command is executed by a short-lived interpreter that first asks the kernel for that. What the process starts
-    stays in its group unless it leaves it, and is killed with it.
+    A short-lived interpreter asks the kernel for that, and then executes the command. Child processes in the group are
+    killed too.
 
-    output: its standard output and standard error, together
-    told: what it writes to the descriptor that TELL stands for; None where its command has none
+    output: its standard output and standard error together
+    told: its reports to the descriptor of TELL; None if its command has no TELL
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class PartProcess:
         descriptors: Sequence[int] = (),
         folder: Path | None = None,
     ) -> None:
-        """Start it; raises OSError where not even the interpreter starts."""
+        """Start the process. Raises OSError if not even the interpreter starts."""
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
             output, their_output = _pipe(undo, theirs)
             passed, told = [*descriptors], None
@@ -96,7 +96,7 @@ class PartProcess:
         return (self.output,) if self.told is None else (self.output, self.told)
 
     def ended(self) -> bool:
-        """Whether the process is gone. Its number stays taken until `collect`."""
+        """Whether the process has ended. Its number stays reserved until `collect`."""
         found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return found is not None
 
@@ -104,19 +104,19 @@ class PartProcess:
         os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once, with all that is left of its group. Not after `collect`."""
+        """Kill the process and its group. Don't call it after `collect`."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def collect(self) -> int:
-        """Wait for the end; the exit code, or the signal's number below zero. Ends what it left in its group."""
+        """Wait for the end, and kill the rest of the group. Returns the exit code or a signal's negative number."""
         os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         self.kill()
         return self._process.wait()
 
 
 def _pipe(undo: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    """Our end, closed if the start fails, and theirs, closed here in any case."""
+    """A pipe with our end, which closes if the start fails, and their end, which always closes here."""
     reading, writing = os.pipe()
     undo.callback(os.close, reading)
     theirs.callback(os.close, writing)

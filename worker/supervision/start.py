@@ -1,6 +1,6 @@
-"""Becomes the program of a part, as a process that dies with whoever started it.
+"""Executes a part's program in a process that dies with its parent.
 
-Runs in a bare interpreter, which has `worker` on its path and nothing loaded.
+Runs in a bare interpreter with `worker` on its path and no modules loaded.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NoReturn
 from worker.supervision.children import die_with
 
 NO_PROGRAM = 127
-"""The exit code where there is no such program, as a shell has it."""
+"""The exit code for a missing program, as in shells."""
 
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    """arguments: the number of the process to die with, then the command."""
+    """Execute the command. arguments: the parent's process number, then the command."""
     parent, *command = arguments
     die_with(int(parent))
     for name in _IGNORED_BY_PYTHON:
@@ -28,6 +28,6 @@ def main(arguments: Sequence[str]) -> NoReturn:
     try:
         os.execvp(command[0], command)  # noqa: S606 - becomes the part, without a shell
     except OSError as error:
-        sys.stderr.write(f"{command[0]}: cannot be started ({error.strerror})\n")
+        sys.stderr.write(f"{command[0]}: cannot start ({error.strerror})\n")
         sys.stderr.flush()
         os._exit(NO_PROGRAM)

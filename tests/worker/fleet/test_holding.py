@@ -49,14 +49,14 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path):
     (tmp_path / "place").mkdir(mode=0o700)
     link.symlink_to(tmp_path / "place")
     for place in (folder, link):
-        with pytest.raises(GpuHeld, match="only this user may write to"), held([gpu(0)], place):
+        with pytest.raises(GpuHeld, match="only this user can write to"), held([gpu(0)], place):
             pass
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):
     (tmp_path / "file").touch()
     with (
-        pytest.raises(GpuHeld, match="TMPDIR names another place"),
+        pytest.raises(GpuHeld, match="Set TMPDIR"),
         held([gpu(0)], tmp_path / "file" / "run"),
     ):
         pass

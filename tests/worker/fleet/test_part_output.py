@@ -32,7 +32,7 @@ def test_json_lines_pass_and_others_become_json():
     assert [(each["part"], each["level"]) for each in found] == [
         ("web", "info"), ("web", "info"), ("tilelab", "warning"),
     ]  # fmt: skip
-    assert found[-1]["text"] == "web died (exit code 1: why); it starts again in 0.2 s"
+    assert found[-1]["text"] == "web died (exit code 1: why); restarting in 0.2 s"
 
 
 def test_nobody_reading_ends_nothing():
@@ -41,5 +41,5 @@ def test_nobody_reading_ends_nothing():
 
 def test_exit_codes_read_as_words():
     assert [code_text(code) for code in (None, 3, -9, -200)] == [
-        "it was never there", "exit code 3", "ended by SIGKILL", "ended by signal 200",
+        "it never started", "exit code 3", "ended by SIGKILL", "ended by signal 200",
     ]  # fmt: skip

@@ -52,10 +52,10 @@ def test_what_is_asked_for_by_name(wish, expected):
     ("wish", "why"),
     [
         (Wish(gpus="2"), "there is no GPU 2 here; there are 0 (NVIDIA H200), 1 (NVIDIA H200)"),
-        (Wish(queues=frozenset({"cpu"}), gpus="0"), "--queues leaves the queue gpu out"),
-        (Wish(queues=frozenset({"gpu"}), cpu_slots=2), "--queues leaves the queue cpu out"),
-        (Wish(queues=frozenset({"gpu"}), gpus="none"), "nothing is left for this worker to do"),
-        (Wish(cpu_slots=0, gpus="none"), "nothing is left for this worker to do"),
+        (Wish(queues=frozenset({"cpu"}), gpus="0"), "--queues has no gpu"),
+        (Wish(queues=frozenset({"gpu"}), cpu_slots=2), "--queues has no cpu"),
+        (Wish(queues=frozenset({"gpu"}), gpus="none"), "this worker would have no slots"),
+        (Wish(cpu_slots=0, gpus="none"), "this worker would have no slots"),
     ],
 )
 def test_what_cannot_be_had_is_said(wish, why):
@@ -66,14 +66,14 @@ def test_what_cannot_be_had_is_said(wish, why):
 
 @pytest.mark.parametrize("text", ["first", "0,", "", "-1"])
 def test_gpus_are_numbers_or_a_word(text):
-    with pytest.raises(PlanError, match="it is all, none, or numbers such as 0,1"):
+    with pytest.raises(PlanError, match="use all, none, or numbers such as 0,1"):
         Wish(gpus=text)
 
 
 def test_queues_are_read():
     assert read_queues("cpu, gpu") == {"cpu", "gpu"}
     for text in ("", "cpu,", "results"):
-        with pytest.raises(PlanError, match="it is cpu, gpu, or cpu,gpu"):
+        with pytest.raises(PlanError, match="use cpu, gpu, or cpu,gpu"):
             read_queues(text)
 
 

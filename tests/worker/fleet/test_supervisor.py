@@ -222,7 +222,7 @@ def test_a_slot_that_is_wrongly_called_ends_the_worker(redis_url, board):
         redis_url, command=[sys.executable, "-c", "print('bad option'); raise SystemExit(2)"]
     ) as watched:
         assert watched.ends() == 3
-        assert watched.lines[-1] == "refusal: cpu-0 cannot run (exit code 2: bad option)"
+        assert watched.lines[-1] == "refusal: cpu-0 can't run (exit code 2: bad option)"
 
 
 def test_a_step_that_takes_too_long_is_given_back(redis_url, board, server):
@@ -240,7 +240,7 @@ def test_drain_gives_back_what_takes_longer_than_the_grace_and_says_so(redis_url
         server.send(message(f"wait {tmp_path / 'never'}"))
         record = board.state(WorkerState.BUSY)
         board.fleet.want(record.id, Wanted.DRAIN)
-        watched.wait_for("draining: steps in work have 0.5 s to come to their end; then they are given back")
+        watched.wait_for("draining: running steps have 0.5 s to finish; then they return to the queue")
         assert server.record().given_back
         board.state(WorkerState.DRAINED)
 
@@ -249,7 +249,7 @@ def test_a_worker_waits_for_redis_and_outlives_it(tmp_path):
     with RedisServer(tmp_path) as redis:
         redis.stop()
         with working(redis.url) as watched:
-            line = watched.wait_for("This worker keeps trying.")
+            line = watched.wait_for("Trying again.")
             assert "127.0.0.1" in line
             assert redis._password not in watched.text
             redis.start()
@@ -257,7 +257,7 @@ def test_a_worker_waits_for_redis_and_outlives_it(tmp_path):
             board = Seen(redis.url)
             board.state(WorkerState.IDLE)
             redis.kill()
-            watched.wait_for("This worker keeps trying.", 2)
+            watched.wait_for("Trying again.", 2)
             redis.start()
             board.state(WorkerState.IDLE)
             board.close()
