@@ -1,4 +1,4 @@
-"""Runs one step of a job in a fresh process that can reach nothing: no file, no network, no other process.
+"""The sandbox: runs one step of a job in a new process without files, network or other processes.
 
-Nothing is imported here: a child imports this package too, and its start is part of every submission's wait.
+Imports nothing, because each child imports this package, and every submission waits for its start.
 """

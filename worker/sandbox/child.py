@@ -1,7 +1,7 @@
-"""The child's side: warm up, give up everything, say so, then answer each request, one as a rule.
+"""The child's side of the sandbox: load modules, drop all rights, report that, then answer requests (usually one).
 
-Started as `python -I -S -c <bootstrap>` by worker.sandbox.process; `-S` leaves out the search for site packages,
-which takes longer than the rest of the interpreter's start.
+worker.sandbox.process starts it as `python -I -S -c <bootstrap>`. `-S` skips the search for site packages, which takes
+longer than the rest of the interpreter's start.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from worker.sandbox import telling
 from worker.sandbox.confinement import lockdown
 from worker.supervision.children import die_with
 
-# Each step: its module and its function. A `warm_up` in the module loads all that the function will need: after the
-# lock nothing can be loaded. A `rehearse` runs behind the lock and before the first request.
+# Each step's module and function. `warm_up` in the module loads what the function needs, because nothing can be loaded
+# after the lockdown. `rehearse` runs after the lockdown and before the first request.
 STEPS = {
     "compile": ("worker.sandbox.compile_step", "compile_step"),
     "check": ("worker.steps.check_step", "check_step"),
@@ -31,10 +31,10 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: int) -> None:
-    """Run one step for each request and end the process.
+    """Run one step for each request, and end the process.
 
-    Writes lines of JSON to `answers`: what confines the child, before it reads a request; then each answer, and before
-    an answer what the step tells of how far it has come.
+    Writes JSON lines to `answers`: first the child's isolation, then for each request the step's progress and its
+    answer.
     """
     die_with(parent)
     lockdown.offer_to_be_killed()
@@ -54,7 +54,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
 
 
 def load_judge() -> None:
-    """Load all that judging needs, down to what numpy loads at first use."""
+    """Load all modules for judging, also numpy's modules that load at first use."""
     import numpy as np
     import numpy.ma  # numpy.unique looks at it
 
@@ -66,22 +66,22 @@ def load_judge() -> None:
 
 
 def _call(module: ModuleType, name: str) -> None:
-    """Call a function of a step's module, where it has one of that name."""
+    """Call a function of a step's module, if it exists."""
     getattr(module, name, lambda: None)()
 
 
 def answer(function: Step, request: bytes) -> dict[str, Any]:
-    """What a step says to a request, or how it failed."""
+    """A step's response to a request, or its failure."""
     try:
         return {"response": function(json.loads(request))}
     except MemoryError:
         return {"failure": "memory"}
-    except Exception:  # noqa: BLE001 - the parent must learn of any fault in a step
+    except Exception:  # noqa: BLE001 - the parent must learn of any error in a step
         return {"failure": "error", "detail": traceback.format_exc(limit=-8)[-4000:]}
 
 
 def requests(descriptor: int) -> Iterator[bytes]:
-    """Each request as it comes: a line, the last of which may go without its end."""
+    """Yield each request: a line, of which the last may have no newline."""
     kept = b""
     while part := os.read(descriptor, _CHUNK):
         *lines, kept = (kept + part).split(b"\n")

@@ -1,4 +1,4 @@
-"""The child's side of the compile step. Imports little: a child's start is part of every submission's wait."""
+"""The child's side of the compile step. Imports little, because every submission waits for its start."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kernels.compile.compilation import compile_source, evaluate
 
 
 def warm_up() -> None:
-    """Load the compiler and all its parts: after the lock nothing can be opened."""
+    """Load the compiler with all its parts, because nothing can be opened after the lockdown."""
     nvrtc.load()
 
 
 def rehearse() -> None:
-    """Compile once behind the lock, which keeps the compiler from starting a GPU's driver."""
+    """Compile once after the lockdown, so that the compiler can't start a GPU's driver."""
     nvrtc.rehearse()
 
 
 def compile_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out.
+    """Run the step on a CompileRequest as a dictionary. Returns a Compilation or findings as a dictionary.
 
-    An EvaluateRequest is answered by the values of its names.
+    For an EvaluateRequest, returns the values of its names.
     """
     if "names" in request:
         return {"values": evaluate(**request)}

@@ -1,4 +1,4 @@
-"""The parent's side of the compile step: one call, and every way it can end turned into findings."""
+"""The parent's side of the compile step. It turns the compiler's failures into findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HARDLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """What kernels.compile.compilation.compile_source is called with."""
+    """The arguments of kernels.compile.compilation.compile_source."""
 
     text: str
     kernel: str
@@ -35,7 +35,7 @@ class CompileRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateRequest:
-    """What kernels.compile.compilation.evaluate is called with."""
+    """The arguments of kernels.compile.compilation.evaluate."""
 
     text: str
     names: tuple[str, ...]
@@ -45,24 +45,24 @@ class EvaluateRequest:
 
 
 def compile_in(child: Child, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-    """Compile in a child for the step "compile". A compiler that dies of a file is that file's error.
+    """Compile in a child for the step "compile". If a file crashes the compiler, that is the file's error.
 
-    raise (NVRTCUnavailable): where there is no compiler
-    raise (SandboxFailure): where the fault is ours, or the machine's
+    raise (NVRTCUnavailable): the compiler is missing
+    raise (SandboxFailure): Tilelab or this machine failed
     """
     response = _answer(child, asdict(request), last=True)
     return response if isinstance(response, tuple) else _decode(response)
 
 
 def evaluate_in(child: Child, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
-    """What names stand for; the child can then still compile. Otherwise as `compile_in`."""
+    """The values of names. Otherwise like `compile_in`; the child can still compile afterwards."""
     response = _answer(child, asdict(request), last=False)
     if isinstance(response, tuple):
         return response
     try:
         return {name: tuple(int(value) for value in response["values"][name]) for name in request.names}
     except (KeyError, TypeError, ValueError) as error:
-        raise SandboxFailure(Failure.ERROR, f"the compile step answered nonsense: {error}") from error
+        raise SandboxFailure(Failure.ERROR, f"invalid answer from the compile step: {error}") from error
 
 
 def _answer(child: Child, payload: dict[str, Any], *, last: bool) -> dict[str, Any] | tuple[Finding, ...]:
@@ -76,19 +76,19 @@ def _answer(child: Child, payload: dict[str, Any], *, last: bool) -> dict[str, A
 
 
 _MESSAGES = {
-    Failure.TIME: "The compiler needed more than {seconds} s for this file and was stopped. "
-    "Look for templates or macros that grow without end.",
+    Failure.TIME: "The compiler took more than {seconds} s for this file and was stopped. "
+    "Look for templates or macros that expand without end.",
     Failure.MEMORY: MEMORY_MESSAGE,
     Failure.CRASH: "The compiler crashed on this file. "
-    "Look for very deep nesting or recursion, and make it simpler.",
+    "Look for very deep nesting or recursion, and simplify it.",
 }
 
 
 def _starved(child: Child, failure: SandboxFailure) -> bool:
-    """Whether the clock stopped a compiler that had hardly computed: the machine is too busy, or stood still."""
+    """Whether the time limit stopped a compiler that had hardly run, on a busy or paused machine."""
     if failure.kind is not Failure.TIME:
         return False
-    child.close()  # what it used is known once it has ended
+    child.close()  # its CPU time is known only after its end
     return child.cpu_seconds < _HARDLY * child.limits.cpu_seconds
 
 
@@ -114,4 +114,4 @@ def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
             }
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
-        raise SandboxFailure(Failure.ERROR, f"the compile step answered nonsense: {error}") from error
+        raise SandboxFailure(Failure.ERROR, f"invalid answer from the compile step: {error}") from error

@@ -1,6 +1,6 @@
-"""The parent's side of the disassembly: what machine code a compilation gave, as text, where it can be had.
+"""The parent's side of the disassembly, which returns a kernel's machine code as text.
 
-No grade fails by it: what is missing is said in words, and counts are then those of the PTX.
+Grading never fails because of it. If the text is missing, a reason is given, and counts use the PTX.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _MESSAGES = {
     Failure.TIME: "the disassembler took too long for this kernel",
     Failure.MEMORY: "the disassembler needed too much memory for this kernel, or wrote too much",
     Failure.CRASH: "the disassembler could not read this kernel",
-    Failure.START: "the disassembler could not be started",
+    Failure.START: "the disassembler could not start",
     Failure.ERROR: "the disassembler failed",
 }
 UNCONFINED = (
-    "the disassembler cannot be held in on this machine (it takes Linux with Landlock), so it was not run"
+    "this machine cannot isolate the disassembler (that needs Linux with Landlock), so it was not run"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Disassembly:
-    """What the disassembler printed, in the form that `kernels.analysis.sass.read_sass` reads.
+    """The disassembler's output, for `kernels.analysis.sass.read_sass`.
 
-    text: None where there is none
-    reason: why not, to follow "Counts are by PTX only: "
+    text: None if missing
+    reason: why it is missing, to follow "Counts are by PTX only: "
     """
 
     text: str | None
@@ -42,21 +42,21 @@ class Disassembly:
 
 
 class ProgramChild(Child):
-    """A process that confines itself and becomes the program at the path that is given as its step."""
+    """A process that isolates itself and then executes a program. The step is the program's path."""
 
     module = "worker.sandbox.program"
 
 
 class Disassembler:
-    """One disassembly that runs beside other work: make it, do something else, then take `result`.
+    """One disassembly in the background. Create it, do other work, then get its `result`.
 
-    The process dies with the thread that made it. Use as a context manager, or call `close`.
+    The process dies with the thread that created it. Use it as a context manager, or call `close`.
     """
 
     def __init__(
         self, cubin: bytes, limits: Limits = DISASSEMBLY_LIMITS, program: Path | None = None
     ) -> None:
-        """Start at once and return at once; never raises: what fails is told by `result`.
+        """Start the process and return at once. Never raises; `result` reports failures.
 
         program: nvdisasm; by default the installed one
         """
@@ -78,7 +78,7 @@ class Disassembler:
             self._result = Disassembly(None, _MESSAGES[Failure.START])
 
     def result(self) -> Disassembly:
-        """Wait for the text. Always the same answer afterwards."""
+        """Wait for the text. Further calls return the same result."""
         if self._result is None:
             self._result = self._collect()
             self.close()
@@ -119,7 +119,7 @@ def disassemble(cubin: bytes) -> Disassembly:
 
 
 def find_program() -> Path | None:
-    """The installed nvdisasm, without symbolic links; None where there is none."""
+    """The path of the installed nvdisasm without symbolic links, or None."""
     spec = importlib.util.find_spec("nvidia")
     for root in (spec.submodule_search_locations or ()) if spec else ():
         for found in sorted(Path(root).glob("*/bin/nvdisasm")):

@@ -1,7 +1,7 @@
-"""The empty folder that a sandboxed process runs in, and the removal of those whose owners were killed.
+"""Working folders for sandboxed processes, and the removal of folders whose owners were killed.
 
-An owner holds a lock on its folder. The system lets go of it however the owner ends, so a folder whose lock is free is
-nobody's any more.
+An owner holds a lock on its folder. The system releases the lock however the owner ends, so an unlocked folder has no
+owner.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ logger = logging.getLogger(__name__)
 
 
 class OwnFolder:
-    """A new folder below the temporary one, this process's until `close`; raises OSError where it cannot be made."""
+    """A new temporary folder, locked by this process until `close`. Raises OSError if it can't be created."""
 
     def __init__(self) -> None:
         while True:
             self.path = tempfile.mkdtemp(prefix=_PREFIX)
             with contextlib.suppress(FileNotFoundError):
                 self._lock = _opened(self.path)
-                # whoever sweeps can come in between; without locks on this file system nobody sweeps
+                # a sweep may run in between; on a file system without locks there are no sweeps
                 with contextlib.suppress(OSError):
                     fcntl.flock(self._lock, fcntl.LOCK_EX)
                 if Path(self.path).exists():
@@ -36,9 +36,9 @@ class OwnFolder:
                 os.close(self._lock)
 
     def close(self) -> None:
-        """Remove it with all that is in it. Safe to call twice."""
+        """Remove the folder with its content. Safe to call twice."""
         if self._lock >= 0:
-            with contextlib.suppress(RecursionError):  # of folders within folders without end
+            with contextlib.suppress(RecursionError):  # for endlessly nested folders
                 shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._lock)
             self._lock = -1
@@ -55,11 +55,11 @@ def sweep() -> None:
         finally:
             os.close(place)
         if swept:
-            logger.info("removed %d folders that killed processes had left behind", swept)
+            logger.info("removed %d folders of killed processes", swept)
 
 
 def _swept(name: str, place: int) -> bool:
-    """Remove a folder if nobody owns it; whether it is gone."""
+    """Remove a folder without an owner. Returns whether it was removed."""
     with contextlib.suppress(OSError, RecursionError), _free(name, place):
         shutil.rmtree(name, dir_fd=place)
         return True
@@ -68,7 +68,7 @@ def _swept(name: str, place: int) -> bool:
 
 @contextlib.contextmanager
 def _free(name: str, place: int) -> Iterator[None]:
-    """Hold the lock of a folder of this user; raises OSError for what is none, or is held."""
+    """Lock a folder of this user. Raises OSError if it isn't one, or if it is locked."""
     folder = _opened(name, place)
     try:
         if os.fstat(folder).st_uid != os.geteuid():
@@ -80,5 +80,5 @@ def _free(name: str, place: int) -> Iterator[None]:
 
 
 def _opened(path: str, place: int | None = None) -> int:
-    """A descriptor of a folder itself, never of what a link leads to."""
+    """Open a folder without following links."""
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)

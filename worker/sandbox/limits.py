@@ -1,4 +1,4 @@
-"""What a step may use, what keeps it in, and how it can fail."""
+"""Limits, isolation and failures of sandboxed processes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on one child.
+    """Limits of one child.
 
     wall_seconds: from the request to the response, by the parent's clock
-    cpu_seconds: of the whole process, its start included
-    memory_bytes: of memory that the process can write to; addresses that a library only reserves do not count
-    response_bytes: of the one response
+    cpu_seconds: of the whole process with its start
+    memory_bytes: writable memory; addresses that a library only reserves don't count
+    response_bytes: size of the response
     """
 
     wall_seconds: float = 10.0
@@ -25,11 +25,11 @@ class Limits:
 COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
 
 CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**30, response_bytes=8 * 2**20)
-"""Guards us, not the student: an endless kernel ends by its instruction budget long before."""
+"""These protect the worker. An endless kernel reaches its instruction budget long before."""
 
 
 class Failure(StrEnum):
-    """Why there is no response: the first three are the submission's doing, the last two are ours."""
+    """Why there is no response. The submission causes the first three; the last two are system errors."""
 
     TIME = "time"
     MEMORY = "memory"
@@ -49,11 +49,11 @@ class SandboxFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What holds a child in, as the child itself found it before it read its request.
+    """The isolation of a child, which it reports before it reads its request.
 
-    calls: a filter refuses every system call that a computation does not need: files, network, processes
-    landlock: the kernel's Landlock version in force, 0 for none
-    network: in a network namespace of its own
+    calls: a filter refuses system calls for files, network and processes, which a computation doesn't need
+    landlock: the Landlock version in force, 0 for none
+    network: it has its own network namespace
     limits: CPU time, memory, file size, open files and core dumps are limited
     """
 
@@ -63,39 +63,39 @@ class Isolation:
     limits: bool
 
     def missing(self) -> tuple[str, ...]:
-        """What is not enforced, in words; empty where nothing is open to the submission."""
+        """The missing isolation as text; empty if a submission can reach nothing."""
         gaps = []
         if not self.calls and not self.landlock:
             gaps.append("the submission's compiler can read files of this machine")
         elif not self.calls:
-            gaps.append("the submission's compiler can find out which files exist on this machine")
+            gaps.append("the submission's compiler can see which files exist on this machine")
         if not self.calls and not self.network and self.landlock < _LANDLOCK_NETWORK:
-            gaps.append("the network is reachable from the sandbox")
+            gaps.append("the sandbox can reach the network")
         if not self.limits:
-            gaps.append("memory and CPU time are not limited, only the time by the clock")
+            gaps.append("memory and CPU time are not limited, only elapsed time")
         return tuple(gaps)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceIsolation(Isolation):
-    """The same for a process that drives a GPU.
+    """The isolation of a GPU process.
 
-    calls: a filter refuses other programs, other processes, sockets and changes to files; opening files it leaves to
-        Landlock
-    limits: CPU time, file size, open files and core dumps are limited; memory cannot be
+    calls: a filter refuses other programs, other processes, sockets and changes to files; Landlock limits opening
+        files
+    limits: CPU time, file size, open files and core dumps are limited; memory can't be limited
     """
 
     def missing(self) -> tuple[str, ...]:
-        """What is not enforced, in words."""
+        """The missing isolation as text."""
         gaps = []
         if not self.landlock:
-            gaps.append("the process that runs kernels on the GPU can read and change files of this machine")
+            gaps.append("the GPU process can read and change files on this machine")
         if not self.calls:
-            gaps.append("the process that runs kernels on the GPU can start programs and end processes")
+            gaps.append("the GPU process can start programs and end processes")
         if not self.calls and not self.network:
-            gaps.append("the network is reachable from the process that runs kernels on the GPU")
+            gaps.append("the GPU process can reach the network")
         if not self.limits:
-            gaps.append("the CPU time of the process that runs kernels on the GPU is not limited")
+            gaps.append("the CPU time of the GPU process is not limited")
         return tuple(gaps)
 
 

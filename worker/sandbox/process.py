@@ -1,6 +1,6 @@
-"""The parent's side: starts a child early, hands it one request, and ends it at its limits.
+"""The parent's side of the sandbox: starts a child early, sends it one request, and enforces its limits.
 
-The only place that starts a process for a student's file.
+All processes for a student's file start here.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.starting import ENVIRONMENT, command
 
 SAMPLE_SECONDS = 0.02
-"""Between two looks. Memory that is written to grows by some 50 MB in that time."""
+"""Time between two samples. Written memory grows by about 50 MB in this time."""
 
 _WRITABLE = re.compile(r"^VmData:\s+(\d+) kB", re.MULTILINE)
 
 
 class PeakMemory:
-    """The most private memory that a process could write to at any look: the quantity that its limit bounds.
+    """The peak of a process's writable private memory, which is the quantity that its limit bounds.
 
-    What the system keeps for the dead (`ru_maxrss`) is no use: Linux starts it at what the parent held when it started
-    the child, by fork, vfork and posix_spawn alike. And a memory image is gone before the death can be noticed.
+    `ru_maxrss` isn't useful: on Linux it starts with the parent's memory, for fork, vfork and posix_spawn. And after a
+    process has died, its status no longer shows its memory.
     """
 
     def __init__(self, pid: int) -> None:
@@ -41,13 +41,13 @@ class PeakMemory:
         self._status = Path(f"/proc/{pid}/status")
 
     def look(self) -> None:
-        """Look now; nothing changes where the process has ended, or on a system that does not tell."""
+        """Take a sample. Does nothing if the process has ended or the system has no such figure."""
         with contextlib.suppress(OSError):
             if match := _WRITABLE.search(self._status.read_text(encoding="ascii", errors="replace")):
                 self.bytes = max(self.bytes, 1024 * int(match[1]))
 
 
-# A cold disk may take seconds to load the compiler; this is our time, not the submission's.
+# Loading the compiler from a cold disk may take seconds, which don't count for the submission.
 START_SECONDS = 60.0
 _CHUNK = 2**18
 _PIPE_BYTES = 2**20
@@ -63,16 +63,16 @@ def _to_nobody(_what: str) -> None: ...
 
 
 class Child:
-    """A confined process that runs one step, once as a rule. Use as a context manager, or call `close`.
+    """An isolated process that runs one step, usually once. Use it as a context manager, or call `close`.
 
-    Its parent is the thread that makes it: the child dies with that thread.
+    The child dies with the thread that creates it.
 
-    module: whose `main` the process runs
-    options: how Python starts; without the search for site packages, see worker.sandbox.child
-    environment: all that the process sees of ours
-    inherited: descriptors that it has beside its own
-    report: what it tells about what confines it
-    cpu_seconds: what the process used in all, its start included; known once it has ended
+    module: the process runs its `main`
+    options: Python's options; they skip the search for site packages, see worker.sandbox.child
+    environment: the whole environment of the process
+    inherited: additional file descriptors
+    report: class of its report about its isolation
+    cpu_seconds: CPU time of the whole process; known after its end
     """
 
     module = "worker.sandbox.child"
@@ -82,7 +82,7 @@ class Child:
     report: type[Isolation] = Isolation
 
     def __init__(self, step: str, limits: Limits | None = None) -> None:
-        """Start the process and return at once; it warms up while the caller does other things."""
+        """Start the process and return at once. It warms up in the background."""
         self.step = step
         self.cpu_seconds = 0.0
         self.limits = limits or Limits()
@@ -124,7 +124,7 @@ class Child:
         self.close()
 
     def wait_ready(self) -> Isolation:
-        """Wait until the child is warm and confined; says what confines it. Raises SandboxFailure."""
+        """Wait until the child is ready, and return its isolation. Raises SandboxFailure."""
         if self.isolation is None:
             answer: Any = None
             try:
@@ -151,10 +151,10 @@ class Child:
         seconds: float | None = None,
         told: Callable[[str], None] = _to_nobody,
     ) -> dict[str, Any]:
-        """Hand over a request and wait for the response. Raises SandboxFailure, after which there is no other.
+        """Send a request, and wait for the response. Raises SandboxFailure, after which the child is unusable.
 
-        seconds: how long to wait, if not the limit by the clock
-        told: what the child tells of how far it has come, which may be anything; must not raise
+        seconds: timeout, by default the limit
+        told: called with the child's progress, which is untrusted; must not raise
         """
         self.wait_ready()
         deadline = self._deadline(seconds)
@@ -165,14 +165,14 @@ class Child:
             told(str(answer["told"])[:_LONGEST_TOLD])
             answer = self._answer(self._line(deadline, self.limits.response_bytes))
         self.kill()
-        raise SandboxFailure(Failure.ERROR, "it tells too much")
+        raise SandboxFailure(Failure.ERROR, "too many progress messages")
 
     def converse(
         self, payload: dict[str, Any], reply: Callable[[str], Mapping[str, Any]], seconds: float | None = None
     ) -> dict[str, Any]:
-        """The same for a request about which the child may ask back, any number of times within the limits.
+        """Send a request, and answer the child's questions until it responds. Otherwise like `request`.
 
-        reply: what is written for a question
+        reply: answers a question
         """
         self.wait_ready()
         deadline = self._deadline(seconds)
@@ -202,20 +202,20 @@ class Child:
         return answer
 
     def hand_over(self, name: str, data: bytes) -> None:
-        """Leave a file in the child's folder and tell it to go on, without waiting until it is ready; for `rest`.
+        """Put a file into the child's folder and let it continue, before it is ready. For `rest`.
 
-        raise (OSError): where the file cannot be written
+        raise (OSError): the file can't be written
         """
         (Path(self._folder.path) / name).write_bytes(data)
         if self._process.stdin is not None:
             _write(self._process.stdin, memoryview(b"\n"))
-        # so that a text of some length can be written while nobody reads it yet
+        # a larger pipe lets the child write a long text before the parent reads it
         if sys.platform == "linux":
             with contextlib.suppress(OSError):
                 fcntl.fcntl(self._answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def rest(self) -> bytes:
-        """All that the child writes until it ends well, for one that becomes a program. Raises SandboxFailure."""
+        """Read a program's output until it ends with success. Raises SandboxFailure."""
         self.wait_ready()
         deadline = time.monotonic() + self.limits.wall_seconds
         ends = self._ends(writing=False)
@@ -233,7 +233,7 @@ class Child:
         return bytes(self._buffer)
 
     def close(self) -> None:
-        """End the process and all that it started, and remove its folder. Safe to call twice."""
+        """Kill the process with its children, and remove its folder. Safe to call twice."""
         if self._process.returncode is None:
             self.kill()
             self._reap()
@@ -245,7 +245,7 @@ class Child:
         self._folder.close()
 
     def _line(self, deadline: float, most: int, request: bytes = b"", *, close: bool = False) -> bytes:
-        """Write `request`, if any, and close if asked; read up to the end of a line of at most `most` bytes."""
+        """Write `request`, if any, and close if asked. Then read a line of at most `most` bytes."""
         unsent = memoryview(request)
         if request:
             unsent = self._send(unsent, close=close)
@@ -255,7 +255,7 @@ class Child:
             ready = ends.poll(1000 * max(0.0, min(left, SAMPLE_SECONDS)))
             if not ready and left <= 0:
                 raise self._timed_out()
-            # a look takes as long as a short answer, so not before each
+            # a sample takes as long as a short answer, so don't sample before each
             if unsent or not ready:
                 self._memory.look()
             for descriptor, _ in ready:
@@ -269,7 +269,7 @@ class Child:
         return line
 
     def _ends(self, *, writing: bool) -> select.poll:
-        """What to wait for; made anew each time, which is cheap, as it takes no descriptor."""
+        """A new poll object for each wait, which is cheap because it needs no descriptor."""
         ends = select.poll()
         ends.register(self._answers, select.POLLIN)
         if writing and self._process.stdin is not None:
@@ -277,7 +277,7 @@ class Child:
         return ends
 
     def _send(self, unsent: memoryview, *, close: bool) -> memoryview:
-        """Write what fits now, and close after the last of it if asked; what is left."""
+        """Write what fits now, close at the end if asked, and return the rest."""
         requests = self._process.stdin
         if requests is None or requests.closed:
             return unsent[:0]
@@ -287,33 +287,33 @@ class Child:
         return unsent
 
     def _receive(self, most: int) -> bool:
-        """Take what there is; False at the end of all answers."""
+        """Read the available bytes. False at the end of the stream."""
         data = os.read(self._answers, _CHUNK)
         self._buffer += data
         if len(self._buffer) > most:
             self.kill()
-            raise SandboxFailure(Failure.MEMORY, "the response is over its limit")
+            raise SandboxFailure(Failure.MEMORY, "the response exceeds its limit")
         return bool(data)
 
     def _timed_out(self) -> SandboxFailure:
         self.kill()
-        return SandboxFailure(Failure.TIME, "over the limit by the clock")
+        return SandboxFailure(Failure.TIME, "elapsed time exceeds its limit")
 
     def _death(self) -> SandboxFailure:
-        """Why the child ended without an answer, by its exit status and what it had used."""
+        """Infer why the child died from its exit status, CPU time and memory."""
         self._reap()
         code, seconds = self._process.returncode, self.cpu_seconds
         detail = f"exit {code}, {seconds:.1f} s, {self._memory.bytes >> 20} MB"
         killed = code == -signal.SIGKILL
-        # an allocation that fails ends the compiler in many ways; being near the limit is the sign they share
+        # the compiler ends in many ways after a failed allocation, but always near the memory limit
         large = self._memory.bytes > self.limits.memory_bytes * _NEAR_MEMORY
-        # a process that is over its time is killed, as one is for which there is no memory
+        # the system kills a process that is over its CPU time, but also if it has no memory left
         near = _KILLED_NEAR_TIME if killed and not large else _NEAR_TIME
         if code == -signal.SIGXCPU or seconds >= self.limits.cpu_seconds * near:
             return SandboxFailure(Failure.TIME, detail)
         if large:
             return SandboxFailure(Failure.MEMORY, detail)
-        # no limit of its own kills a child so: someone did, or the system, for want of memory that others have
+        # otherwise the kill doesn't come from the child's limits: a person did it, or a system without memory
         return SandboxFailure(Failure.ERROR if killed else Failure.CRASH, detail)
 
     def _reap(self) -> None:
@@ -322,7 +322,7 @@ class Child:
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
 
     def kill(self) -> None:
-        """Kill the child's process group, which it leads; it is not reaped yet, so the number is its own."""
+        """Kill the child's process group. The child isn't reaped yet, so the number is still its own."""
         if self._process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -330,7 +330,7 @@ class Child:
 
 
 def _response(answer: object) -> dict[str, Any]:
-    """What is in an answer; raises SandboxFailure where that is a failure."""
+    """The response in an answer. Raises SandboxFailure if the answer is a failure."""
     if isinstance(answer, dict) and isinstance(answer.get("response"), dict):
         response: dict[str, Any] = answer["response"]
         return response
@@ -342,7 +342,7 @@ def _said(answer: object, failure: str) -> bool:
 
 
 def _write(requests: IO[bytes], data: memoryview) -> int:
-    """Write what fits; a child that is gone already reads as all written, its end shows on the other pipe."""
+    """Write what fits. If the child is gone, pretend that all was written: the other pipe shows its end."""
     try:
         return os.write(requests.fileno(), data)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The child's side of the disassembly: gives up all but one program and one file, then becomes that program.
+"""The child's side of the disassembly: keeps access to one program and one file, and then executes the program.
 
-The file is made from hostile text and the program was not written to face such files, so it is held in like a
-compiler. It must open its libraries and the file itself, hence a wider lock than that of the other steps.
+The file comes from untrusted text, and the program isn't made for such files. So it is isolated like the compiler. It
+must open its libraries and the file, so its lockdown is wider than in the other steps.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from worker.sandbox.confinement import lockdown
 from worker.supervision.children import die_with
 
 FILE = "kernel.cubin"
-"""What the program reads, in its working directory."""
+"""The program's input in its working directory."""
 
-# With the source's lines and where code was inlined, code only, and without a second look at the jumps, which may fail.
+# Print lines and inlining (-gi), only code (-c), and skip the analysis of jumps, which may fail (-ndf).
 OPTIONS = ("-gi", "-c", "-ndf")
 _LIBRARIES = ("libc.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libm.so.6")
 _LOADED = re.compile(r"\S*/(?:ld-linux[\w.-]*|ld-[\d.]+|lib(?:c|pthread|dl|rt|m)[-.][\w.-]*)$", re.MULTILINE)
@@ -26,10 +26,10 @@ _INDEX = "/etc/ld.so.cache"
 
 
 def main(program: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: int) -> None:
-    """Say what confines this process, wait for the file to be there, and become the program.
+    """Report this process's isolation, wait for the file, and execute the program.
 
-    program: the absolute path of the disassembler
-    answers: where the report on what confines it goes, and then all that the program prints
+    program: absolute path of the disassembler
+    answers: descriptor for the report and then for the program's output
     """
     die_with(parent)
     lockdown.offer_to_be_killed()
@@ -43,11 +43,11 @@ def main(program: str, parent: int, answers: int, cpu_seconds: int, memory_bytes
     os.write(1, json.dumps(report).encode() + b"\n")
     if not (calls and landlock and limits) or not os.read(0, 1):
         os._exit(1)
-    os.execve(program, (program, *OPTIONS, FILE), {"LC_ALL": "C"})  # noqa: S606 - this is the point of it
+    os.execve(program, (program, *OPTIONS, FILE), {"LC_ALL": "C"})  # noqa: S606 - this is its purpose
 
 
 def _libraries() -> list[str]:
-    """Where this machine keeps what a C program is linked with, the loader of programs included."""
+    """The paths of the C libraries and of the dynamic loader on this machine."""
     for name in _LIBRARIES:
         try:
             ctypes.CDLL(name)

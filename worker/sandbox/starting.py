@@ -1,4 +1,4 @@
-"""How a child is started: the words of its command, and all that it sees of our environment."""
+"""The command and the environment of a child process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from worker.supervision.children import search_path
 _BOOTSTRAP = (
     "import sys; a = sys.argv; sys.path[:0] = a[6:]; from {module} import main; main(a[1], *map(int, a[2:6]))"
 )
-# One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
+# One thread. Large arrays stay in the heap, so that numpy's temporary arrays cause no page faults.
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8", "TZ": "UTC0",
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
@@ -20,9 +20,9 @@ ENVIRONMENT = {
 
 
 def command(module: str, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """What runs `main` of a module.
+    """The command that runs `main` of a module.
 
     options: of Python
-    arguments: the five of `main`
+    arguments: the five arguments of `main`
     """
     return [sys.executable, *options, "-c", _BOOTSTRAP.format(module=module), *arguments, *search_path()]

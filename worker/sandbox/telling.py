@@ -1,4 +1,4 @@
-"""The child's side: how far it has come, told in between, to a parent that may pass it on and answers nothing."""
+"""The child's progress messages to its parent, which doesn't answer them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _descriptor: int | None = None
 
 
 def tell_on(descriptor: int) -> None:
-    """Tell from now on; before, and outside a child, nothing is told."""
+    """Send messages to this descriptor from now on. Before that, `tell` does nothing."""
     global _descriptor  # noqa: PLW0603 - one process, one parent
     _descriptor = descriptor
 
 
 def tell(what: str) -> None:
-    """One line, short enough to be written at once."""
+    """Send one message, short enough for a single write."""
     if _descriptor is not None:
         os.write(_descriptor, json.dumps({"told": what[:_LONGEST]}).encode() + b"\n")

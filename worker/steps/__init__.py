@@ -1,1 +1,1 @@
-"""The steps of a job, from the source to a report; what touches a student's code runs in the sandbox."""
+"""The steps of a job, from the source to the report. A student's code runs only in the sandbox."""

@@ -1,6 +1,6 @@
-"""The whole way of `tilelab analyze`: source rules, compilation, disassembly, the counted run, and what it means.
+"""All steps of `tilelab analyze`: source rules, compilation, disassembly, the counted run, and its evaluation.
 
-`tilelab occupancy` goes as far as the compilation.
+`tilelab occupancy` ends after the compilation.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ logger = logging.getLogger(__name__)
 
 _AFFORDABLE = 100_000_000
 _FAILURES: Mapping[Failure, str] = {
-    Failure.TIME: "Counting took longer than this machine allows it; try a smaller --size.",
-    Failure.MEMORY: "Counting needed more memory than it may use; try a smaller --size.",
+    Failure.TIME: "Counting took too long. Try a smaller --size.",
+    Failure.MEMORY: "Counting needed too much memory. Try a smaller --size.",
 }
 
 
 class UnfitSizes(ValueError):
-    """The sizes that were asked for are too large, or none that the exercise is made for; the text says more."""
+    """The requested sizes are too large, or don't fit the exercise. The text says more."""
 
 
 class AnalysisFailed(RuntimeError):
-    """The fault is ours or this machine's; the text is for people."""
+    """Tilelab or this machine failed. The text is for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisJob:
     """One source to analyse.
 
-    sizes: where to count; None for the exercise's own
-    tile: of `--tile`; None for the exercise's own
+    sizes: sizes to count at; None for the exercise's own
+    tile: value of `--tile`; None for the exercise's own
     """
 
     source: bytes
@@ -61,11 +61,11 @@ class AnalysisJob:
 
 
 def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: None) -> Analysis:
-    """The analysis of one source; where it cannot be made, its message says why.
+    """Analyse one source. If that isn't possible, the result's message says why.
 
-    raise (UnfitSizes): for sizes that do not fit
-    raise (AnalysisFailed): where a process failed through our fault
-    raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
+    raise (UnfitSizes): the sizes don't fit
+    raise (AnalysisFailed): a process failed
+    raise (NVRTCUnavailable, HeadersUnavailable): compiler or headers are missing
     """
     clock = Clock()
     begun = Analysis(job.exercise.name, job.arch, job.tile or job.exercise.tile)
@@ -94,9 +94,7 @@ def _check_size(look: Look) -> None:
     if reason := misfit(look.task.exercise, case.sizes, look.plan.tile, look.source.macros):
         raise UnfitSizes(reason)
     if not fits(look.plan):
-        raise UnfitSizes(
-            "the matrices would take more memory than an analysis may use; at most 4,096 by 4,096 fit."
-        )
+        raise UnfitSizes("the matrices are too large for an analysis. The limit is 4,096 by 4,096.")
 
 
 def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Progress) -> Analysis:
@@ -146,9 +144,9 @@ def _stopped(
 
 
 def figures_of(task: Task, stages: Stages) -> Figures | tuple[Finding, ...]:
-    """What a file's occupancy depends on; its launch is that of the exercise, or of its own launch comment.
+    """The figures that determine a file's occupancy, for the exercise's launch or the file's launch comment.
 
-    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it is not the file that is at fault
+    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): Tilelab or this machine failed
     """
     found = read(task, stages)
     if not isinstance(found, Source):

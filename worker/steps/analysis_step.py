@@ -1,6 +1,6 @@
-"""The analysis step: runs a compiled kernel once more and counts what it does, inside the sandbox.
+"""The analysis step: runs a compiled kernel again in the sandbox, and counts its operations.
 
-It only counts. What the counts mean is worked out by whoever asked, from plain numbers.
+It only counts. The caller evaluates the counts outside the sandbox.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 400
 MOST_ELEMENTS = 3 * 2**24
-"""Elements of all operands together: 192 MiB, three matrices of 4,096 by 4,096."""
+"""Limit for the elements of all operands: 192 MiB, three matrices of 4,096 by 4,096."""
 
 _BARRIERS = ("bar.sync", "barrier.sync")
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
@@ -36,7 +36,7 @@ STOPPED = _INCOMPLETE | {Verdict.BARRIER_DIVERGENCE}
 
 @dataclass(frozen=True, slots=True)
 class SmallRun:
-    """The run that the phase table is made from: its plan has one case."""
+    """A small run for the phase table. Its plan has one case."""
 
     plan: Plan
     module: Module
@@ -44,13 +44,13 @@ class SmallRun:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What to count.
+    """A kernel to count.
 
-    plan: has one case, the one that is counted
-    sass: the disassembly, as `kernels.analysis.sass` reads it; None where there is none, then `no_sass` says why
-    light: the case whose totals alone are wanted, for the speed of light; of the same compilation
-    affordable: instructions of threads that may be spent on each of the two
-    observe: whether to look for races and unset values too, where all blocks run
+    plan: has one case, the counted one
+    sass: the disassembly for `kernels.analysis.sass`; None if missing, and `no_sass` says why
+    light: a case of the same compilation whose totals are needed for the speed of light
+    affordable: limit for thread instructions in each of the two runs
+    observe: also find races and uninitialized reads, if all blocks run
     """
 
     plan: Plan
@@ -65,10 +65,10 @@ class AnalysisRequest:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisResponse:
-    """What was counted.
+    """The counts.
 
-    evidence: extent, lines, totals, phases and notes; the rest is not for this step to fill in
-    barriers: executed by one block; None where that is not known
+    evidence: only extent, lines, totals, phases and notes
+    barriers: executed by one block; None if unknown
     light: the totals of the second case
     problem: why nothing was counted
     """
@@ -81,7 +81,7 @@ class AnalysisResponse:
 
 
 def warm_up() -> None:
-    """Load all that the step needs: nothing can be opened afterwards."""
+    """Load all modules of this step, because the sandbox can't open files later."""
     from kernels.analysis import hardware, sass, scaling
     from kernels.device.ptx import likeness
     from kernels.phases import table as phases
@@ -92,13 +92,13 @@ def warm_up() -> None:
 
 
 def analysis_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step itself."""
+    """Run the step on an AnalysisRequest as a dictionary."""
     plain: dict[str, Any] = to_plain(analyse(from_plain(AnalysisRequest, request)))
     return plain
 
 
 def analyse(request: AnalysisRequest) -> AnalysisResponse:
-    """Count one case of a kernel; where nothing can be counted, say why."""
+    """Count one case of a kernel. If nothing can be counted, the response says why."""
     from kernels import device
     from kernels.analysis.scaling import TooManyBlocksError
     from kernels.judging.limits import launch_finding
@@ -118,14 +118,14 @@ def analyse(request: AnalysisRequest) -> AnalysisResponse:
     except device.Unsupported as reason:
         return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, str(reason), reason.line))
     except device.Malformed as reason:
-        message = f"The compiled kernel cannot be read: {reason}."
+        message = f"Tilelab cannot read the compiled kernel: {reason}."
         return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, message, reason.line))
 
 
 def _too_many_blocks(launch: Launch) -> Finding:
     message = (
-        f"{launch.blocks:,} blocks of {launch.threads:,} threads are too many to be counted: no device would ever"
-        " end this launch. Use a smaller grid."
+        f"{launch.blocks:,} blocks of {launch.threads:,} threads are too many to count. No device would ever finish"
+        " this launch. Use a smaller grid."
     )
     return Finding(Verdict.TIME_LIMIT, message)
 
@@ -145,7 +145,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
     notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
     lines, left = _bounded(executed.lines)
     if left:
-        notes.append(f"The {left} lines that did least are left out.")
+        notes.append(f"The {left} lines with the fewest instructions are left out.")
     phases, light = _phases(request.phases), None
     if request.light is not None:
         light = _light(request, loaded, request.light, sass)
@@ -160,7 +160,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
 
 
 def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None) -> Totals | None:
-    """The totals of a large launch; None for a kernel whose blocks need each other, or that goes wrong there."""
+    """The totals of a large launch. None if its blocks need each other, or if it fails there."""
     from kernels.analysis.hardware import as_executed
     from kernels.analysis.scaling import TooManyBlocksError, plan_blocks, scaled
     from kernels.judging.judge import buffers
@@ -188,9 +188,9 @@ def _affordable(
     *,
     most: int | None = None,
 ) -> int | None:
-    """How many blocks can be run, by some that are; None where those do not come to a good end alone.
+    """Estimate the affordable number of blocks from a few that run. None if these can't finish alone.
 
-    most: instructions of a thread after which a block is too much to run
+    most: limit for a thread's instructions; a block with more is too expensive
     """
     from kernels.analysis.scaling import probed_blocks
 
@@ -221,7 +221,7 @@ def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...],
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A counted run; counts are those of the whole launch."""
+    """A counted run. counts: of the whole launch."""
 
     counts: Counts
     extent: Extent
@@ -229,7 +229,7 @@ class _Run:
 
 
 def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool) -> _Run:
-    """All blocks where that is affordable, else enough of them to know the rest."""
+    """Run all blocks if that is affordable, otherwise enough of them to infer the rest."""
     from kernels.analysis.scaling import plan_blocks, scaled
     from kernels.device.ptx.likeness import unforeseen_lines
     from kernels.judging.judge import buffers, judge_run
@@ -241,7 +241,7 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
     blocks = plan_blocks(launch, affordable) if affordable is not None else None
     run = _execute(request, loaded, case, memory, blocks, observe=observe)
     if blocks is not None and _incomplete(run):
-        # blocks that wait for others come to an end only where all of them run
+        # blocks that wait for other blocks finish only if all of them run
         blocks, run = None, _execute(request, loaded, case, memory, None, observe=observe)
     assert run.counts is not None, "a run that counts has counts"
     if blocks is None:
@@ -295,7 +295,7 @@ def _execute(
 
 
 def _inputs(case: CasePlan) -> dict[str, Matrix]:
-    """Small whole numbers, none of them 0, the same at every analysis; so the right result is exact."""
+    """Small nonzero integers, the same in every analysis, so that results are exact."""
     import numpy as np
 
     numbers = np.random.default_rng(1).integers(1, 8, 4093).astype(np.float32)
@@ -305,7 +305,7 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
 
 
 def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
-    """How many barriers one block executed, from the lines that hold nothing but barriers."""
+    """The number of barriers that one block executed, from lines with only barriers."""
     assert case.launch is not None, "only a case that was launched was counted"
     waits = {item.line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
     if not waits:
@@ -342,9 +342,9 @@ CHECK, COUNT = "check", "count"
 
 
 def run_step(request: dict[str, Any]) -> dict[str, Any]:
-    """A check or a count, under its name.
+    """Run a check or a count, by the request's key.
 
-    Both are steps of one process, because its start takes longer than either of them for most kernels.
+    One process runs both steps, because for most kernels its start takes longer than either step.
     """
     if CHECK in request:
         return check_step(request[CHECK])

@@ -1,7 +1,7 @@
-"""The check step: runs a compiled kernel on the CPU device and judges it, inside the sandbox.
+"""The check step: runs a compiled kernel on the CPU device in the sandbox, and judges it.
 
-Plain dictionaries in and out, because the two ends are different processes; the data classes are the contract. The
-request holds all that the step needs: it runs where no file can be opened.
+Requests and responses are dictionaries between two processes, in the form of the data classes. The request has all
+that the step needs, because the sandbox can't open files.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from kernels.judging.judge import RunKernel
 
 
-NOT_STARTED = "not run, because the kernel could not be read"
+NOT_STARTED = "not run, because Tilelab could not read the kernel"
 NOT_FILLED = "not run, because a module variable does not fit"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """A plan and what to run it with: its compilations, by `CasePlan.module`."""
+    """A plan with its compilations, by `CasePlan.module`."""
 
     plan: Plan
     modules: tuple[Module, ...]
@@ -37,9 +37,9 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckResponse:
-    """What the cases showed; the fields are those of kernels.judging.judge.Judgement and of kernels.report.Report.
+    """The outcome of the cases, with the fields of kernels.judging.judge.Judgement and kernels.report.Report.
 
-    ptx_digests: of the modules that were read, by `CasePlan.module`: nothing else may be measured
+    ptx_digests: of the checked modules, by `CasePlan.module`; only these may be measured
     """
 
     findings: tuple[Finding, ...]
@@ -51,7 +51,7 @@ class CheckResponse:
 
 
 def warm_up() -> None:
-    """Load all that a check needs: nothing can be opened afterwards."""
+    """Load all modules of a check, because the sandbox can't open files later."""
     from worker.sandbox.child import load_judge
     from worker.steps import samples
 
@@ -60,7 +60,7 @@ def warm_up() -> None:
 
 
 def check_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step itself."""
+    """Run the step on a CheckRequest as a dictionary."""
     plain: dict[str, Any] = to_plain(check(from_plain(CheckRequest, request)))
     return plain
 
@@ -89,18 +89,18 @@ def _check(request: CheckRequest) -> CheckResponse:
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line, seen)
     except device.Malformed as reason:
-        return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", reason.line)
+        return _unsupported(request.plan, f"Tilelab cannot read the compiled kernel: {reason}.", reason.line)
     findings = tuple(sorted(findings, key=finding_order))
     return CheckResponse(findings, found.checks, found.printed, found.printed_case, found.launch)
 
 
 def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
-    """Module variables that do not fit, each told of once: at the smallest case that shows it."""
+    """Findings about module variables that don't fit, each once, at the smallest case that shows it."""
     from kernels.judging.module_variables import Extent, misfits
 
     found: dict[int | str | None, Finding] = {}
     for case in sorted(plan.cases, key=lambda case: case.weight):
-        # a compilation for a size that is too large to run is looked at all the same
+        # also look at compilations for sizes that are too large to run
         if case.on_cpu or (case.size_macros and case.module < len(loaded)):
             module, variables = loaded[case.module].module, loaded[case.module].program.variables
             extents = {
@@ -114,9 +114,9 @@ def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
 
 
 def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKernel:
-    """The CPU device with these modules in it.
+    """A function that runs these modules on the CPU device.
 
-    seen: gets the errors of each run, which count even if a later run cannot be made
+    seen: collects the errors of each run, which count even if a later run fails
     """
     from kernels import device
     from kernels.judging.judge import arguments, constants
@@ -150,7 +150,7 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKer
 
 
 def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:
-    """Why the kernel cannot be judged, with one finding for each place that runs before it showed to be wrong."""
+    """Why the kernel can't be judged, with one finding for each place that earlier runs found incorrect."""
     places = {(finding.kind, finding.line, finding.other_line): finding for finding in reversed(seen)}
     findings = sorted((Finding(Verdict.UNSUPPORTED, message, line), *places.values()), key=finding_order)
     return _not_run(plan, tuple(findings), NOT_STARTED)

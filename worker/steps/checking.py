@@ -1,4 +1,4 @@
-"""What of a job needs no GPU: source rules, compilation, check, and the counts of an accepted kernel."""
+"""A job's steps without a GPU: source rules, compilation, check, and the counts of an accepted kernel."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ WARNING_LIMIT = 10
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
-"""Told what is being done now, in a word or two."""
+"""Called with the current step in a few words."""
 
 
 FAILURES: Mapping[Failure, str] = {
-    Failure.TIME: "Grading took longer than this machine allows it.",
-    Failure.MEMORY: "Grading needed more memory than it may use.",
-    Failure.CRASH: "A process that grades died.",
+    Failure.TIME: "Grading took too long on this machine.",
+    Failure.MEMORY: "Grading needed too much memory.",
+    Failure.CRASH: "A grading process died.",
     Failure.START: "The sandbox process did not start.",
     Failure.ERROR: "The grader failed inside the sandbox.",
 }
-"""Each way in which a process of ours can fail a job, in words for whoever waits for it."""
+"""How each failure of our processes is reported to a student."""
 
 
 class NoSuchCase(ValueError):
-    """No case of the exercise has the asked name; the text lists those there are."""
+    """No test case has the requested name. The text lists the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One source to grade.
 
-    cache: folder for the compiler's own headers, unpacked when a source first includes one
-    tile: of `--tile`; None for the exercise's own
+    cache: folder for the compiler's headers, unpacked when a source first includes one
+    tile: value of `--tile`; None for the exercise's own
     seed: 128 bits in hex, from which all inputs are made
-    case: only the cases of that name, or with these words in it; None for all
-    evidence: whether an accepted kernel is looked at more closely; not where only some cases run
-    gpu: device class of the stages' GPU, on which a kernel that passes is judged once more and measured; "" for none
+    case: run only cases whose name is or contains this; None for all
+    evidence: analyse an accepted kernel further, if all cases run
+    gpu: device class of the stages' GPU, which judges a passing kernel again and measures it; "" for none
     """
 
     source: bytes
@@ -74,7 +74,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A source that may be compiled, and on what it is judged."""
+    """A source that passed the source rules, and the plan of its test cases."""
 
     job: Job
     plan: Plan
@@ -85,11 +85,11 @@ class Planned:
 class Checked:
     """A kernel that the CPU device has judged.
 
-    report: on it, without its counts
-    digests: of the PTX that was judged, by module
-    compared: whether the exercise says what is right
-    asked: of a GPU, where one has to go on; None where nothing remains open, or the job names none
-    look, counted: what is counted, and its compilation; None where nothing is
+    report: without counts
+    digests: of the judged PTX, by module
+    compared: the exercise defines the correct result
+    asked: request for a GPU, if the job needs one
+    look, counted: the analysis to count, if any
     """
 
     report: Report
@@ -101,7 +101,7 @@ class Checked:
 
 
 def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
-    """Read the source; a report where it breaks the source rules. Raises as `check_and_count`, and NoSuchCase."""
+    """Read the source. Returns a report if it breaks a source rule. Raises like `check_and_count`, and NoSuchCase."""
     source = read(job, stages)
     plan = _plan(job, source if isinstance(source, Source) else None)
     clock.lap("read")
@@ -113,11 +113,11 @@ def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
 def check_and_count(
     job: Job, stages: Stages, progress: Progress = lambda _: None
 ) -> tuple[Report, Checked | None]:
-    """All that can be said of a source here; where `asked` of the second is there, a GPU goes on, perhaps elsewhere.
+    """Grade a source as far as possible without a GPU. If the second result has `asked`, a GPU must continue.
 
-    Nothing of ours is turned into a report here, unlike by `worker.steps.grading.grade`.
+    Unlike `worker.steps.grading.grade`, it raises system errors instead of reporting them.
 
-    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): the fault is not the submission's
+    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): Tilelab or this machine failed
     """
     clock = Clock()
     planned = plan_for(job, stages, clock)
@@ -130,7 +130,7 @@ def check_and_count(
 
 
 def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> Checked | Report:
-    """Compile and judge; a report where there is nothing to judge. Raises as `check_and_count` does."""
+    """Compile and judge. Returns a report if there is nothing to judge. Raises like `check_and_count`."""
     job, plan, source = planned.job, planned.plan, planned.source
     progress("compiling")
     look = None
@@ -154,7 +154,7 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
 
 
 def count(checked: Checked, stages: Stages, clock: Clock, progress: Progress) -> Report:
-    """The report with the evidence, where there is something to count. Never raises for what that fails in."""
+    """Add evidence to the report of an accepted kernel. Never raises if counting fails."""
     report = checked.report
     look, made = checked.look, checked.counted
     if look is not None and made is not None and report.verdict is Verdict.ACCEPTED:
@@ -172,12 +172,12 @@ def system_error(
     seconds: Mapping[str, float],
     isolation: tuple[str, ...],
 ) -> Report:
-    """The report where a fault of ours kept a source from being judged.
+    """The report of a system error.
 
-    plan: None where it was not made yet
+    plan: None if it was not made yet
     """
     logger.error("a step failed: %s", failure)
-    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} This is our fault, not the kernel's.")
+    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} Your kernel is not the cause.")
     return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 
@@ -186,7 +186,7 @@ def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | No
     if not job.gpu:
         return None
     asked = measure_request(job, planned.source, Made(planned.plan, made))
-    if job.case is not None:  # some cases say nothing about a rank
+    if job.case is not None:  # a run of some cases isn't ranked
         asked = replace(asked, ranking=None, curve=())
     return asked
 
@@ -198,20 +198,20 @@ def _plan(job: Job, source: Source | None = None) -> Plan:
     chosen = select_cases(plan, job.case)
     if not chosen.cases:
         known = "; ".join(case.name for case in plan.cases)
-        raise NoSuchCase(f"no case is called {job.case!r}; there are: {known}")
+        raise NoSuchCase(f"no test case is named {job.case!r}. The cases are: {known}")
     if not any(each.on_cpu for each in chosen.cases):
-        raise NoSuchCase(f"{job.case}: too large for the CPU device, so nothing would run")
+        raise NoSuchCase(f"{job.case} is too large for the CPU device, so no case would run")
     return chosen
 
 
 def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
-    """Why the ranking size is not in the plan, as a warning."""
+    """A warning why the ranking size is not in the plan."""
     reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
     return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 
 
 def _compile(planned: Planned, stages: Stages, look: Look | None) -> list[Compilation] | tuple[Finding, ...]:
-    """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
+    """The cases' compilations in the order of their modules, or the findings of the first that fails."""
     job, plan = planned.job, planned.plan
     made: list[Compilation] = []
     for case in plan.modules(large=bool(job.gpu)):
@@ -273,7 +273,7 @@ def _stopped(
     isolation: tuple[str, ...] = (),
     verdict: Verdict | None = None,
 ) -> Report:
-    """The report on a source that never ran."""
+    """The report of a source that never ran."""
     verdict = verdict or decide(findings)
     checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, "the kernel was not run") for case in plan.cases)
     return Report(

@@ -1,4 +1,4 @@
-"""How long each step of a job took."""
+"""Times of a job's steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Clock:
     _since: float = field(default_factory=time.perf_counter)
 
     def lap(self, step: str) -> None:
-        """End a step: what passed since the last one was its."""
+        """End a step, and note the seconds since the last one ended."""
         now = time.perf_counter()
         self.seconds[step] = round(now - self._since, 4)
         self._since = now

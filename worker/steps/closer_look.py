@@ -1,4 +1,4 @@
-"""A closer look at one kernel: what has to be compiled for it, the counted run, and what its counts mean."""
+"""The analysis of one kernel for its report: compilations, the counted run, and the evaluation of the counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from worker.steps.stages import Stages
 
 logger = logging.getLogger(__name__)
 
-NO_EVIDENCE = "No evidence: the counted run failed. The verdict does not depend on it."
+NO_EVIDENCE = "No analysis: the counted run failed. This does not change the verdict."
 _AFFORDABLE_BESIDE_A_CHECK = 30_000_000
 
 Made = Compilation | tuple[Finding, ...]
@@ -31,12 +31,12 @@ Made = Compilation | tuple[Finding, ...]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is looked at.
+    """An analysis of one source. Each plan has one case.
 
-    plan: of one case, the counted one
-    small: of one case, the one that the phase table is made from
-    ranking: of one case, the one that the speed of light is told for
-    made: compilations so far, each with its request: what would give the same code is made once
+    plan: for the counted run
+    small: for the phase table
+    ranking: for the speed of light
+    made: compilations so far with their requests; requests for the same code are compiled once
     """
 
     task: Task
@@ -51,7 +51,7 @@ class Look:
         return compile_request(self.task, self.source, plan)
 
     def compile(self, stages: Stages, plan: Plan) -> Made:
-        """Compile for a plan, unless that was done."""
+        """Compile for a plan, unless the same code is already compiled."""
         wanted = self.request(plan)
         for request, made in self.made:
             if same_code(request, wanted):
@@ -61,7 +61,7 @@ class Look:
         return new
 
     def start_compiling(self, stages: Stages, others: tuple[Plan, ...]) -> None:
-        """Begin what it takes beside the compilations for other plans, so that it is there when it is needed."""
+        """Start the needed compilations that the other plans don't include, so that they are ready in time."""
         requests = [self.request(plan) for plan in others]
         for plan in (self.plan, self.small):
             wanted = self.request(plan) if plan is not None and fits(plan) else None
@@ -78,9 +78,9 @@ def look_at(
     at_target: Target | None = None,
     light: bool = False,
 ) -> Look:
-    """A closer look at a source; at the exercise's own sizes and tile where none are given.
+    """Plan the analysis of a source, by default at the exercise's sizes and tile.
 
-    The exercise's own sizes are brought to ones that a tile of the source's own fits.
+    If the source sets its own tile, the exercise's sizes are adjusted to it.
     """
     exercise = task.exercise
     chosen = analysis_tile(exercise, source, task.tile)
@@ -100,7 +100,7 @@ def look_at(
 def count(
     look: Look, stages: Stages, made: Compilation, *, affordable: int, observe: bool
 ) -> AnalysisResponse:
-    """The counted run, once `stages.start_disassembly` was called for this compilation. Raises SandboxFailure."""
+    """The counted run. Call `stages.start_disassembly` for this compilation before. Raises SandboxFailure."""
     small = None
     if look.small is not None:
         again = look.compile(stages, look.small)
@@ -121,23 +121,23 @@ def count(
 
 
 def _ranking_case(look: Look) -> CasePlan | None:
-    """The case of the ranking size, where it runs what was compiled for the counted one."""
+    """The case of the ranking size, if it runs the same code as the counted case."""
     if look.ranking is None or not same_code(look.request(look.ranking), look.request(look.plan)):
         return None
     return look.ranking.cases[0]
 
 
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
-    """What the counts mean."""
+    """The evidence and the occupancy of a counted run."""
     return meaning(
         counted, look.task.exercise, look.source, look.plan, made.resources, look.target, look.ranking
     )
 
 
 def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look | None:
-    """A closer look beside a check, its processes started; None where that fails. Never raises, like those below.
+    """Prepare an analysis during a check, and start its processes. Returns None on failure, and never raises.
 
-    checked: the plan of the check, whose compilations need not be made twice
+    checked: the plan of the check, whose compilations are shared
     """
     with _Harmless():
         look = look_at(task, source)
@@ -148,7 +148,7 @@ def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look |
 
 
 def begin(look: Look | None, stages: Stages) -> Compilation | None:
-    """Start the disassembly, to run beside a check; None where this kernel cannot be looked at."""
+    """Start the disassembly during a check. Returns None if this kernel can't be analysed. Never raises."""
     with _Harmless():
         made = look.compile(stages, look.plan) if look is not None and fits(look.plan) else None
         if isinstance(made, Compilation):
@@ -158,17 +158,17 @@ def begin(look: Look | None, stages: Stages) -> Compilation | None:
 
 
 def finish(look: Look, stages: Stages, made: Compilation) -> tuple[Evidence, Occupancy | None]:
-    """The evidence for a report; where there is none, a note says why."""
+    """The evidence for a report. If there is none, a note says why. Never raises."""
     with _Harmless():
         counted = count(look, stages, made, affordable=_AFFORDABLE_BESIDE_A_CHECK, observe=False)
         if counted.problem is None:
             return explain(look, made, counted)
-        return Evidence(notes=(f"No evidence: {counted.problem.message}",)), None
+        return Evidence(notes=(f"No analysis: {counted.problem.message}",)), None
     return Evidence(notes=(NO_EVIDENCE,)), None
 
 
 class _Harmless:
-    """Logs what goes wrong and goes on: no verdict depends on a closer look."""
+    """Logs errors and continues, because no verdict depends on this analysis."""
 
     def __enter__(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""What a source is compiled with."""
+"""Requests to the compiler for a source, its sizes and its headers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from kernels.source import Source
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-# By these a name can come about that stands nowhere: pasted, spelled by number, or parted by the end of a line.
+# With these, a source can use names that aren't in its text: pasted, escaped, or split over lines.
 _HIDES_NAMES = ("##", "%:", "\\u", "\\U", "\\\n")
 
 
 class HeadersUnavailable(RuntimeError):
-    """The compiler's own headers, which the source includes, cannot be unpacked; the text says where."""
+    """The compiler's headers, which the source includes, can't be unpacked. The text says where."""
 
 
 class Task(Protocol):
-    """A file to grade or to analyse.
+    """A file to grade or analyse.
 
-    cache: folder for the compiler's own headers, unpacked when a source first includes one
-    tile: of `--tile`; None for the exercise's own
+    cache: folder for the compiler's headers, unpacked when a source first includes one
+    tile: value of `--tile`; None for the exercise's own
     """
 
     @property
@@ -53,7 +53,7 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
         fmad=exercise.fmad,
         symbols=plan.module_symbols,
         headers=_headers(source, task.cache),
-        # a kernel that is declared through a macro is not among those that the text shows
+        # the text doesn't show a kernel that a macro declares
         kernels=tuple(dict.fromkeys((exercise.kernel, *source.kernels))),
         parameters=tuple(parameter.ctype for parameter in exercise.parameters),
     )
@@ -62,12 +62,12 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
 def evaluate_request(
     task: Task, source: Source, names: Sequence[str], defines: Mapping[str, str]
 ) -> EvaluateRequest:
-    """What to ask the compiler before anything can be planned."""
+    """The request for values that the plan needs."""
     return EvaluateRequest(source.text, tuple(names), task.arch, defines, _headers(source, task.cache))
 
 
 def same_code(one: CompileRequest, other: CompileRequest) -> bool:
-    """Whether two compilations give the same code: they differ at most in macros that the source does not mention."""
+    """Whether two requests give the same code: they differ only in macros that the source doesn't mention."""
     return _with_mentioned(one) == _with_mentioned(other)
 
 
@@ -76,7 +76,7 @@ def _with_mentioned(request: CompileRequest) -> CompileRequest:
 
 
 def mentioned(text: str, defines: Mapping[str, str]) -> Mapping[str, str]:
-    """The macros that may change what the compiler makes of a text."""
+    """The macros that may affect a text's compilation."""
     if any(sign in text for sign in _HIDES_NAMES):
         return defines
     words = set(_WORD.findall(text))
@@ -87,4 +87,4 @@ def _headers(source: Source, cache: Path) -> Mapping[str, str]:
     try:
         return header_texts(source.text, cache)
     except OSError as error:
-        raise HeadersUnavailable(f"the CUDA headers cannot be kept in {cache} ({error.strerror})") from error
+        raise HeadersUnavailable(f"cannot unpack the CUDA headers to {cache} ({error.strerror})") from error

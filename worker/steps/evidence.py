@@ -1,4 +1,4 @@
-"""Evidence for one compiled kernel: what has to be counted, and what the counts mean."""
+"""Evidence for one compiled kernel, computed from its counts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from worker.steps.modules import Module
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the numbers are for.
+    """The device and the compute capability of an analysis.
 
-    device: the one that the speed of light is for
-    cc: compute capability that the kernel is compiled for, and its occupancy worked out
-    asked: the compute capability that was asked for, where it is one that the compiler does not know
+    device: for the speed of light
+    cc: compute capability for the compilation and the occupancy
+    asked: the requested compute capability, if the compiler doesn't support it
     """
 
     device: Device
@@ -41,9 +41,9 @@ class Target:
 
 
 def target(device: str = "h200", cc: str | None = None) -> Target:
-    """A device by its name, and a compute capability, the device's own where none is given.
+    """The target for a device's name and a compute capability, by default the device's.
 
-    raise (DeviceError, UnknownCapability): where there is none of that name
+    raise (DeviceError, UnknownCapability): the name or the compute capability is unknown
     """
     found = device_named(device)
     asked = limits_of(cc or found.cc).cc
@@ -53,40 +53,39 @@ def target(device: str = "h200", cc: str | None = None) -> Target:
 
 
 def arch_of(cc: str) -> str:
-    """`sm_90` of `9.0`."""
+    """`sm_90` for `9.0`."""
     return f"sm_{cc.replace('.', '')}"
 
 
 def capability(arch: str) -> str:
-    """`9.0` of `sm_90`."""
+    """`9.0` for `sm_90`."""
     number = arch.removeprefix("sm_")
     return f"{number[:-1]}.{number[-1]}"
 
 
 def unknown_capability(asked: Target, launch: Launch, resources: Resources) -> str:
-    """What to do where the compiler does not know the compute capability that was asked for."""
+    """A note for a compute capability that the compiler doesn't support."""
     figures = Figures(
         launch.threads, resources.registers, resources.shared_bytes, launch.shared, resources.barriers
     )
     return (
-        f"The compiler does not know compute capability {asked.asked}, only {asked.cc} and newer: all figures here "
-        f"are for {asked.cc}. For the occupancy on {asked.asked} with the registers that the kernel takes on "
-        f"{asked.cc}: {command(figures, asked.asked)}"
+        f"The compiler supports compute capability {asked.cc} and newer, so all figures are for {asked.cc}. To see "
+        f"the occupancy on {asked.asked} with the registers of {asked.cc}: {command(figures, asked.asked)}"
     )
 
 
 def elements(plan: Plan) -> int:
-    """Elements of all operands of the plan's one case."""
+    """The number of elements in all operands of the plan's only case."""
     return sum(matrix.rows * matrix.columns for matrix in plan.cases[0].matrices)
 
 
 def fits(plan: Plan) -> bool:
-    """Whether the operands are small enough to be held in memory here."""
+    """Whether the operands fit into memory."""
     return elements(plan) <= MOST_ELEMENTS
 
 
 def module_of(made: Compilation) -> Module:
-    """Of a compilation what a run needs."""
+    """The parts of a compilation that a run needs."""
     return Module(made.ptx, made.entry, made.globals, made.resources)
 
 
@@ -99,9 +98,9 @@ def meaning(
     target: Target,
     ranking: Plan | None = None,
 ) -> tuple[Evidence, Occupancy | None]:
-    """The evidence of a counted run with all that follows from it, and the occupancy.
+    """The evidence of a counted run with its conclusions, and the occupancy.
 
-    ranking: what `counted.light` was counted at; without it the speed of light is told for the counted size
+    ranking: the plan of `counted.light`; None to compute the speed of light for the counted size
     """
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
@@ -150,7 +149,7 @@ def meaning(
 
 
 def _writes_all(totals: Totals, plan: Plan) -> bool:
-    """Whether a launch wrote its whole output: one with a grid of fixed size may leave out most of a large one."""
+    """Whether a launch wrote its whole output. With a fixed grid, a kernel may skip most of a large output."""
     if totals.global_atomic_requests:
         return True
     outputs = (each for each in plan.cases[0].matrices if each.role is Role.OUTPUT)
@@ -158,7 +157,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:
-    """Goals are numbers for the exercise's own sizes and tile; elsewhere they say nothing."""
+    """Whether goals apply: they are numbers for the exercise's own sizes and tile."""
     rule = exercise.analysis
     return rule is not None and (dict(rule.sizes), rule.tile or plan.tile) == (
         dict(plan.cases[0].sizes),
@@ -167,13 +166,13 @@ def _has_goals(exercise: Exercise, plan: Plan) -> bool:
 
 
 def analysis_tile(exercise: Exercise, source: Source, asked: int | None) -> int:
-    """The tile to count with: the one that was asked for, else the exercise's for analysis; a file may set its own."""
+    """The tile for counting: the file's own, the requested one, or the exercise's for analysis."""
     rule = exercise.analysis
     return source.tile(exercise, asked or (rule.tile if rule is not None else None))
 
 
 def _light(totals: Totals, plan: Plan, device: Device) -> Light:
-    """The bound for the launch of the plan's one case."""
+    """The modelled bound for the plan's only case."""
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
     read, written = (

@@ -1,4 +1,4 @@
-"""The whole way of `tilelab grade`: source rules, compilation, check, measurement, report."""
+"""All steps of `tilelab grade`: source rules, compilation, check, measurement, report."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = ["WARNING_LIMIT", "HeadersUnavailable", "Job", "NoSuchCase", "Progress
 
 
 def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
-    """The report on one source.
+    """Grade one source.
 
-    raise (NoSuchCase): where `job.case` names none
-    raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
+    raise (NoSuchCase): no case has the name `job.case`
+    raise (NVRTCUnavailable, HeadersUnavailable): the compiler or its headers are missing
     """
     clock = Clock()
     plan = None
@@ -54,16 +54,16 @@ def _run(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> 
         return checked
     if checked.asked is None:
         return count(checked, stages, clock, progress)
-    with ThreadPoolExecutor(1) as beside:
-        answer = beside.submit(_measure, stages, checked.asked, clock)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(_measure, stages, checked.asked, clock)
         report = count(checked, stages, clock, lambda _: progress("measuring on the GPU"))
         report = judged(report, answer.result(), checked.digests, compared=checked.compared)
-    # what holds the process with the GPU is known only now
+    # the isolation of the GPU process is known only now
     return replace(report, device=planned.job.gpu, isolation=stages.isolation(), seconds=dict(clock.seconds))
 
 
 def _measure(stages: Stages, asked: MeasureRequest, clock: Clock) -> MeasureResponse:
-    """The measure step, which runs beside the counting and has a clock of its own."""
+    """The measure step. It has its own clock, because it runs during the counting."""
     own = Clock()
     try:
         return answer_of(stages, asked)

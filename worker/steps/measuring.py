@@ -1,4 +1,4 @@
-"""The measure step as a job sees it: what is asked of the GPU, and what its answer makes of the report."""
+"""The measure step of a job: the request to a GPU, and its answer in the report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.compiling import Task
 from worker.steps.evidence import capability
 
-# The ranking size times these: 256 to 4096 for one of 2048.
+# Factors of the ranking size: 256 to 4,096 if it is 2,048.
 _CURVE = (1 / 8, 1 / 4, 1 / 2, 1, 2)
 
 UNMADE = (
@@ -31,36 +31,36 @@ UNMADE = (
     "reads of memory before it is written",
     "barriers that not every thread reaches",
 )
-"""What only the CPU device can see: not looked for in a kernel with an instruction that it does not know."""
+"""Mistakes that only the CPU device can find, if it supports all instructions of the kernel."""
 
-UNCHECKED = "only the GPU could run it, so nobody looked for races and reads of unwritten values"
+UNCHECKED = "only a GPU could run it, so it was not checked for races and uninitialized reads"
 
 _REMAINS_OPEN = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
 
 
 class OtherCode(RuntimeError):
-    """What ran on the GPU is not what was checked on the CPU device; the text has the digests."""
+    """The GPU ran other code than the CPU device checked. The text has the digests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The compilations of a job and what their modules are for, by `CasePlan.module`."""
+    """The compilations of a job, by `CasePlan.module`, and its plan."""
 
     plan: Plan
     compilations: Sequence[Compilation]
 
 
 def remains_open(report: Report) -> bool:
-    """Whether the GPU goes on after a check: the CPU device found nothing wrong, or could not read the kernel.
+    """Whether the GPU continues after a check: the CPU device found no mistake, or doesn't support the kernel.
 
-    A kernel of which it could read a part, and found a race there, is not measured either.
+    A kernel isn't measured if the CPU device ran a part of it and found a mistake there.
     """
     errors = {finding.kind for finding in report.findings if finding.severity is Severity.ERROR}
     return report.verdict in _REMAINS_OPEN and errors <= {Verdict.UNSUPPORTED}
 
 
 def request(task: Task, source: Source, made: Made) -> MeasureRequest:
-    """What to ask of the GPU for a kernel that passed."""
+    """The request to the GPU for a kernel that passed its check."""
     exercise = task.exercise
     ranking = next((case for case in made.plan.cases if dict(case.sizes) == dict(exercise.ranking)), None)
     if ranking is not None and ranking.module >= len(made.compilations):
@@ -75,7 +75,7 @@ def request(task: Task, source: Source, made: Made) -> MeasureRequest:
 
 
 def _curve(task: Task, source: Source, made: Made) -> Iterator[CasePlan]:
-    """Cases of other sizes, the smallest first: those that the exercise is made for and the source can launch."""
+    """Cases of other sizes that fit the exercise and that the source can launch, smallest first."""
     exercise = task.exercise
     if exercise.operation is Operation.ANALYSIS:
         return
@@ -89,7 +89,7 @@ def _curve(task: Task, source: Source, made: Made) -> Iterator[CasePlan]:
 
 
 def _case_at(task: Task, source: Source, plan: Plan, sizes: Mapping[str, int]) -> CasePlan | None:
-    """The case of these sizes; None where its sizes are compiled in and no compilation of this job has them."""
+    """The case of these sizes. None if it needs a compilation for its sizes that this job doesn't have."""
     case = plan_at(task.exercise, source, task.tile, sizes, plan.seed).cases[0]
     for known in plan.modules(large=True):
         if dict(known.size_macros) == dict(case.size_macros):
@@ -98,7 +98,7 @@ def _case_at(task: Task, source: Source, plan: Plan, sizes: Mapping[str, int]) -
 
 
 def _can_run(case: CasePlan, made: Made) -> bool:
-    """Whether a checked compilation serves this case, and the device can launch it."""
+    """Whether this case has a checked compilation that the device can launch."""
     if case.launch is None or case.problem is not None or case.module >= len(made.compilations):
         return False
     return launch_finding(case, made.compilations[case.module].resources) is None
@@ -111,16 +111,16 @@ def _on_the_wire(made: Compilation) -> WireCode:
 
 
 class Measures(Protocol):
-    """What judges one kernel on a GPU, and measures it."""
+    """A GPU that judges and measures kernels."""
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
-        """Hand it the kernel and wait; raises SandboxFailure."""
+        """Judge and measure a kernel, and wait for the answer. Raises SandboxFailure."""
 
 
 def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
-    """What a GPU says about a kernel. One that had to be stopped at its limit says so, which is the kernel's doing.
+    """The GPU's answer for a kernel. If it had to be stopped at its time limit, the kernel is the cause.
 
-    raise (SandboxFailure): where the fault is ours
+    raise (SandboxFailure): Tilelab or this machine failed
     """
     try:
         return gpu.measure(asked)
@@ -132,11 +132,11 @@ def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
 
 
 def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, compared: bool) -> Report:
-    """The report of a check on the CPU device, gone on with what the GPU showed.
+    """Add the GPU's answer to the report of a check on the CPU device.
 
     checked: digests of the PTX that the CPU device ran, by module
-    compared: whether the exercise says what is right
-    raise (OtherCode): where anything else was measured
+    compared: the exercise defines the correct result
+    raise (OtherCode): the GPU ran other code
     """
     if tuple(answer.ptx_digests) != tuple(checked):
         raise OtherCode(f"checked {checked}, measured {answer.ptx_digests}")
@@ -159,7 +159,7 @@ def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, c
 
 
 def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -> Measurement | None:
-    """The speed of a kernel that is right; one that nobody looked for races in does not stand beside others."""
+    """The speed of an accepted kernel. It isn't ranked if the CPU device could not check for races."""
     measured = answer.measurement
     if verdict is not Verdict.ACCEPTED or measured is None:
         return None
@@ -169,7 +169,7 @@ def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -
 
 
 def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
-    """The driver's answer for the measured launch, beside that of the table."""
+    """The driver's occupancy for the measured launch."""
     told = answer.occupancy
     if told is None:
         return None
@@ -186,9 +186,9 @@ def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
 
 
 def merged_checks(cpu: Sequence[CaseCheck], gpu: Sequence[CaseCheck]) -> tuple[CaseCheck, ...]:
-    """Each case with the worse of what the two devices showed; a case that only one has run counts as that one says.
+    """Each case with the worse result of the two devices, or the only result.
 
-    Of one that neither has run the GPU says why: it is the last that could have.
+    For a case that neither has run, the GPU's reason counts, because the GPU came last.
     """
     on_gpu = {check.case: check for check in gpu}
     known = {check.case for check in cpu}
@@ -206,9 +206,9 @@ def _worse(cpu: CaseCheck, gpu: CaseCheck | None) -> CaseCheck:
 
 
 def stopped_runner() -> Finding:
-    """What a student is told when the runner had to be killed at its limit."""
+    """The finding for a GPU process that was killed at its time limit."""
     return Finding(
         Verdict.TIME_LIMIT,
-        "The kernel did not come to an end on the GPU, so its process was stopped. Look for a loop or a wait whose "
-        "end depends on the size, on other blocks or on time.",
+        "Your kernel ran too long on the GPU and was stopped. Look for a loop or a wait whose end depends on the "
+        "size, on other blocks or on time.",
     )

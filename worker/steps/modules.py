@@ -1,4 +1,4 @@
-"""The compilations that a check runs, as they are sent and as they are loaded."""
+"""Compiled modules for a check, as sent to the sandbox and as loaded there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Module:
     """One compilation of the file.
 
-    globals: the mangled names of module globals, by their names in the source
+    globals: mangled names of module variables, by their names in the source
     """
 
     ptx: str
@@ -30,10 +30,9 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One module on the CPU device. It stays loaded over all its cases, as on a GPU.
+    """One module on the CPU device. It stays loaded for all its cases, as on a GPU.
 
-    state: what one launch leaves in `__device__` variables the next one finds, so that a kernel which hands out an
-        earlier result again is found out
+    state: contents of `__device__` variables, kept between launches to detect kernels that return an earlier result
     """
 
     module: Module
@@ -41,5 +40,5 @@ class Loaded:
     state: dict[str, bytes] = field(default_factory=dict)
 
     def named(self, values: Mapping[str, T]) -> dict[str, T]:
-        """What belongs to module variables, by their mangled names."""
+        """Values of module variables, by mangled names instead of names in the source."""
         return {self.module.globals[symbol]: value for symbol, value in values.items()}

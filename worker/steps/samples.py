@@ -1,7 +1,7 @@
-"""A look at a compilation that no case of the CPU device's size is run with: a few blocks of the large case it is for.
+"""Sampled blocks of compilations that no small case runs.
 
-Where the sizes of a case are compiled in, the ranking size has machine code of its own. It goes to a GPU only once
-its PTX has run here: every access of the sampled blocks is checked as in any case, but no result is compared.
+If sizes are compiled in, the ranking size has its own machine code. It goes to a GPU only after a few blocks of it have
+run on the CPU device. Their accesses are checked as in any case, but no results are compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sampled_findings(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
-    """What a few blocks of each such case show."""
+    """The findings in a few blocks of each such case."""
     checked = {case.module for case in plan.cases if case.on_cpu}
     found: list[Finding] = []
     for case in plan.cases:
@@ -64,5 +64,5 @@ def _findings(plan: Plan, case: CasePlan, on: Loaded) -> Iterator[Finding]:
 
 
 def sample(blocks: int) -> list[int]:
-    """The first block, the last one, and one between them."""
+    """The first, the middle and the last block."""
     return sorted({0, blocks // 2, blocks - 1})

@@ -1,4 +1,4 @@
-"""A submission, read with the compiler's help where the text alone doesn't tell what a name stands for."""
+"""A submission's source, with the values of names that only the compiler knows."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _Setting = tuple[int, Mapping[str, int]]
 
 
 def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> Source | tuple[Finding, ...]:
-    """The source with all names known that a plan needs, or why it cannot be taken.
+    """The source with the values of all names that a plan needs, or why it is refused.
 
-    sizes: of an analysis, where the exercise's own aren't meant
-    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it isn't the file that is at fault
+    sizes: of an analysis; None for the exercise's own
+    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): Tilelab or this machine failed
     """
     exercise = task.exercise
     first = source = read_source(task.source, exercise)
@@ -36,7 +36,7 @@ def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> 
         cases = list(_cases(exercise, source, task.tile))
         others = [] if source.asked else list(_others(exercise, source, task.tile, sizes))
         before = answers.taken
-        # what is still asked may decide about the tile, and so about the sizes
+        # an unknown name may determine the tile, and so the sizes
         failed = answers.ask(source, cases[:1] if source.asked else cases, answers.cases)
         failed = failed or answers.ask(source, others, answers.others)
         if failed:
@@ -46,17 +46,17 @@ def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> 
         source = read_source(task.source, exercise, Evaluations(answers.cases, answers.others))
     if not isinstance(first, Source) or not answers.names:
         return tuple(source)
-    # of a file that doesn't compile the compiler has more to say
+    # if the file doesn't compile, the compiler's findings say more
     made = stages.compile(compile_request(task, first, make_plan(exercise, None, task.tile, "0")))
     return tuple(source) if isinstance(made, Compilation) else made
 
 
 @dataclass(slots=True)
 class _Answers:
-    """What the compiler said so far.
+    """The compiler's values so far.
 
-    names: what it is asked for
-    taken: how many answers were taken
+    names: the names to evaluate
+    taken: number of answers so far
     """
 
     task: Task
@@ -70,7 +70,7 @@ class _Answers:
     def ask(
         self, source: Source, settings: Sequence[_Setting], answers: dict[Given, Evaluated]
     ) -> tuple[Finding, ...]:
-        """Evaluate all names for these tiles and sizes; findings where the compiler can't."""
+        """Evaluate all names for these tiles and sizes. Returns findings if the compiler can't."""
         for tile, sizes in settings:
             defines = source.defines(self.task.exercise, tile, sizes)
             given = frozenset(defines.items())
@@ -84,7 +84,7 @@ class _Answers:
         return ()
 
     def _evaluated(self, source: Source, defines: Mapping[str, str]) -> Evaluated | tuple[Finding, ...]:
-        """Ask once for all macros that the file doesn't mention."""
+        """Ask the compiler, once for all settings that differ only in macros that the file doesn't mention."""
         given = frozenset(mentioned(source.text, defines).items())
         known = self._known.get(given, {})
         if not known.keys() >= set(self.names):

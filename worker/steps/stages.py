@@ -1,6 +1,6 @@
-"""The sandboxed processes of a job, each started early so that it warms up while the one before works.
+"""The sandboxed processes of a job. Each starts early, so that it warms up during the step before.
 
-Nothing heavy is imported here: the command starts them before anything else.
+Imports nothing heavy, because the command starts these processes before anything else.
 """
 
 from __future__ import annotations
@@ -35,56 +35,52 @@ def _to_nobody(_what: str) -> None: ...
 
 
 class Stages(Protocol):
-    """What grading and analysis need of their processes."""
+    """The processes for grading and analysis."""
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-        """Compile one source; raises SandboxFailure or NVRTCUnavailable."""
+        """Compile one source. Raises SandboxFailure or NVRTCUnavailable."""
 
     def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
-        """What names of a source stand for, or why the compiler can't tell; raises as `compile` does."""
+        """The values of names in a source, or findings. Raises like `compile`."""
 
     def check(self, request: CheckRequest) -> CheckResponse:
-        """Judge one compiled kernel; raises SandboxFailure."""
+        """Judge one compiled kernel. Raises SandboxFailure."""
 
     def start_disassembly(self, cubin: bytes) -> None:
-        """Begin to read the machine code of a compiled kernel, so that it is done beside the check; never raises."""
+        """Start to disassemble a compiled kernel during the check. Never raises."""
 
     def disassembly(self) -> Disassembly:
-        """Wait for what `start_disassembly` began.
-
-        Its text is for `kernels.analysis.sass`, and what comes of that for `kernels.analysis.hardware`. None with a
-        reason where there is no text.
-        """
+        """Wait for the disassembly, whose text is for `kernels.analysis.sass`."""
 
     def start_compiling(self, request: CompileRequest) -> None:
-        """Begin to compile what `compile` will be asked for, beside other work; may be left out. Never raises."""
+        """Start a compilation for a later `compile`. This is optional, and never raises."""
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
-        """Count what one compiled kernel does; raises SandboxFailure."""
+        """Count the operations of one compiled kernel. Raises SandboxFailure."""
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
-        """Judge one compiled kernel on the GPU, and measure it; raises SandboxFailure. May be called from a thread."""
+        """Judge and measure one compiled kernel on the GPU. Raises SandboxFailure. Any thread may call it."""
 
     def isolation(self) -> tuple[str, ...]:
-        """What is not enforced on this machine, in words."""
+        """The missing isolation on this machine, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A compilation beside other work, which a thread waits for."""
+    """A compilation in the background, for which a thread waits."""
 
     request: CompileRequest
     child: Child
     made: Future[Compilation | tuple[Finding, ...]]
 
     def end(self) -> None:
-        """End it, and wait until its thread has let go of the child."""
+        """Kill it, and wait until its thread has released the child."""
         self.child.kill()
         self.made.exception()
 
 
 def _beside(call: Callable[[], T]) -> Future[T]:
-    """Call in a thread of its own."""
+    """Call a function in its own thread."""
     from concurrent.futures import Future
 
     made: Future[T] = Future()
@@ -92,7 +88,7 @@ def _beside(call: Callable[[], T]) -> Future[T]:
     def run() -> None:
         try:
             made.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - raised again where the result is taken
+        except BaseException as error:  # noqa: BLE001 - raised again by the future's result
             made.set_exception(error)
 
     threading.Thread(target=run, name="compiling", daemon=True).start()
@@ -100,19 +96,20 @@ def _beside(call: Callable[[], T]) -> Future[T]:
 
 
 class SandboxedStages:
-    """Every stage in a child of its own, for one job. Use as a context manager.
+    """Runs every stage of one job in its own child process. Use it as a context manager.
 
-    All of it belongs to the thread that makes it, with which the children die; only `abort` is for other threads.
+    It belongs to the thread that creates it, and the children die with this thread. Other threads may only call
+    `abort`.
 
-    telling: told how far a check has come, such as "checking 3 of 14: Width=17 real"; must not raise
-    measured: what was asked of the GPU, once it was
-    aborted: whether the children were ended from another thread; what came of them since then means nothing
+    telling: called with a check's progress, such as "checking 3 of 14: Width=17 real"; must not raise
+    measured: the request to the GPU, once sent
+    aborted: another thread killed the children, so their results mean nothing
     """
 
     def __init__(self, *, runs: bool = True) -> None:
         """Start a compiler and the process that runs kernels, and return at once.
 
-        runs: whether kernels will be run; a process for that is started at any rate once one is
+        runs: start the process that runs kernels early; otherwise it starts with the first kernel
         """
         self._children: list[Child] = []
         self._compilers: list[Child] = []
@@ -156,11 +153,11 @@ class SandboxedStages:
             self._gpu.close()
 
     def alive(self) -> bool:
-        """Whether all processes that were started still run."""
+        """Whether all started processes still run."""
         return all(child.alive() for child in self._children)
 
     def abort(self) -> None:
-        """End all processes at once, from another thread; none is started any more. They still have to be closed."""
+        """Kill all processes from another thread, and start no more. You must still call `close`."""
         with self._starting:
             self.aborted = True
             for child in self._children:
@@ -171,11 +168,11 @@ class SandboxedStages:
             self._gpu.close()
 
     def open_gpu(self, index: int | None, arch: str, cache: Path) -> None:
-        """Start the process that drives GPU `index`; it warms up while the file is compiled and checked.
+        """Start the process for GPU `index`. It warms up while the file is compiled and checked.
 
-        index: None for the CPU device in a GPU's place
-        cache: folder where the judge's own kernels, compiled, are kept
-        raise (SandboxFailure, NVRTCUnavailable): where it does not start
+        index: None to use the CPU device instead of a GPU
+        cache: folder for the judge's compiled kernels
+        raise (SandboxFailure, NVRTCUnavailable): the process doesn't start
         """
         from worker.gpu.judge.code import preparation
         from worker.gpu.spares import Runner
@@ -189,7 +186,7 @@ class SandboxedStages:
         return self._gpu.measure(request)
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-        """Compile in a child that is ready; each works once, so a further one is started where there is none."""
+        """Compile in a ready child, or in a new one, because each child compiles once."""
         from worker.sandbox.compiling import compile_in
 
         for begun in self._begun:
@@ -198,7 +195,7 @@ class SandboxedStages:
         return compile_in(self._compiler(), request)
 
     def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
-        """Ask the child that will compile next: one limit of time holds for both."""
+        """Ask the child that will compile next, because one time limit applies to both."""
         from worker.sandbox.compiling import evaluate_in
 
         child = self._compiler()
@@ -219,7 +216,7 @@ class SandboxedStages:
         return self._run(CheckResponse, CHECK, request, self._counting(request))
 
     def _counting(self, request: CheckRequest) -> Callable[[str], None]:
-        """Counts the cases as the child begins them; what is none of them is not passed on."""
+        """Count the cases as the child begins them. Ignores unknown names."""
         left = {case.name for case in request.plan.cases if case.on_cpu}
         number = len(left)
 
@@ -231,7 +228,7 @@ class SandboxedStages:
         return told
 
     def start_compiling(self, request: CompileRequest) -> None:
-        """Compile in a child of its own; where none starts, `compile` tries again and raises."""
+        """Compile in a new child. If none starts, `compile` tries again and raises."""
         from worker.sandbox.compiling import compile_in
 
         with contextlib.suppress(SandboxFailure):
@@ -254,10 +251,10 @@ class SandboxedStages:
             payload = {step: to_plain(request)}
             return from_plain(answer, self._runner.request(payload, last=False, told=told or _to_nobody))
         except WireError as error:
-            raise SandboxFailure(Failure.ERROR, f"the step {step} answered nonsense: {error}") from error
+            raise SandboxFailure(Failure.ERROR, f"invalid answer from the step {step}: {error}") from error
 
     def start_disassembly(self, cubin: bytes) -> None:
-        """Begin in a child whose start costs nothing where no one asks for it."""
+        """Disassemble in a new child."""
         from worker.sandbox.disassembling import Disassembler
 
         if self._disassembler is not None:
@@ -267,7 +264,7 @@ class SandboxedStages:
                 self._disassembler = Disassembler(cubin)
 
     def disassembly(self) -> Disassembly:
-        """Wait for that child; call it in the thread that started it."""
+        """Wait for the disassembly. Call it in the thread that started it."""
         from worker.sandbox.disassembling import Disassembly
 
         if self._disassembler is None:
@@ -275,7 +272,7 @@ class SandboxedStages:
         return self._disassembler.result()
 
     def cpu_seconds(self) -> Mapping[str, float]:
-        """What the processes of each step used, by its name; known once they have been closed."""
+        """CPU seconds of the processes by step; known after `close`."""
         used: dict[str, float] = {}
         for child in self._children:
             used[child.step] = used.get(child.step, 0.0) + child.cpu_seconds

@@ -1,1 +1,1 @@
-"""Where a slot does its steps: on this machine's CPU, or on one GPU."""
+"""Workplaces, which run a slot's steps on this machine's CPU or on one GPU."""

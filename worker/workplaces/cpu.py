@@ -1,4 +1,4 @@
-"""The check step: a source compiled, judged and counted on this machine's CPU."""
+"""The workplace for check steps: compiles, judges and counts on this machine's CPU."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _SEED = re.compile(r"[0-9a-f]{1,32}")
 
 
 class CpuWorkplace:
-    """Checks one submission after the other; the processes of the next are started while one is at work.
+    """Checks submissions one by one. The next one's processes start during the current check.
 
-    `prepare`, `do` and `close` belong to one thread, with which the processes die.
+    One thread must call `prepare`, `do` and `close`; the processes die with it.
 
-    cpu_seconds: by step, of the processes whose work is over
+    cpu_seconds: by step, of ended processes
     """
 
     kind = StepKind.CHECK
@@ -51,17 +51,17 @@ class CpuWorkplace:
         self._changing = threading.Lock()
 
     def prepare(self) -> None:
-        """Start the processes of the next step. Where that fails, the step tries once more and tells of it."""
+        """Start the next step's processes. If that fails, the step tries again and reports it."""
         try:
             if self._ahead is not None and not self._ahead.alive():
                 self._ahead.close()
                 self._ahead = None
             self._ahead = self._ahead or SandboxedStages()
-        except Exception as error:  # noqa: BLE001 - the step that needs them tells more
-            logger.warning("nothing is prepared for the next check: %s", error)
+        except Exception as error:  # noqa: BLE001 - the step that needs them reports more
+            logger.warning("cannot prepare the next check: %s", error)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
-        """Compile, judge and count; says what a GPU has to go on with."""
+        """Compile, judge and count. The result may contain work for a GPU."""
         return carried_out(message, worker, lambda: self._check(message, progress))
 
     def abort(self) -> None:
@@ -77,7 +77,7 @@ class CpuWorkplace:
 
     def _check(self, message: StepMessage, progress: Progress) -> Done:
         if message.check is None:
-            raise StepFault(f"this slot checks; a step of the kind {message.ticket.kind} came to it")
+            raise StepFault(f"this slot runs checks, but got a step of the kind {message.ticket.kind}")
         work = message.check
         stages = self._take()
         stages.telling = progress
@@ -93,13 +93,13 @@ class CpuWorkplace:
             stages.close()
             for step, seconds in stages.cpu_seconds().items():
                 self.cpu_seconds[step] = self.cpu_seconds.get(step, 0.0) + seconds
-        # to what waited for it, a process that was killed is one that the submission brought down
+        # an aborted process looks as if the submission had crashed it, so its report means nothing
         if stages.aborted:
             raise StepFault(ABORTED)
         return _done(report, checked)
 
     def _take(self) -> SandboxedStages:
-        """What was started ahead, or else what can be started now; raises SandboxFailure."""
+        """The processes started ahead, or new ones. Raises SandboxFailure."""
         stages, self._ahead = self._ahead, None
         if stages is not None and not stages.alive():
             stages.close()
@@ -109,7 +109,7 @@ class CpuWorkplace:
             return self._at_work
 
     def _telling(self, progress: Progress) -> Progress:
-        """Tells the first word, which names the step; the next job's processes warm up once all is compiled."""
+        """Pass on the first word, which names the step. After the compilation, start the next job's processes."""
 
         def told(what: str) -> None:
             step = what.split(maxsplit=1)[0]
@@ -121,18 +121,20 @@ class CpuWorkplace:
 
 
 def _job(work: CheckWork, cache: Path) -> Job:
-    """What the message asks for; raises StepFault or ExerciseError where it cannot be."""
+    """The job in a message. Raises StepFault or ExerciseError."""
     try:
         source = base64.b64decode(work.source, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise StepFault(f"the source is not in base64: {error}") from error
+        raise StepFault(f"the source is not valid base64: {error}") from error
     exercise = read_exercise(work.exercise.name, work.exercise.definition, work.exercise.digest)
     if work.arch not in ARCHES:
-        raise StepFault(f"nothing is compiled here for {work.arch!r}, only for {ARCHES[0]} to {ARCHES[-1]}")
+        raise StepFault(
+            f"unknown architecture {work.arch!r}; this worker supports {ARCHES[0]} to {ARCHES[-1]}"
+        )
     if work.tile is not None and work.tile not in exercise.tiles:
         raise StepFault(f"{exercise.name} has no tile {work.tile}")
     if not _SEED.fullmatch(work.seed):
-        raise StepFault(f"the seed {work.seed[:40]!r} is not of up to 32 small hex digits")
+        raise StepFault(f"the seed {work.seed[:40]!r} must have 1 to 32 lowercase hex digits")
     return Job(
         source,
         exercise,
@@ -146,7 +148,7 @@ def _job(work: CheckWork, cache: Path) -> Job:
 
 
 def _done(report: Report, checked: Checked | None) -> Done:
-    """The report, or what is left to a GPU. What is too large for that comes of what was compiled."""
+    """The report, or the work for a GPU. If that is too large, the submission's code is the cause."""
     if checked is None or checked.asked is None:
         return Done(report)
     work = MeasureWork(checked.asked, report, checked.digests, checked.compared)
@@ -160,8 +162,8 @@ def _too_large(report: Report, work: MeasureWork) -> Report:
     size = sum(len(code.ptx) + len(code.cubin) for code in work.request.modules)
     finding = Finding(
         Verdict.RESOURCE_LIMIT,
-        f"The compiled kernel is too large to be handed to a GPU: {size / 2**20:.0f} MB. Unroll less, and let "
-        "templates and macros make less code.",
+        f"Your compiled kernel is too large to send to a GPU: {size / 2**20:.0f} MB. Unroll less, and generate less "
+        "code with templates and macros.",
     )
     findings = tuple(sorted((*report.findings, finding), key=finding_order))
     verdict = decide(findings)

@@ -1,4 +1,4 @@
-"""The measure step: a kernel that passed its check, judged and measured on one GPU."""
+"""The workplace for measure steps: judges and measures kernels on one GPU."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from worker.steps.measuring import answer_of, judged, remains_open
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
 _AHEAD, _AHEAD_WITHOUT_GPU = 4, 2
-"""Processes kept warm: as many as it takes that a GPU with a queue before it never waits for one (bench.gpu, backlog);
-the CPU device takes so long for each kernel that more would only take memory."""
+"""Processes to keep warm, so that a GPU with a full queue never waits for one (bench.gpu, backlog).
+
+The CPU device takes so long for each kernel that more processes would only waste memory."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A runner that tells of each launch with numbers of its own."""
+    """A runner that reports each launch with new inputs as progress."""
 
     runner: Runner
     progress: Progress
@@ -37,10 +38,9 @@ class _Told:
 
 
 class GpuWorkplace:
-    """Measures one kernel after the other, each in a process that was started ahead.
+    """Measures kernels one by one, each in a process that was started ahead.
 
-    `prepare`, `do` and `close` belong to one thread. The processes die with a thread that this keeps for them, so they
-    end with this process, and else with `close`.
+    One thread must call `prepare`, `do` and `close`. The processes end with `close` or with this process.
     """
 
     kind = StepKind.MEASURE
@@ -55,9 +55,9 @@ class GpuWorkplace:
     ) -> None:
         """Start nothing yet.
 
-        device: number of the GPU by its place on the bus; None for the CPU device in its place
-        device_class: what results are filed under
-        arch: what kernels for it are compiled for, such as "sm_90"
+        device: the GPU's number in bus order; None for the CPU device
+        device_class: the class of the results
+        arch: architecture to compile for, such as "sm_90"
         """
         self._device, self._device_class, self._arch = device, device_class, arch
         self._cache, self._wall_seconds = cache, wall_seconds
@@ -69,18 +69,18 @@ class GpuWorkplace:
         self._closers: list[threading.Thread] = []
 
     def prepare(self) -> None:
-        """Start processes. Where that fails, the step tries once more and tells of it."""
+        """Start processes. If that fails, the step tries again and reports it."""
         try:
             self._start()
-        except Exception as error:  # noqa: BLE001 - the step that needs them tells more
-            logger.warning("nothing is prepared for the next measurement: %s", error)
+        except Exception as error:  # noqa: BLE001 - the step that needs them reports more
+            logger.warning("cannot prepare the next measurement: %s", error)
 
     def warm(self) -> None:
-        """Wait until a process is ready, as in a worker that has been up for a while; raises SandboxFailure."""
+        """Wait until a process is ready, as in a worker that has run for a while. Raises SandboxFailure."""
         self._kept = self._kept or self._start().take()
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
-        """Judge and measure, and complete the report of the check."""
+        """Judge and measure, and complete the check's report."""
         with self._changing:
             self._in_work, self._aborted = True, False
         try:
@@ -97,14 +97,14 @@ class GpuWorkplace:
             runner.kill()
 
     def close(self) -> None:
-        """End all processes, and wait until they are gone."""
+        """Kill all processes, and wait for their end."""
         self.abort()
         self._drop()
         self._wait_until_gone()
 
     def _measure(self, message: StepMessage, progress: Progress) -> Done:
         if message.measure is None:
-            raise StepFault(f"this slot measures; a step of the kind {message.ticket.kind} came to it")
+            raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
         work = self._unpacked(message.measure)
         runner = self._take()
         clock = Clock()
@@ -114,7 +114,7 @@ class GpuWorkplace:
             answer = answer_of(_Told(runner, progress), work.request)
         except SandboxFailure as failure:
             if not self._aborted:
-                # whatever befell this one may have befallen those that wait
+                # the waiting processes may have the same problem
                 self._drop()
                 raise
             raise StepFault(ABORTED) from failure
@@ -129,16 +129,16 @@ class GpuWorkplace:
         return Done(self._report(work, answer, runner, clock), busy_ms=answer.busy_ms)
 
     def _unpacked(self, packed: str) -> MeasureWork:
-        """The work, if it can be done here; raises StepFault."""
+        """The work in a message. Raises StepFault if this slot can't do it."""
         try:
             work = decode(MeasureWork, packed)
         except MessageError as error:
-            raise StepFault(f"the work of the measure step cannot be read here: {error}") from error
+            raise StepFault(f"this worker can't read the measure work: {error}") from error
         if not remains_open(work.report):
-            raise StepFault(f"the check ended with {work.report.verdict}, so nothing is left to measure")
+            raise StepFault(f"the check ended with {work.report.verdict}, so there is nothing to measure")
         if work.report.arch != self._arch:
             raise StepFault(
-                f"the kernel is compiled for {work.report.arch}, and this slot's GPU takes {self._arch}"
+                f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}"
             )
         return work
 
@@ -155,7 +155,7 @@ class GpuWorkplace:
     # -- processes -----------------------------------------------------------------------------------------------------
 
     def _start(self) -> Spares:
-        """Processes ahead; raises SandboxFailure or NVRTCUnavailable where the judge's kernels cannot be made."""
+        """The processes started ahead. Raises SandboxFailure, or NVRTCUnavailable without a compiler."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
             ahead = _AHEAD if self._device is not None else _AHEAD_WITHOUT_GPU
@@ -163,8 +163,8 @@ class GpuWorkplace:
         return self._spares
 
     def _take(self) -> Runner:
-        """One that is ready, from now on at work; raises StepFault or SandboxFailure where there is none."""
-        # what the last kernel may have left running must not slow this one down
+        """A ready process for this step. Raises StepFault or SandboxFailure."""
+        # the last kernel may still be running, and must not slow down this one
         if self._left_running:
             self._wait_until_gone()
         runner, self._kept = self._kept, None
@@ -180,12 +180,12 @@ class GpuWorkplace:
             if not self._aborted:
                 self._at_work = runner
                 return runner
-        # no kernel has been in it
+        # the process has run no kernel, so the next step can use it
         self._kept = runner
         raise StepFault(ABORTED)
 
     def _let_go(self, runner: Runner) -> None:
-        """End a process beside what comes next: the driver takes a while to let go of a GPU."""
+        """Close a process in the background, because the driver takes a while to release a GPU."""
         self._closers = [closer for closer in self._closers if closer.is_alive()]
         closer = threading.Thread(target=runner.close, name="closer", daemon=True)
         closer.start()
@@ -197,7 +197,7 @@ class GpuWorkplace:
         self._closers.clear()
 
     def _drop(self) -> None:
-        """End all that was started ahead; what comes next starts anew."""
+        """Close all processes that were started ahead. The next step starts new ones."""
         if self._kept is not None:
             self._let_go(self._kept)
             self._kept = None

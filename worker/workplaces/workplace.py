@@ -1,4 +1,4 @@
-"""Where a slot does its steps: processes kept warm, one step at a time, and a result whatever happens."""
+"""The interface of a workplace: warm processes, one step at a time, and a result in any case."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Done", "Progress", "StepFault", "Workplace", "carried_out", "is_doub
 
 logger = logging.getLogger(__name__)
 
-ABORTED = "the step was aborted, because it is no longer this worker's"
+ABORTED = "the step was aborted, because this worker no longer has it"
 
 _LONGEST_DETAIL = 500
 
@@ -30,45 +30,45 @@ _INSIDE = tuple(FAILURES[kind] for kind in (Failure.TIME, Failure.MEMORY, Failur
 
 
 def is_doubtful(fault: str) -> bool:
-    """Whether a fault may have come of what was handed in: it showed in the process that had it in work."""
+    """Whether the submission may have caused a fault, because it occurred in the submission's process."""
     return fault.startswith(_INSIDE)
 
 
 class Workplace(Protocol):
-    """What a slot needs of the place where it works.
+    """A place that runs a slot's steps.
 
-    One and the same thread calls `prepare`, `do` and `close`, and lives as long as the workplace is used: sandboxed
-    processes die with the thread that started them. Only `abort` is for other threads.
+    One long-lived thread must call `prepare`, `do` and `close`, because sandboxed processes die with the thread that
+    started them. Other threads may only call `abort`.
 
-    kind: of the steps that can be done here
+    kind: the kind of its steps
     """
 
     kind: StepKind
 
     def prepare(self) -> None:
-        """Start the processes of the next step, so that they are warm when it comes. Never raises."""
+        """Start the next step's processes, so that they are warm in time. Never raises."""
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
-        """One step. Never raises for what a submission or a sandbox does: that is a fault in the result.
+        """Run one step. Failures of a submission or a sandbox don't raise; the result contains them.
 
-        progress: told "compiling", "checking", "counting", "measuring", as each begins, and how far it has come, such
-            as "checking 3 of 14: Width=17 real" and "measuring 12", its launches; must not raise
+        progress: called with "compiling", "checking", "counting" or "measuring" as each begins. Details follow, such as
+            "checking 3 of 14: Width=17 real" or "measuring 12" (launches). It must not raise.
         """
 
     def abort(self) -> None:
-        """End the processes of the step in work at once; `do` then returns a fault. Nothing where none is in work."""
+        """Kill the running step's processes, if any; `do` then returns a fault."""
 
     def close(self) -> None:
         """End all processes. Safe to call twice."""
 
 
 class StepFault(RuntimeError):
-    """Why a step has no report, in words for staff; not the submission's doing."""
+    """Why a step has no report, for course staff. The submission is not the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that came to an end; the fields are those of worker.contract.messages.StepResult."""
+    """A finished step, with the fields of worker.contract.messages.StepResult."""
 
     report: Report | None
     measure: PackedWork | None = None
@@ -76,7 +76,7 @@ class Done:
 
 
 def carried_out(message: StepMessage, worker: str, work: Callable[[], Done]) -> StepResult:
-    """What came of a step: what `work` says, or as a fault what it raises."""
+    """Run a step's `work`, and turn its result or its exception into a StepResult."""
     began = time.monotonic()
     done, fault = None, ""
     try:
@@ -96,21 +96,21 @@ def carried_out(message: StepMessage, worker: str, work: Callable[[], Done]) -> 
 
 
 _OURS = (StepFault, SandboxFailure, OtherCode, NVRTCUnavailable, HeadersUnavailable, ExerciseError)
-"""What is known to go wrong on a machine; a trace would say nothing more."""
+"""Known failures of a machine, logged without a traceback."""
 
 
 def _reason(error: Exception) -> str:
-    """One line, never empty."""
+    """The error as one line, never empty."""
     if isinstance(error, SandboxFailure):
         detail = f" ({error.detail})" if error.detail else ""
         return _line(f"{FAILURES[error.kind]}{detail}")
     if isinstance(error, ExerciseError):
-        return _line(f"The exercise cannot be judged here: {error}")
+        return _line(f"This worker can't judge the exercise: {error}")
     if isinstance(error, OtherCode):
-        return _line(f"Another kernel was measured than the one that was checked: {error}")
+        return _line(f"The measured kernel differs from the checked kernel: {error}")
     if isinstance(error, _OURS):
         return _line(str(error))
-    return _line(f"The worker failed: {type(error).__name__}: {error}")
+    return _line(f"Internal error in the worker: {type(error).__name__}: {error}")
 
 
 def _line(text: str) -> str:

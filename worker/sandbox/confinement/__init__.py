@@ -1,1 +1,1 @@
-"""How a process gives up, for good, all that its step does not need."""
+"""Confinement: a process permanently gives up all rights that its step doesn't need."""

@@ -1,10 +1,9 @@
-"""The filter on system calls (seccomp): a step computes on what it has, so it needs almost none of them.
+"""The filter for system calls (seccomp). A step only computes, so it needs few of them.
 
-Whatever is not listed answers "no such file", before the kernel looks at a path. So a file that exists, one that
-does not, a pipe and a forbidden one cannot be told apart, neither by the answer nor by the time it takes.
+All calls that aren't listed return "no such file" before the kernel looks at a path. So a program can't find out which
+files exist, neither from the answer nor from its time.
 
-A process that drives a GPU needs far more, and what exactly is the driver's business: for it there is a list of what
-is refused instead.
+A GPU process needs many more calls, which depend on the driver. For it, the filter lists the refused calls instead.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import os
 import struct
 from collections.abc import Iterable, Mapping
 
-# Numbers on x86-64 and on arm64. Memory, time, signals, and reading and writing what is open already.
+# Numbers on x86-64 and on arm64. Memory, time, signals, and reading and writing of open files.
 _ALLOWED = {
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "lseek": (8, 62),
     "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214), "mremap": (25, 216),
@@ -27,7 +26,7 @@ _ALLOWED = {
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115),
     "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
-# Numbers on x86-64 and on arm64; -1 where a machine has no such call.
+# Numbers on x86-64 and on arm64; -1 if the machine has no such call.
 DENIED = {
     # another program, another process
     "execve": (59, 221), "execveat": (322, 281), "fork": (57, -1), "vfork": (58, -1),
@@ -59,7 +58,7 @@ DENIED = {
     "clock_adjtime": (305, 266), "sethostname": (170, 161), "setdomainname": (171, 162), "iopl": (172, -1),
     "ioperm": (173, -1), "personality": (135, 92), "fanotify_init": (300, 262), "inotify_init": (253, -1),
     "inotify_init1": (294, 26),
-    # files by their number, and changes to files that Landlock does not know
+    # files by number, and changes to files that Landlock doesn't cover
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "unlink": (87, -1),
     "unlinkat": (263, 35), "rename": (82, -1), "renameat": (264, 38), "renameat2": (316, 276),
     "mkdir": (83, -1), "mkdirat": (258, 34), "rmdir": (84, -1), "link": (86, -1), "linkat": (265, 37),
@@ -70,24 +69,24 @@ DENIED = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
 }  # fmt: skip
-"""What a process that drives a GPU is refused, whatever the arguments."""
+"""Calls that a GPU process is refused, with any arguments."""
 
 PROGRAM = {
     "execve": (59, 221), "openat": (257, 56), "fstat": (5, 80), "newfstatat": (262, 79), "pread64": (17, 67),
     "arch_prctl": (158, 167), "set_tid_address": (218, 96), "set_robust_list": (273, 99), "rseq": (334, 293),
 }  # fmt: skip
-"""What a process needs beside the rest to become another program and to load its libraries."""
+"""Additional calls to execute a program and to load its libraries."""
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
-# Of these, what concerns the process itself is allowed: threads, signals to itself, its own limits.
+# These are allowed only for the process itself: threads, signals to itself, its own limits.
 _CLONE, _CLONE3, _SIGNAL, _LIMITS = (56, 220), (435, 435), (234, 131), (302, 261)
 _CLONE_THREAD = 0x10000
 
 _LOAD_WORD, _JUMP_EQUAL, _JUMP_FROM, _JUMP_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _OFFSET_NUMBER, _OFFSET_MACHINE, _OFFSET_ARGUMENT = 0, 4, 16
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-# Calls of the x86 convention with short pointers: the same calls under other numbers, which no list here has.
+# The x32 convention has the same calls with other numbers, which are in no list here.
 _OTHER_NUMBERS = 0x40000000
 _SECCOMP = (317, 277)
 _MODE_FILTER, _ALL_THREADS = 1, 1
@@ -96,9 +95,9 @@ _Line = tuple[int, int, int, int]
 
 
 def filter_program(machine: str, more: Mapping[str, tuple[int, int]] | None = None) -> bytes | None:
-    """The filter for a machine as the kernel reads it; None where its numbers are not known here.
+    """The filter for a machine in the kernel's format; None for an unknown machine.
 
-    more: calls that are allowed beside the usual ones
+    more: additional allowed calls
     """
     if machine not in _MACHINES:
         return None
@@ -108,7 +107,7 @@ def filter_program(machine: str, more: Mapping[str, tuple[int, int]] | None = No
 
 
 def deny_program(machine: str, process: int) -> bytes | None:
-    """The filter for a process that drives a GPU; None where the machine's numbers are not known here.
+    """The filter for a GPU process; None for an unknown machine.
 
     process: its own number
     """
@@ -120,7 +119,7 @@ def deny_program(machine: str, process: int) -> bytes | None:
         *_number(audit),
         (_JUMP_FROM, 0, 1, _OTHER_NUMBERS),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-        # its flags lie in memory, where a filter cannot look; libraries then take the older call
+        # a filter can't read this call's flags in memory; libraries then use the older call
         (_JUMP_EQUAL, 0, 1, _CLONE3[column]),
         (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
         *_only(_CLONE[column], _JUMP_BITS, _CLONE_THREAD),
@@ -132,7 +131,7 @@ def deny_program(machine: str, process: int) -> bytes | None:
 
 
 def _number(audit: int) -> list[_Line]:
-    """Load the call's number, for this machine's convention only: by another's, numbers mean other calls."""
+    """Load the call's number, and kill processes of another convention, in which numbers mean other calls."""
     return [
         (_LOAD_WORD, 0, 0, _OFFSET_MACHINE),
         (_JUMP_EQUAL, 1, 0, audit),
@@ -142,14 +141,14 @@ def _number(audit: int) -> list[_Line]:
 
 
 def _sorted_out(listed: Iterable[int], theirs: int, others: int) -> list[_Line]:
-    """One answer for the calls that are listed, another for all others."""
+    """Return one answer for listed calls, and another for all others."""
     numbers = list(listed)
     jumps = [(_JUMP_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
     return [*jumps, (_RETURN, 0, 0, others), (_RETURN, 0, 0, theirs)]
 
 
 def _only(number: int, test: int, value: int) -> list[_Line]:
-    """Allow one call where its first argument passes a test, and only there."""
+    """Allow one call only if its first argument passes a test."""
     return [
         (_JUMP_EQUAL, 0, 4, number),
         (_LOAD_WORD, 0, 0, _OFFSET_ARGUMENT),
@@ -168,20 +167,20 @@ class _Program(ctypes.Structure):
 
 
 def install(more: Mapping[str, tuple[int, int]] | None = None) -> bool:
-    """Put the filter on this process for good; False where the kernel does not take it.
+    """Install the filter permanently in this process. False if the kernel refuses it.
 
-    more: calls that are allowed beside the usual ones
+    more: additional allowed calls
     """
     return _put(filter_program(os.uname().machine, more))
 
 
 def install_denials() -> bool:
-    """The same with the filter for a process that drives a GPU, whose driver has started threads already."""
+    """Install the filter for a GPU process, whose driver has already started threads."""
     return _put(deny_program(os.uname().machine, os.getpid()))
 
 
 def _put(program: bytes | None) -> bool:
-    """On all threads, those that a library has started included."""
+    """Install a filter in all threads, also in libraries' threads."""
     if program is None:
         return False
     column, _ = _MACHINES[os.uname().machine]

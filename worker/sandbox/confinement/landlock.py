@@ -1,4 +1,4 @@
-"""Landlock: the kernel's own way for a process to give up files and network; the wall behind the call filter."""
+"""Landlock, with which a process gives up files and network. It is the second barrier after the call filter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXECUTE, _WRITE, _READ, _LIST = 1, 2, 4, 8
 _TRUNCATE, _TRUNCATE_SINCE = 1 << 14, 3
 _DRIVE, _DRIVE_SINCE = 1 << 15, 5
 _ASK_VERSION = 1
-# How many file rights each version knows; every right that is named and not granted is refused.
+# The number of file rights in each version. Rights that a ruleset names and doesn't grant are refused.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _FILE_RIGHTS_NEWEST = 16
 _NETWORK_RIGHTS, _NETWORK_SINCE = 2, 4
@@ -32,14 +32,14 @@ def give_up_everything(
     folders: Iterable[str] = (),
     writable: Iterable[str] = (),
 ) -> int:
-    """Give up all files and all TCP for good; returns the version in force, 0 for none.
+    """Permanently give up all files and TCP. Returns the version in force, 0 for none.
 
-    Of threads only the calling one, and those that it starts.
+    Applies to the calling thread and the threads that it starts.
 
-    programs: files that may still be read and executed
-    readable: files that may still be read, or folders whose files may
-    folders: folders that may also be listed, with all below them
-    writable: device nodes, or folders of files, that may still be opened for reading, writing and control calls
+    programs: files that stay readable and executable
+    readable: files, or folders of files, that stay readable
+    folders: folders that stay readable and listable, with all below them
+    writable: device nodes, or folders of files, that stay open for reading, writing and control calls
     """
     libc = ctypes.CDLL(None)
     known = version(libc)
@@ -61,7 +61,7 @@ def give_up_everything(
 
 
 def _read_and_write(known: int) -> int:
-    """All there is to an open file; what a version does not know is not its to refuse."""
+    """All rights to an open file that this version knows."""
     rights = _READ | _WRITE
     rights |= _TRUNCATE if known >= _TRUNCATE_SINCE else 0
     return rights | (_DRIVE if known >= _DRIVE_SINCE else 0)

@@ -1,4 +1,4 @@
-"""How a child gives up, in its own process and for good, all that its step does not need."""
+"""The lockdown of a child, which permanently gives up all rights that its step doesn't need."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _CAPABILITIES_VERSION, _MOST_CAPABILITIES = 0x20080522, 64
 _READ_SEARCH, _KILL, _SETGID, _SETUID = 2, 5, 6, 7
 _FIRST_ID = 0x70000000
-"""Of the users that children of root become, one for each process: beyond all that systems and containers give out."""
+"""First user ID for children of root, one for each process. Systems and containers assign only lower IDs."""
 
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _FILE_BYTES, _OPEN_FILES, _STACK_BYTES = 2**20, 64, 64 * 2**20
-# A GPU's driver keeps one open for every piece of the device that it maps.
+# A GPU's driver keeps a file open for every part of the device that it maps.
 _OPEN_FILES_OF_A_DRIVER = 1024
 
 
 def offer_to_be_killed() -> None:
-    """Be the first that the kernel ends when memory runs out, and not the worker or the database."""
+    """Let the kernel kill this process first if memory runs out, instead of the worker or the database."""
     with contextlib.suppress(OSError):
         score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
         os.write(score, b"1000")
@@ -33,7 +33,7 @@ def offer_to_be_killed() -> None:
 
 
 def leave_network() -> bool:
-    """Move to an empty network namespace; False where that is not permitted. Before any thread is started."""
+    """Move to an empty network namespace, before any thread starts. False if that isn't permitted."""
     if sys.platform != "linux":
         return False
     unshare = ctypes.CDLL(None).unshare
@@ -41,11 +41,11 @@ def leave_network() -> bool:
 
 
 def limit(cpu_seconds: int, memory_bytes: int) -> bool:
-    """Set the limits; soft and hard are the same, because the compiler raises its own to the hard one.
+    """Set the limits, soft and hard alike, because the compiler raises its soft limit to the hard one.
 
-    Memory has two bounds, both on what can be written. RLIMIT_DATA counts private pages that the process may write to,
-    and nothing that a library only reserved. RLIMIT_AS counts all addresses, so it starts from those that are taken
-    now: it also bounds shared pages and stacks, and everything where the system applies RLIMIT_DATA to the heap alone.
+    Memory has two limits. RLIMIT_DATA counts writable private pages, without addresses that a library only reserves.
+    RLIMIT_AS counts all addresses, so it starts from the current number. It also bounds shared pages and stacks. On
+    systems that apply RLIMIT_DATA only to the heap, it bounds everything.
     """
     wanted = _limits(cpu_seconds) | {resource.RLIMIT_NOFILE: _OPEN_FILES}
     if sys.platform == "linux":
@@ -55,7 +55,7 @@ def limit(cpu_seconds: int, memory_bytes: int) -> bool:
 
 
 def _addresses_taken() -> int:
-    """Bytes of addresses that this process has mapped; 0 where the system does not say."""
+    """Bytes of addresses that this process has mapped; 0 if unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as pages:  # noqa: PTH123 - not worth a Path
             return int(pages.read().split()[0]) * resource.getpagesize()
@@ -64,7 +64,7 @@ def _addresses_taken() -> int:
 
 
 def limit_all_but_memory(cpu_seconds: int) -> bool:
-    """The same for a process that drives a GPU, whose driver takes far more address space than there is memory."""
+    """Set the limits of a GPU process, whose driver takes far more address space than there is memory."""
     return _set(_limits(cpu_seconds) | {resource.RLIMIT_NOFILE: _OPEN_FILES_OF_A_DRIVER})
 
 
@@ -87,7 +87,7 @@ def _set(wanted: dict[int, int]) -> bool:
 
 
 def close_files_and_calls() -> tuple[bool, int]:
-    """Give up files, network and processes: whether the call filter is in force, and the Landlock version."""
+    """Give up files, network and processes. Returns whether the call filter is in force, and the Landlock version."""
     if not _forgo_privileges():
         return False, 0
     _become_nobody()
@@ -96,27 +96,27 @@ def close_files_and_calls() -> tuple[bool, int]:
 
 
 def close_all_but(programs: Iterable[str], readable: Iterable[str]) -> tuple[bool, int]:
-    """The same for a process that becomes another program: what that one needs stays open.
+    """Give up all rights that the next program of this process doesn't need.
 
-    The filter cannot look at paths, so without Landlock nothing holds the files: where the version is 0, do not go on.
+    The call filter can't check paths, so only Landlock protects files. If its version is 0, don't continue.
 
-    programs: files that may be read and executed
-    readable: files that may be read, or folders whose files may
+    programs: files that stay readable and executable
+    readable: files, or folders of files, that stay readable
     """
     if not _forgo_privileges():
         return False, 0
-    # the user and this right stay: the program and its libraries may lie where nobody else can look
+    # keep the user and this right, because other users may be unable to read the program and its libraries
     _drop_capabilities(_READ_SEARCH)
     known = landlock.give_up_everything(programs=programs, readable=readable)
     return calls.install(calls.PROGRAM), known
 
 
 def close_files_before_start(readable: Iterable[str], folders: Iterable[str], nodes: Iterable[str]) -> int:
-    """Give up all files but what a GPU's driver reads as it starts; the Landlock version.
+    """Give up all files that a GPU's driver doesn't need to start. Returns the Landlock version.
 
-    While there is one thread only: those that the driver starts are then held in as well.
+    Call it while there is only one thread, so that it also applies to the driver's threads.
 
-    nodes: device nodes that may be opened
+    nodes: device nodes that stay available
     """
     if not _alone() or not _forgo_privileges():
         return 0
@@ -124,7 +124,7 @@ def close_files_before_start(readable: Iterable[str], folders: Iterable[str], no
 
 
 def close_after_start(readable: Iterable[str], nodes: Iterable[str]) -> tuple[bool, int]:
-    """Give up what only the start needed: whether the call filter is in force, and the Landlock version."""
+    """Give up the rights for the start. Returns whether the call filter is in force, and the Landlock version."""
     if not _forgo_privileges():
         return False, 0
     known = landlock.give_up_everything(readable=readable, writable=nodes)
@@ -150,7 +150,7 @@ def _forgo_privileges() -> bool:
 
 
 def _become_nobody() -> None:
-    """Give up root, where this is root, and every capability. After all that is needed from files was loaded."""
+    """Give up root, if this is root, and every capability. Call it after all files are loaded."""
     if os.getuid() == 0 and _has_capabilities(
         _KILL, _SETGID, _SETUID
     ):  # without the first, our parent couldn't end us
@@ -159,14 +159,14 @@ def _become_nobody() -> None:
             os.setgroups([])
             os.setresgid(own, own, own)
             os.setresuid(own, own, own)
-        die_with(parent)  # forgotten when the user changes
+        die_with(parent)  # the kernel forgets it when the user changes
     _drop_capabilities()
 
 
 def _drop_capabilities(kept: int | None = None) -> None:
-    """Give up every capability, also those that a program could get back.
+    """Give up every capability for good, also for programs that this process executes.
 
-    kept: one that stays where it was
+    kept: a capability to keep if the process has it
     """
     libc = ctypes.CDLL(None)
     for number in range(_MOST_CAPABILITIES):
@@ -177,7 +177,7 @@ def _drop_capabilities(kept: int | None = None) -> None:
 
 
 def _has_capabilities(*numbers: int) -> bool:
-    """Whether all of these, of the first 32, are in force."""
+    """Whether the process has all of these capabilities, which are among the first 32."""
     found = (ctypes.c_uint32 * 6)()
     if ctypes.CDLL(None).capget((ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), found) != 0:
         return False
