@@ -1,5 +1,4 @@
-"""Measures a kernel on a GPU, and judges it there once more.
+"""Judges and measures kernels on a GPU.
 
-Only the runner process, a confined child, ever touches the GPU; what stands between it and the rest is in
-`worker.contract.measure_work`.
+Only the runner process, an isolated child, touches the GPU. `worker.contract.measure_work` defines its requests.
 """

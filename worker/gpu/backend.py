@@ -1,6 +1,6 @@
-"""What judging and timing need of a device: memory, launches, and a clock.
+"""The interface of a device for judging and timing: memory, launches, and a clock.
 
-Two stand behind it: a GPU through CuPy, and the CPU device, with which everything but the GPU itself is tested.
+There are two: a GPU through CuPy, and the CPU device, which tests everything except the GPU itself.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 
 GUARD_WORDS = 16_384
-"""Words in front of guarded memory and behind it: 64 KiB each."""
+"""Words before and after guarded memory: 64 KiB each."""
 
 
 class FaultKind(StrEnum):
-    """How a launch can end badly."""
+    """How a launch can fail."""
 
     ADDRESS = "address"  # a memory access that the device refuses
     TRAP = "trap"  # the kernel stopped itself: trap, assert
-    TIME = "time"  # still running when its time was over
-    RESOURCES = "resources"  # never started: the launch asks for too much; the device goes on
+    TIME = "time"  # still running after its time limit
+    RESOURCES = "resources"  # never started: the launch needs too much; the device stays usable
     OTHER = "other"  # anything else that a kernel can cause
 
 
 class DeviceFault(Exception):
-    """A launch ended badly. After anything but RESOURCES, nothing else can be done with the device in this process.
+    """A launch failed. Except after RESOURCES, this process can no longer use the device.
 
-    detail: the driver's words, for a log
+    detail: the driver's message, for the log
     """
 
     def __init__(self, kind: FaultKind, detail: str = "") -> None:
@@ -43,7 +43,7 @@ class DeviceFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A piece of device memory, in words of 32 bits. `place` is its address on a GPU."""
+    """Device memory in words of 32 bits. place: its address on a GPU."""
 
     place: int
     words: int
@@ -59,7 +59,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel of a loaded module. `handle` is the backend's own."""
+    """A kernel of a loaded module. handle: private to the backend."""
 
     entry: str
     handle: Any
@@ -67,10 +67,10 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """How long one launch took.
+    """The duration of one launch.
 
     ms: between two events of the device
-    host_ms: by the host's clock, from before the first event to after the second was seen
+    host_ms: by the host's clock, from before the first event until the second was seen
     """
 
     ms: float
@@ -79,7 +79,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a loaded kernel takes, as the driver says."""
+    """The resources of a loaded kernel, from the driver."""
 
     registers: int
     shared_bytes: int
@@ -90,19 +90,20 @@ Argument = Memory | int | float
 
 
 class Backend(Protocol):
-    """One device, used by one job. All work is done in the order in which it is asked for; only `read`, `wait` and
-    `timed` wait for it. Each of these three raises DeviceFault where something that came before failed.
+    """One device for one job, which runs all operations in order.
+
+    Only `read`, `wait` and `timed` wait for them. These three raise DeviceFault if an earlier operation failed.
     """
 
     @property
     def environment(self) -> Environment:
-        """The device and the software that drives it."""
+        """The device and its software."""
 
     def take(self, words: int, *, guarded: bool = False) -> Memory:
-        """Memory, until `release`; its content is whatever was there. Aligned to 512 bytes.
+        """Memory until `release`, aligned to 512 bytes and not initialised.
 
-        guarded: with GUARD_WORDS in front of it and behind it that belong to nobody else
-        raise (DeviceFault): RESOURCES, where there is not as much
+        guarded: with GUARD_WORDS of unused memory before and after it
+        raise (DeviceFault): RESOURCES if there is too little memory
         """
 
     def guards(self, memory: Memory) -> tuple[Memory, Memory]:
@@ -118,9 +119,9 @@ class Backend(Protocol):
     def read(self, memory: Memory) -> NDArray[Any]: ...
 
     def load(self, code: Code, entry: str) -> Kernel:
-        """A kernel of a module. The same `code` object is loaded once, so that its variables live on.
+        """A kernel of a module. Each `code` object is loaded once, so that its variables keep their values.
 
-        raise (DeviceFault): RESOURCES, where the device does not take the module
+        raise (DeviceFault): RESOURCES if the device refuses the module
         """
 
     def variable(self, kernel: Kernel, name: str) -> Memory:
@@ -129,26 +130,26 @@ class Backend(Protocol):
     def used(self, kernel: Kernel) -> Used: ...
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
-        """The driver's own answer to how many blocks fit."""
+        """The number of blocks that fit, from the driver."""
 
     def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
-        """Start one of the judge's own kernels, which is known to end."""
+        """Start one of the judge's own kernels, which always ends."""
 
     def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """Run a kernel and wait until it has ended; raises DeviceFault, with TIME where that takes over `seconds`."""
+        """Run a kernel and wait for its end. Raises DeviceFault, with TIME after `seconds`."""
 
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
-        """The product of two row-major matrices by the device's own library, in full single precision, timed."""
+        """Multiply two row-major matrices with the device's library in full single precision, timed."""
 
     def flush(self) -> None:
-        """Empty the caches of what the next launch could find there, and take back any part set aside to persist."""
+        """Empty the caches for the next launch, and end any reservation for persisting data."""
 
     def wait(self) -> None: ...
 
     def clocks(self) -> Clocks:
-        """Clock, temperature, power and what holds the clock down, now."""
+        """The current clock, temperature and power, and reasons for a low clock."""
 
     def busy_ms(self) -> float:
-        """How long the device has been at work for this process so far, by its own events."""
+        """The device's busy time for this process so far, by its own events."""

@@ -1,4 +1,4 @@
-"""Judges the small cases of a plan on a device, with the inputs that the CPU device had and by the same comparison."""
+"""Judges a plan's small cases on a device, with the CPU device's inputs and comparison."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 class SmallCases:
     """Runs cases on a device.
 
-    lost: whether the device can run nothing more, after what a kernel did
+    lost: a kernel left the device unusable
     """
 
     def __init__(self, backend: Backend, judge: Judge, modules: Modules, seconds: float) -> None:
-        """seconds: after which a launch counts as endless."""
+        """seconds: a longer launch counts as endless."""
         self._backend = backend
         self._judge = judge
         self._modules = modules
@@ -36,11 +36,11 @@ class SmallCases:
         self.lost = False
 
     def judged(self, plan: Plan, codes: Sequence[WireCode]) -> Judgement:
-        """All cases of the plan that are small enough."""
+        """Judge all small cases of the plan."""
         return judge(plan, self._run, [code.resources or _NOTHING for code in codes])
 
     def _run(self, case: CasePlan, buffers: Sequence[Buffer], *_: Schedule | Budget) -> Execution:
-        """One launch. A device has its own schedule, and a time instead of a budget of instructions."""
+        """Run one launch. A device has its own schedule, and a time limit instead of an instruction budget."""
         if self.lost:
             raise LostError(LOST)
         values = {buffer.name: buffer.values for buffer in buffers}

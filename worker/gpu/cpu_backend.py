@@ -1,7 +1,7 @@
-"""The CPU device behind the backend's interface: everything but the GPU itself is tested with it.
+"""The CPU device with the interface of a GPU, to test everything except the GPU itself.
 
-It tells what a GPU would: races go unseen, an access out of bounds ends the launch. Times come from a rule, because
-nothing that runs here says how fast a GPU would be.
+It reports what a GPU would: no races, and an access out of bounds ends the launch. Times come from a formula, because
+the CPU can't tell how fast a GPU would be.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ _FAULTS = {
 }
 
 _ENTRY = re.compile(r"^\.visible \.entry (?P<name>[\w$]+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
-"""A kernel in PTX as the compiler writes it: reading those of a module that are not run takes most of the time."""
+"""A kernel in the compiler's PTX. Other kernels of a module are skipped, because parsing them takes long."""
 
 Words = NDArray[np.uint32]
 Clock = Callable[[Launch], float]
 
 
 def by_threads(launch: Launch) -> float:
-    """How many ms a launch takes, as far as anybody can say here: the more threads, the more."""
+    """A made-up time of a launch in ms, which grows with its threads."""
     return _LAUNCH_MS + _THREAD_MS * launch.threads * launch.blocks
 
 
 @dataclass(slots=True)
 class _Module:
-    """A loaded module: what its variables hold outlives a launch.
+    """A loaded module, whose variables keep their values between launches.
 
-    named: variables that were asked for by name, each with memory of its own
+    named: variables requested by name, each with its own memory
     """
 
     code: Code
@@ -80,15 +80,15 @@ class _Handle:
 
 
 class CpuBackend:
-    """Memory in arrays at made-up addresses, so far apart that none is reached from another.
+    """Memory in arrays at made-up addresses, too far apart for one array to reach another.
 
-    A guard zone is an array of its own: an access past the end of memory is a fault, wherever it lands.
+    A guard zone is a separate array, so every access past the end of memory fails.
     """
 
     def __init__(self, compiler: str = "", clock: Clock = by_threads) -> None:
-        """Nothing is loaded yet.
+        """Load nothing yet.
 
-        clock: how many ms a launch takes
+        clock: time of a launch in ms
         """
         self._compiler = compiler
         self._clock = clock
@@ -101,7 +101,7 @@ class CpuBackend:
 
     @property
     def environment(self) -> Environment:
-        """The class "cpu", of which no speed is ever ranked."""
+        """An environment of the class "cpu", whose speeds are never ranked."""
         return Environment(
             device="CPU device",
             device_class="cpu",
@@ -156,13 +156,13 @@ class CpuBackend:
         array = self._arrays[places[at]] if at >= 0 else np.zeros(0, np.uint32)
         start = (memory.place - places[at]) // 4 if at >= 0 else 0
         if start + memory.words > array.size:
-            raise ValueError("this memory was never taken, or was released")
+            raise ValueError("this memory was never allocated, or it was released")
         return array[start : start + memory.words]
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
     def load(self, code: Code, entry: str) -> Kernel:
-        """Read the PTX; one that the CPU device does not know is a module that the device does not take."""
+        """Parse the PTX. Refuses modules that the CPU device doesn't support."""
         module = self._modules.setdefault(id(code), _Module(code))
         if entry not in module.programs:
             try:
@@ -172,7 +172,7 @@ class CpuBackend:
         return Kernel(entry, _Handle(module, module.programs[entry]))
 
     def variable(self, kernel: Kernel, name: str) -> Memory:
-        """A variable of the kernel's module: from now on memory of its own, which every launch is given."""
+        """A variable of the kernel's module. From now on it has its own memory, which every launch gets."""
         handle: _Handle = kernel.handle
         module = handle.module
         if name not in module.named:
@@ -185,25 +185,25 @@ class CpuBackend:
         return module.named[name]
 
     def used(self, kernel: Kernel) -> Used:
-        """What the PTX says; it says nothing of registers."""
+        """The resources in the PTX, which doesn't contain registers."""
         variables = kernel.handle.program.variables.values()
         local = sum(variable.size for variable in variables if variable.space == "local")
         return Used(0, kernel.handle.program.static_shared, local)
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:  # noqa: ARG002 -- the interface's
-        """By threads alone."""
+        """Blocks by threads only."""
         warps = -(-threads // 32) * 32
         return min(_BLOCKS_OF_A_MULTIPROCESSOR, _THREADS_OF_A_MULTIPROCESSOR // warps)
 
     def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
-        """Run it; what goes wrong is told by whoever waits."""
+        """Run a kernel. A later `wait` raises its fault."""
         try:
             self._run(kernel, launch, arguments, _OWN_INSTRUCTIONS)
         except DeviceFault as fault:
             self._fault = self._fault or fault
 
     def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """Run it; a thread may execute as many instructions as fit into `seconds`."""
+        """Run a kernel. `seconds` becomes a limit for each thread's instructions."""
         self.wait()
         self._run(kernel, launch, arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
         return self._took(self._clock(launch))
@@ -211,7 +211,7 @@ class CpuBackend:
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
-        """By numpy."""
+        """Multiply with numpy."""
         self.wait()
         a = self._words(left)[: rows * inner].view(np.float32).reshape(rows, inner)
         b = self._words(right)[: inner * columns].view(np.float32).reshape(inner, columns)
@@ -222,7 +222,7 @@ class CpuBackend:
     def flush(self) -> None: ...
 
     def wait(self) -> None:
-        """Nothing is ever under way. A fault stays: a GPU does nothing more after one either."""
+        """Raise an earlier fault, after which the device stays unusable like a GPU. There is nothing to wait for."""
         if self._fault is not None:
             raise self._fault
 
@@ -240,7 +240,7 @@ class CpuBackend:
         handle: _Handle = kernel.handle
         module = handle.module
         if launch.threads > _MOST_THREADS or handle.program.static_shared + launch.shared > SHARED_BYTES:
-            raise DeviceFault(FaultKind.RESOURCES, "no device makes this launch")
+            raise DeviceFault(FaultKind.RESOURCES, "no device can run this launch")
         used = {name: m for name, m in module.named.items() if name in handle.program.variables}
         memories = dict.fromkeys([*(each for each in arguments if isinstance(each, Memory)), *used.values()])
         try:
@@ -262,16 +262,16 @@ class CpuBackend:
         self._judge(execution)
 
     def _judge(self, execution: Execution) -> None:
-        """What the run showed, as far as a GPU would have stopped for it."""
+        """Raise a fault for findings that would stop a GPU."""
         found = [each for each in execution.findings if each.severity is Severity.ERROR]
         for verdict, kind in _FAULTS.items():
             for finding in found:
                 if finding.kind is verdict:
                     raise self._lost(DeviceFault(kind, _sentence(finding)))
-        # Two threads at different barriers: a GPU either gets away with it, or never ends.
+        # Barrier divergence raises nothing: a GPU either ignores it, or never ends.
 
     def _lost(self, fault: DeviceFault) -> DeviceFault:
-        """The fault, which all that comes later meets too unless it only concerned the launch."""
+        """The fault. It also fails all later operations, unless only the launch was refused."""
         if fault.kind is not FaultKind.RESOURCES:
             self._fault = fault
         return fault
@@ -279,7 +279,7 @@ class CpuBackend:
 
 @lru_cache(maxsize=32)
 def _program(ptx: str, entry: str) -> Program:
-    """A kernel, ready to run; kept, because the judge's own ones are loaded for each job and take their time."""
+    """A parsed kernel, cached because each job loads the judge's own kernels, which takes long."""
     others = (found for found in _ENTRY.finditer(ptx) if found["name"] != entry)
     for other in others:
         ptx = ptx.replace(other[0], "")

@@ -1,6 +1,6 @@
-"""A GPU behind the backend's interface, through CuPy. For a runner process only: importing this makes a CUDA context.
+"""A GPU through CuPy. Only a runner process imports it, because the import creates a CUDA context.
 
-No memory of the host is pinned or mapped: nothing that a kernel could reach lies there.
+No host memory is pinned or mapped, so kernels can't reach it.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from worker.gpu.device_class import device_class
 from worker.gpu.nvml import ClockReader, gpus
 
 _ALIGNMENT = 512
-# As memory of its own would lie: where matrices lie in the second-level cache, and so how quick it is, follows from it.
+# The alignment of a separate allocation. It determines the place of matrices in the L2 cache, and so their speed.
 _LARGE_BYTES, _LARGE_ALIGNMENT = 2**20, 2 * 2**20
-# Enough for two products at 4096, guards included; at most a sixteenth of a small device.
+# Enough for two products at 4,096 with guards; at most a sixteenth of a small device.
 _ARENA_BYTES = 640 * 2**20
 _ARENA_SHARE = 16
-# What is written to empty the second-level cache, in caches. The time that this takes is also what the host has to
-# start a launch behind it: were the device to wait for that, the wait would be measured.
+# Bytes written to empty the L2 cache, as a multiple of its size. Meanwhile the host queues the next launch. If the
+# device waited for it, the measurement would include the wait.
 _FLUSH_CACHES = 4
-# A launch that takes longer is looked at less often: a core that spins is one that another job cannot have.
+# After this time, wait with naps, because another job may need this core.
 _SPIN_SECONDS = 0.01
 _NAP_SECONDS = 0.0001
 
 _NOT_READY = 600
 _FAULTS = {
     700: FaultKind.ADDRESS,  # illegal address
-    717: FaultKind.ADDRESS,  # an address outside the space that the instruction is for
+    717: FaultKind.ADDRESS,  # an address outside the instruction's address space
     710: FaultKind.TRAP,  # assert
-    715: FaultKind.TRAP,  # illegal instruction, which is how a trap shows on some devices
-    719: FaultKind.TRAP,  # unspecified launch failure, which is how it shows on others
-    714: FaultKind.OTHER,  # the hardware's stack is at its end
-    716: FaultKind.OTHER,  # an address that is not aligned
-    718: FaultKind.OTHER,  # the program counter has left the program
-    1: FaultKind.RESOURCES,  # a launch configuration that cannot be
+    715: FaultKind.TRAP,  # illegal instruction, the error of a trap on some devices
+    719: FaultKind.TRAP,  # unspecified launch failure, the error of a trap on other devices
+    714: FaultKind.OTHER,  # hardware stack error
+    716: FaultKind.OTHER,  # misaligned address
+    718: FaultKind.OTHER,  # invalid program counter
+    1: FaultKind.RESOURCES,  # invalid value in the launch configuration
     2: FaultKind.RESOURCES,  # out of memory
     9: FaultKind.RESOURCES,  # invalid configuration
     701: FaultKind.RESOURCES,  # too many resources requested
@@ -70,7 +70,7 @@ _STREAM = 0
 
 
 class BrokenDevice(RuntimeError):
-    """An error that no kernel causes, such as of memory that is broken; the text has CUDA's number for it."""
+    """An error that no kernel can cause, such as broken memory. The text has CUDA's error number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,15 @@ class _Handle:
 
 
 def open_driver() -> None:
-    """The first half of a start: the driver is there, and no context is made yet."""
+    """Open the driver without creating a context: the first half of a start."""
     runtime.getDeviceCount()
 
 
 class CupyBackend:
-    """The one GPU that this process sees. It is used for one job; the end of the process gives everything back."""
+    """The only GPU of this process, for one job. The end of the process frees everything."""
 
     def __init__(self, compiler: str = "") -> None:
-        """Make the context, take memory, and load what the first launch would otherwise wait for."""
+        """Create the context, allocate memory, and load all that would delay the first launch."""
         runtime.setDevice(0)
         runtime.free(0)
         self._driver = _Driver()
@@ -116,7 +116,7 @@ class CupyBackend:
     # -- memory --------------------------------------------------------------------------------------------------------
 
     def take(self, words: int, *, guarded: bool = False) -> Memory:
-        """A part of the arena, or memory of its own where that is full."""
+        """A part of the arena, or a separate allocation if the arena is full."""
         margin, size = 4 * GUARD_WORDS if guarded else 0, 4 * words
         alignment = _LARGE_ALIGNMENT if size >= _LARGE_BYTES else _ALIGNMENT
         place = _aligned(self._arena + self._used + margin, alignment)
@@ -160,7 +160,7 @@ class CupyBackend:
     # -- kernels -------------------------------------------------------------------------------------------------------
 
     def load(self, code: Code, entry: str) -> Kernel:
-        """A kernel of the module of `code`, which is loaded once."""
+        """A kernel of the module `code`, which is loaded once."""
         known = self._modules.get(id(code))
         if known is None:
             known = code, _asked(lambda: driver.moduleLoadData(code.cubin))
@@ -192,13 +192,13 @@ class CupyBackend:
         self._run(kernel, launch, arguments)
 
     def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """One launch between two events, watched by the host's clock."""
+        """Run one launch between two events, with a timeout by the host's clock."""
         return self._timed(lambda: self._run(kernel, launch, arguments), seconds)
 
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
-        """By cuBLAS, whose matrices are column-major: it is asked for the transposed product."""
+        """Multiply with cuBLAS. Its matrices are column-major, so this computes the transposed product."""
 
         def product() -> None:
             cublas.sgemm(
@@ -207,13 +207,13 @@ class CupyBackend:
                 self._zero.ctypes.data, out.place, columns,
             )  # fmt: skip
 
-        # the library takes longer to start than a kernel: until it has, the device is kept at work
+        # keep the device busy, because starting the library takes longer than starting a kernel
         self._start()
         self._empty_caches()
         return self._timed(product, seconds=60.0)
 
     def flush(self) -> None:
-        """Write more than the caches hold, and take back what was set aside in them."""
+        """Write more than the caches hold, and reset persisting lines."""
         self._start()
         self._driver.reset_persisting()
         self._empty_caches()
@@ -231,7 +231,7 @@ class CupyBackend:
         return self._clocks.read()
 
     def busy_ms(self) -> float:
-        """Between the first command of each batch and its end."""
+        """The time between the first command of each batch and its end."""
         return self._busy_ms
 
     def _timed(self, start: Callable[[], None], seconds: float) -> Timed:
@@ -255,13 +255,13 @@ class CupyBackend:
         )  # fmt: skip
 
     def _start(self) -> None:
-        """The device has something to do from here on."""
+        """Mark the begin of a batch."""
         if not self._open:
             _asked(lambda: runtime.eventRecord(self._begin, _STREAM))
             self._open = True
 
     def _settle(self, event: int, seconds: float) -> None:
-        """Wait for an event after which there is nothing to do."""
+        """Wait for the event at the end of a batch."""
         began = time.perf_counter()
         while (status := runtime.eventQuery(event)) == _NOT_READY:
             passed = time.perf_counter() - began
@@ -277,7 +277,7 @@ class CupyBackend:
 
 
 class _Driver:
-    """Calls of the driver that CuPy does not offer."""
+    """Driver functions that CuPy doesn't have."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL("libcuda.so.1")
@@ -304,7 +304,7 @@ class _Driver:
 
 
 def _asked(call: Callable[[], Any]) -> Any:
-    """What a call of CuPy gives, its errors as faults of the device."""
+    """Call CuPy, and turn its errors into faults of the device."""
     try:
         return call()
     except (runtime.CUDARuntimeError, driver.CUDADriverError) as error:
@@ -312,7 +312,7 @@ def _asked(call: Callable[[], Any]) -> Any:
 
 
 def _fault(status: int) -> DeviceFault | BrokenDevice:
-    """What a kernel can cause, as a fault of its launch; anything else is ours, or the machine's."""
+    """A DeviceFault for errors that a kernel can cause, and BrokenDevice for all others."""
     if status in _FAULTS:
         return DeviceFault(_FAULTS[status], f"CUDA error {status}")
     return BrokenDevice(f"CUDA error {status}")
@@ -323,14 +323,14 @@ def _aligned(place: int, alignment: int) -> int:
 
 
 def _parameter(argument: Argument) -> Any:
-    """The bytes of one parameter; of an integer the kernel takes as many low ones as its type has."""
+    """One parameter's bytes. For an integer, the kernel reads as many low bytes as its type has."""
     if isinstance(argument, Memory):
         return ctypes.c_uint64(argument.place)
     return ctypes.c_int64(argument) if isinstance(argument, int) else ctypes.c_float(argument)
 
 
 def _bus_id() -> str:
-    """By which the management library knows this device, whatever number this process gives it."""
+    """The device's PCI address, with which the management library finds it."""
     name: str = runtime.deviceGetPCIBusId(0)
     return name
 

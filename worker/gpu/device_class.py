@@ -1,9 +1,9 @@
-"""The class of a device: measurements may be compared within one class, and with nothing outside it.
+"""The class of a device. Measurements are comparable only within a class.
 
-A class follows from what the driver calls the device and from its memory. Both differ a little between drivers and
-machines for the same hardware ("GeForce" with and without "NVIDIA", memory less what error correction takes), so the
-name is brought down to its model and the memory up to a size that is sold. Where kernels/analysis/devices.toml has the
-device, its class is the key there.
+A class follows from the driver's name for the device and from its memory. Both differ between drivers and machines for
+the same hardware: "GeForce" with and without "NVIDIA", or memory without the part for error correction. So the name is
+reduced to its model, and the memory rounded up to a size that is sold. For devices in kernels/analysis/devices.toml,
+the class is the key there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import re
 _LONGEST = 48
 _GIB = 2**30
 
-# Sizes of memory that are sold, in GB. What a driver reports is at most this much below: error correction on GDDR
-# memory takes a sixteenth.
+# Memory sizes that are sold, in GB. Drivers report at most _SLACK less, because error correction on GDDR memory takes
+# a sixteenth.
 _SOLD = (
     1,
     2,
@@ -47,17 +47,17 @@ _SOLD = (
 )
 _SLACK = 0.2 * _GIB
 
-# Say nothing about the hardware, or what the model says already.
+# Words that say nothing about the hardware, or only what the model says.
 _EMPTY_WORDS = frozenset(
     "nvidia geforce tesla r tm gpu with design generation edition sxm sxm2 sxm4 sxm5 hbm2 hbm2e hbm3 hbm3e".split()  # noqa: SIM905 - words, as one reads them
 )
 
-# Where one name is sold with several memories: the one that needs no mention.
+# The usual memory of names that are sold with several. The class doesn't mention it.
 _USUAL_GB = {"a100": 80, "a800": 80, "h100": 80, "h800": 80, "h20": 96, "gh200": 96, "p100": 16, "v100": 16}
-# Its name tells the processor's memory.
+# Names that contain the processor's memory instead of the GPU's.
 _NAMED_FOR_OTHER_MEMORY = frozenset({"gh200"})
 
-# Sold with one memory only, or named with it.
+# Sold with only one memory size, or named with it.
 _ONE_MEMORY = re.compile(
     r"""
     (?:gh|gb|[abhklmptv])\d{1,3}[a-z]?(?:-pcie|-nvl)?   # data centre
@@ -74,15 +74,15 @@ _MEMORY_WORD = re.compile(r"(\d{1,4})gb?")
 def device_class(name: str, memory_bytes: int) -> str:
     """The class of a device, such as "h200" or "rtx4060-ti-16gb": letters, digits and dashes, at most 48.
 
-    name: as the driver has it
-    memory_bytes: all of its memory, as the driver has it; 0 where it does not tell
+    name: from the driver
+    memory_bytes: its whole memory, from the driver; 0 if unknown
     """
     whole, _, part = name.partition(" MIG ")
     words = _words(whole)
     named = next((int(match[1]) for word in words if (match := _MEMORY_WORD.fullmatch(word))), None)
     model = _model([word for word in words if not _MEMORY_WORD.fullmatch(word)])
     if part:
-        # The slice's own memory is in its name.
+        # a slice's name contains its memory
         return _bounded("-".join([model, *_memory(model, named, 0), "mig", *_words(part)]), name)
     return _bounded("-".join([model, *_memory(model, named, memory_bytes)]), name)
 
@@ -96,7 +96,7 @@ def _model(words: list[str]) -> str:
 
 
 def _memory(model: str, named: int | None, memory_bytes: int) -> list[str]:
-    """The word for the memory; none where it says nothing that the model does not."""
+    """The word for the memory; empty if the model implies it."""
     base, _, form = model.partition("-")
     usual = _USUAL_GB.get(base) if form in {"", "pcie"} else None
     told = sold_gb(memory_bytes)
@@ -109,7 +109,7 @@ def _memory(model: str, named: int | None, memory_bytes: int) -> list[str]:
 
 
 def sold_gb(memory_bytes: int) -> int:
-    """The size that memory is sold as, in GB, by what is reported; 0 for none."""
+    """The sold memory size in GB for a reported one; 0 for none."""
     if memory_bytes <= 0:
         return 0
     fitting = (size for size in _SOLD if size * _GIB >= memory_bytes - _SLACK)
@@ -117,7 +117,7 @@ def sold_gb(memory_bytes: int) -> int:
 
 
 def _bounded(text: str, name: str) -> str:
-    """A long name keeps its beginning, and a digest of all of it."""
+    """Shorten a long name to its beginning and a digest."""
     if len(text) <= _LONGEST:
         return text
     return (

@@ -1,7 +1,7 @@
-"""The child's side of a process that drives a GPU: it starts the driver, gives up the rest, and answers its requests.
+"""The child's side of a GPU process: starts the driver, gives up all other rights, and answers requests.
 
-The driver opens device nodes and maps memory for as long as it works, so the lock is another than that of a step that
-computes: it names what the driver still needs, and the call filter names what is refused.
+The driver opens device nodes and maps memory while it runs, so its lockdown differs from other steps. Landlock lists
+what the driver still needs, and the call filter lists what is refused.
 """
 
 from __future__ import annotations
@@ -17,44 +17,43 @@ from worker.sandbox.confinement import lockdown
 from worker.supervision.children import die_with
 
 NODES = (
-    "/dev/nvidia[0-9]*",  # the devices: each mapping of device memory is made through a descriptor of its own
-    "/dev/nvidiactl",  # asks the driver for everything else
-    "/dev/nvidia-uvm",  # one address space for host and device, without which there is no context
-    "/dev/nvidia-uvm-tools",  # opened beside it
-    "/dev/nvidia-caps/*",  # what may be done with a part of a device
-    "/dev/dxg",  # the one node of a virtual machine on Windows
+    "/dev/nvidia[0-9]*",  # the devices; each mapping of device memory has its own descriptor
+    "/dev/nvidiactl",  # all other requests to the driver
+    "/dev/nvidia-uvm",  # unified address space for host and device, needed for a context
+    "/dev/nvidia-uvm-tools",  # opened together with it
+    "/dev/nvidia-caps/*",  # rights to a slice of a device
+    "/dev/dxg",  # the only node of a virtual machine on Windows
     "/dev/null", "/dev/zero", "/dev/urandom",
 )  # fmt: skip
-"""Device nodes that the driver opens, at its start and at any time after it."""
+"""Device nodes that the driver opens at its start and later."""
 
 THREADS = "/proc/self/task"
-"""The process's own threads, to which the driver gives names by writing them to files."""
+"""The process's own threads. The driver names threads by writing to files here."""
 
 READABLE = (
     "/proc/self",  # its own memory map and limits
-    "/proc/driver/nvidia",  # how the driver is set
+    "/proc/driver/nvidia",  # the driver's settings
     "/proc/devices",  # the numbers of the device nodes
-    "/proc/meminfo", "/proc/cpuinfo",  # what the host has
-    "/sys/devices/system/cpu", "/sys/devices/system/node",  # which processors are close to the device
+    "/proc/meminfo", "/proc/cpuinfo",  # the host's memory and processor
+    "/sys/devices/system/cpu", "/sys/devices/system/node",  # processors close to the device
 )  # fmt: skip
-"""What the driver and its management library look at later."""
+"""Paths that the driver and its management library read after the start."""
 
 START_FOLDERS = (
-    "/usr", "/lib", "/lib64", "/opt",  # libraries, wherever the driver was installed
-    "/proc", "/sys",  # the kernel, devices on their bus
-    "/etc/nvidia",  # how the driver is set
+    "/usr", "/lib", "/lib64", "/opt",  # usual places of the driver's libraries
+    "/proc", "/sys",  # the kernel and devices on their bus
+    "/etc/nvidia",  # the driver's settings
 )  # fmt: skip
-"""What may be read while the driver starts, beside where Python and its packages lie."""
+"""Readable while the driver starts, in addition to Python and its packages."""
 
 _START_FILES = ("/etc/ld.so.cache",)
 _LIBRARY_PLACES = ("LD_LIBRARY_PATH", "CUDA_PATH")
 
 
 def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: int) -> None:
-    """Start the device, say what confines this process, and answer each request.
+    """Start the device, report this process's isolation, and answer each request.
 
-    step: the device, the version of the compiler, and the descriptor of what keeps starts away from timing, if any,
-        such as "gpu 13.5 7"
+    step: the device, the compiler's version, and the quiet file's descriptor, such as "gpu 13.5 7"
     """
     die_with(parent)
     lockdown.offer_to_be_killed()
@@ -68,7 +67,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
         runner.load(device)
         started = lockdown.close_files_before_start(_there(_START_FILES), _folders(), _writable())
         backend = runner.warm_up(device, compiler, quiet)
-    except Exception as error:  # noqa: BLE001 - whoever waits for this process must learn why there is none
+    except Exception as error:  # noqa: BLE001 - report any error to the parent, which waits for this process
         where = "".join(traceback.format_tb(error.__traceback__, limit=-4))
         detail = f"{type(error).__name__}: {error}"[:2000]
         child.send(answers, {"failure": "start", "detail": f"{detail}\n{where}"[:4000]})
@@ -82,12 +81,12 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
 
 
 def _writable() -> list[str]:
-    """What the driver drives, and where it names its threads."""
+    """Device nodes, and the folder in which the driver names its threads."""
     return [*_there(NODES), *_there((THREADS,))]
 
 
 def _folders() -> list[str]:
-    """What the start may read: libraries, and where Python looks."""
+    """Folders that the start may read: libraries and Python's search path."""
     by_hand = [place for name in _LIBRARY_PLACES for place in os.environ.get(name, "").split(":") if place]
     places = (*START_FOLDERS, *sys.path, sys.prefix, sys.base_prefix, *by_hand)
     return [place for place in places if Path(place).is_dir()]

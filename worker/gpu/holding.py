@@ -1,4 +1,4 @@
-"""One worker for each GPU: two that share one would time each other's work."""
+"""Locks that give each GPU to only one worker. Two workers on a GPU would disturb each other's times."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from worker.gpu.nvml import GpuFacts
 
 
 class GpuHeld(RuntimeError):
-    """A worker has this GPU already, or it cannot be found out; one line."""
+    """Another worker uses this GPU, or the lock can't be read. The text is one line."""
 
 
 def runtime_folder() -> Path:
-    """Where the processes of a user on this machine meet. The same however a worker is started."""
+    """A folder shared by all processes of a user on this machine, however a worker is started."""
     return Path(tempfile.gettempdir()) / f"tilelab-{os.getuid()}"
 
 
 @contextlib.contextmanager
 def held(gpus: Sequence[GpuFacts], folder: Path | None = None) -> Iterator[None]:
-    """Hold these GPUs until the block ends, or this process, however it ends; raises GpuHeld."""
+    """Lock these GPUs until the block or the process ends. Raises GpuHeld."""
     with contextlib.ExitStack() as stack:
         for gpu in gpus:
             stack.enter_context(_lock(gpu, _own(folder or runtime_folder())))
@@ -32,14 +32,14 @@ def held(gpus: Sequence[GpuFacts], folder: Path | None = None) -> Iterator[None]
 
 
 def _own(folder: Path) -> Path:
-    """The folder, made where it is missing; nobody else may write to it."""
+    """The folder, created if missing. Raises GpuHeld if other users may write to it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
     except OSError as error:
-        raise GpuHeld(f"{folder} cannot be made ({error.strerror}); TMPDIR names another place.") from error
+        raise GpuHeld(f"cannot create {folder} ({error.strerror}). Set TMPDIR to another folder.") from error
     if found.st_uid != os.getuid() or found.st_mode & 0o022 or not folder.is_dir() or folder.is_symlink():
-        raise GpuHeld(f"{folder} has to be a folder that only this user may write to; remove it.")
+        raise GpuHeld(f"{folder} must be a folder that only this user can write to. Remove it.")
     return folder
 
 
@@ -48,7 +48,7 @@ def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
     try:
         file = path.open("a+", encoding="utf-8")
     except OSError as error:
-        raise GpuHeld(f"{path} cannot be opened ({error.strerror}).") from error
+        raise GpuHeld(f"cannot open {path} ({error.strerror}).") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -57,8 +57,8 @@ def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
         file.close()
         by = f" (process {holder})" if holder.isdigit() else ""
         raise GpuHeld(
-            f"GPU {gpu.index} ({gpu.name}, {gpu.uuid}) is another worker's already{by}; "
-            "end that one, or leave this GPU out with --gpus."
+            f"another worker{by} already uses GPU {gpu.index} ({gpu.name}, {gpu.uuid}). "
+            "End that worker, or leave out this GPU with --gpus."
         ) from None
     file.seek(0)
     file.truncate()

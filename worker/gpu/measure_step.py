@@ -1,4 +1,4 @@
-"""The measure step: judges a compiled kernel on a device, and measures one that is right there."""
+"""The measure step: judges a compiled kernel on a device, and measures it if it is correct."""
 
 from __future__ import annotations
 
@@ -39,18 +39,16 @@ T = TypeVar("T")
 
 FAILED_BEFORE = "not run, because another case failed"
 NO_MEMORY = "not run, because the GPU has too little memory for it"
-NOT_COMPARED = (
-    "Results are not compared in this exercise, so that its time says nothing of the work that was done."
-)
+NOT_COMPARED = "This exercise does not compare results, so the time does not prove that the work was done."
 
 MOST_REPEATS, MOST_ON_THE_CURVE = 60, 15
-"""Launches of one size: that of the ranking, and any other."""
+"""Limits for the launches at the ranking size and at any other size."""
 
 CURVE_SHARE, LONGEST_SHARE = 0.05, 0.25
-"""Of the time for repeats at the ranking size: what each other size has, and what its fewest may take at most."""
+"""Shares of the ranking size's time budget: the budget of each other size, and the limit of its launches."""
 
 _NOT_OF_THE_CURVE = frozenset({Verdict.RESOURCE_LIMIT, Verdict.TIME_LIMIT})
-"""What only leaves a size of the curve out. Anything else that goes wrong there is wrong with the kernel."""
+"""Findings that only skip a size of the curve. All other findings fail the kernel."""
 
 
 def measure(
@@ -60,9 +58,9 @@ def measure(
     ask: Callable[[], Numbers],
     quiet: Quiet = NOBODY_ELSE,
 ) -> MeasureResponse:
-    """All that a request asks for.
+    """Carry out a request.
 
-    ask: gives two new random numbers of the parent at each call
+    ask: returns two new random numbers from the parent
     """
     job = _Job(request, backend, judge)
     bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet)
@@ -78,7 +76,7 @@ def measure(
 
 
 class _Job:
-    """One request on its way: what was found so far, and what was measured."""
+    """A request in progress, with its findings and measurements so far."""
 
     def __init__(self, request: MeasureRequest, backend: Backend, judge: Judge) -> None:
         self._request = request
@@ -101,7 +99,7 @@ class _Job:
     # -- what is only judged -------------------------------------------------------------------------------------------
 
     def judge_small_cases(self) -> None:
-        """The cases that the CPU device judged, on this device."""
+        """Judge the CPU device's cases on this device."""
         small = SmallCases(self._backend, self._judge, self._modules, self._request.launch_seconds)
         found = small.judged(self._request.plan, self._request.modules)
         self._lost = small.lost
@@ -109,7 +107,7 @@ class _Job:
         self._checks = {check.case: check for check in found.checks}
 
     def judge_large_cases(self, bench: Bench) -> None:
-        """Those that were too large for the CPU device, on inputs made here; the ranking's is measured instead."""
+        """Judge cases that are too large for the CPU device, on inputs made here, except the ranking size."""
         for case in self._request.plan.cases:
             if case.on_cpu or case == self._request.ranking or case.module >= len(self._request.modules):
                 continue
@@ -125,24 +123,24 @@ class _Job:
                 self._check(case, CaseStatus.PASSED)
 
     def _judged(self, case: CasePlan, bench: Bench) -> Timed | Finding | None:
-        """One launch, or what is wrong with it; None where the device has too little memory."""
+        """Run one launch. Returns a finding if it fails, or None if the device has too little memory."""
         kind = kind_of(case, 0) if case.inputs is InputKind.REAL else case.inputs
         return self._on_device(case, lambda operands: repeat(bench, operands, kind))
 
     def look_at_largest(self) -> None:
-        """The occupancy of the largest case that was run, where nothing is measured."""
+        """Note the occupancy of the largest case that ran, if nothing is measured."""
         ran = [
             case
             for case in self._request.plan.cases
             if case.on_cpu and case.launch is not None and self._launch_problem(case) is None
         ]
         if ran and not self._lost:
-            # a module that the device does not take was told of already
+            # a refused module was already reported
             with contextlib.suppress(DeviceFault):
                 self._look_at_occupancy(max(ran, key=lambda case: case.weight))
 
     def leave_out_ranking(self, case: CasePlan) -> None:
-        """A kernel that is wrong is not measured."""
+        """Mark the ranking size as not run, because the kernel is incorrect."""
         known = self._checks.get(case.name)
         if known is None or known.status is CaseStatus.NOT_RUN:
             self._check(case, CaseStatus.NOT_RUN, LOST if self._lost else FAILED_BEFORE)
@@ -150,7 +148,7 @@ class _Job:
     # -- what is measured ----------------------------------------------------------------------------------------------
 
     def measure_ranking(self, case: CasePlan, bench: Bench) -> None:
-        """The ranking size and then the curve."""
+        """Measure the ranking size, and then the curve."""
         effort = Effort(self._request.budget_seconds, MOST_REPEATS)
         found = self._timed(case, bench, effort, ranking=True)
         if isinstance(found, Finding):
@@ -165,14 +163,14 @@ class _Job:
             self._measure_curve([other for other in self._request.curve if other.sizes != case.sizes], bench)
 
     def _measure_curve(self, cases: Sequence[CasePlan], bench: Bench) -> None:
-        """The short sizes first: meanwhile, starts of other processes that are under way may end."""
+        """Measure the curve, short sizes first, so that other processes can finish starting meanwhile."""
         long = any(self._predicted_ms(case) > LONG_MS for case in cases)
         with bench.quiet.soon() if long else contextlib.nullcontext():
             for case in cases:
                 self._measure_at(case, bench)
 
     def _measure_at(self, case: CasePlan, bench: Bench) -> None:
-        """One size of the curve, which is left out where it cannot be measured or takes too long."""
+        """Measure one size of the curve. Skips it if it can't be measured or takes too long."""
         longest = LONGEST_SHARE * self._request.budget_seconds
         needed = FEWEST_IN_BUDGET * self._predicted_ms(case) / 1000
         if self._lost or self.failed:
@@ -180,7 +178,7 @@ class _Job:
             return
         if needed > longest:
             times = f"{FEWEST_IN_BUDGET} launches would take about {needed:.2g} s"
-            self._leave_out(case, f"{times}, longer than the {longest:.2g} s there are for it")
+            self._leave_out(case, f"{times}, more than the limit of {longest:.2g} s")
             return
         effort = Effort(CURVE_SHARE * self._request.budget_seconds, MOST_ON_THE_CURVE)
         found = self._timed(case, bench, effort, ranking=False)
@@ -196,7 +194,7 @@ class _Job:
     def _timed(
         self, case: CasePlan, bench: Bench, effort: Effort, *, ranking: bool
     ) -> Timings | Finding | None:
-        """The repeats of one size, or what is wrong; None where the device has too little memory."""
+        """Time the repeats of one size. Returns a finding if it fails, or None if the device has too little memory."""
 
         def run(operands: Operands) -> Timings | Finding:
             if ranking:
@@ -206,7 +204,7 @@ class _Job:
         return self._on_device(case, run)
 
     def _on_device(self, case: CasePlan, run: Callable[[Operands], T | Finding]) -> T | Finding | None:
-        """What a run of a case gives, or why there is none; None where the device has too little memory."""
+        """Run a case. Returns a finding if it fails, or None if the device has too little memory."""
         problem = self._launch_problem(case)
         if problem is not None:
             return problem
@@ -240,7 +238,7 @@ class _Job:
         )
 
     def _predicted_ms(self, case: CasePlan) -> float:
-        """The time of one launch, from the size nearest to it that was measured."""
+        """The expected time of one launch, from the nearest measured size."""
         needed = work(case)
         done, nearest = min(self._speeds, key=lambda each: abs(each[0] - needed))
         return nearest.ms_median * needed / done
@@ -248,14 +246,14 @@ class _Job:
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
     def _keep(self, found: Timings, clocks: Clocks) -> Speed:
-        """The speed at one size."""
+        """Keep the speed at one size."""
         measured = speed(found, clocks)
         self._speeds.append((work(found.case), measured))
         self._doubt(implausible(found.case, measured.ms_median, self._backend.environment))
         return measured
 
     def _doubt(self, doubt: str) -> None:
-        """A remark that keeps the result off leaderboards, unless it is empty."""
+        """Add a remark, which keeps the result off leaderboards, unless it is empty."""
         if doubt:
             self._remarks.append(doubt)
 

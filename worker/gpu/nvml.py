@@ -1,8 +1,7 @@
-"""What the driver's management library (NVML) tells about the GPUs of this machine, without touching CUDA.
+"""This machine's GPUs from the driver's management library (NVML), without using CUDA.
 
-NVML knows every GPU, whatever CUDA_VISIBLE_DEVICES says, and in an order of its own; here they stand in the order of
-their places on the PCI bus, which CUDA has too where CUDA_DEVICE_ORDER is PCI_BUS_ID. A GPU that is cut into slices
-(MIG) is represented by its slices.
+NVML lists every GPU, whatever CUDA_VISIBLE_DEVICES says, in its own order. Here GPUs are in the order of the PCI bus,
+as in CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID. A GPU with slices (MIG) is represented by its slices.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from kernels.measurement import Clocks
 from worker.gpu.device_class import device_class
 
-# Clocks event reasons by their bits. An idle GPU (bit 0) has nothing that it could be held back from.
+# NVML's clocks event reasons by bit. Bit 0, an idle GPU, is not a reason for a low clock.
 _HELD_DOWN = {
     0x002: "applications clocks setting",
     0x004: "power cap",
@@ -29,23 +28,23 @@ _HELD_DOWN = {
     0x200: "board limit",
     0x400: "reliability",
 }
-_INSTALL = "`bin/setup gpu` installs what a machine with an NVIDIA GPU needs"
-# A driver that runs has one of these, on Linux and on a virtual machine of Windows.
+_INSTALL = "install it with `bin/setup gpu`"
+# A running driver has one of these, on Linux or on a virtual machine of Windows.
 _SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg")
 
 
 class NoGPU(RuntimeError):
-    """There is no NVIDIA GPU here that can be used; the text says what is missing and what can be done."""
+    """This machine has no usable NVIDIA GPU. The text says what is missing and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuFacts:
     """One GPU, or one slice of it.
 
-    index: its place in the order of the PCI bus, from 0
+    index: number in the order of the PCI bus, from 0
     cc: compute capability, such as "9.0"
-    uuid: what CUDA_VISIBLE_DEVICES takes, also for a slice
-    max_sm_mhz: the highest clock that the multiprocessors can have; 0 where the device does not tell
+    uuid: for CUDA_VISIBLE_DEVICES, also for a slice
+    max_sm_mhz: the multiprocessors' highest clock; 0 if unknown
     """
 
     index: int
@@ -58,18 +57,18 @@ class GpuFacts:
 
     @property
     def arch(self) -> str:
-        """What kernels for it are compiled for, such as "sm_90"."""
+        """The architecture to compile for, such as "sm_90"."""
         return f"sm_{self.cc.replace('.', '')}"
 
     @property
     def device_class(self) -> str:
-        """Within which its measurements may be compared, such as "h200"."""
+        """Its class, such as "h200"; measurements are comparable within a class."""
         return device_class(self.name, self.memory_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
-    """A process that holds a CUDA context on a GPU; 0 bytes where the driver does not tell how much it took."""
+    """A process with a CUDA context on a GPU. memory_bytes: 0 if unknown."""
 
     pid: int
     memory_bytes: int
@@ -77,35 +76,33 @@ class GpuProcess:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where NVML finds a device: the handle of the board and, for a slice, that of the slice."""
+    """NVML's handles of a device: its card, and the device or slice itself."""
 
     board: Any
     handle: Any
 
 
 def gpus() -> tuple[GpuFacts, ...]:
-    """The GPUs of this machine, at least one; raises NoGPU."""
+    """The GPUs of this machine, at least one. Raises NoGPU."""
     nvml = _library()
     driver = _text(_told(nvml, nvml.nvmlSystemGetDriverVersion) or "")
     found = tuple(_facts(nvml, index, place, driver) for index, place in enumerate(_places(nvml)))
     if not found:
-        raise NoGPU(
-            "the NVIDIA driver finds no GPU here; look at `nvidia-smi` or, in a container, pass the GPU in"
-        )
+        raise NoGPU("the NVIDIA driver finds no GPU. Run `nvidia-smi`, or pass the GPU to the container")
     return found
 
 
 def gpu(index: int) -> GpuFacts:
-    """One of them; raises NoGPU with those that there are."""
+    """One GPU by its number. Raises NoGPU with a list of the GPUs."""
     found = gpus()
     if 0 <= index < len(found):
         return found[index]
     known = ", ".join(f"{each.index} ({each.name})" for each in found)
-    raise NoGPU(f"there is no GPU {index} here; there are {known}")
+    raise NoGPU(f"no GPU {index} on this machine. It has {known}")
 
 
 def memory_used(index: int) -> int:
-    """Bytes of a GPU that any process has; what the driver keeps for itself is not among them where it tells."""
+    """Bytes of a GPU that processes use, without the driver's own memory if it reports that separately."""
     nvml = _library()
     handle = _place(nvml, index).handle
     version = nvml.nvmlMemory_v2
@@ -113,13 +110,13 @@ def memory_used(index: int) -> int:
     info = info or _told(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
     if info is not None:
         return int(info.used)
-    raise NoGPU(f"GPU {index} does not tell how much of its memory is used")
+    raise NoGPU(f"GPU {index} does not report its used memory")
 
 
 def processes(index: int) -> tuple[GpuProcess, ...]:
-    """Those that hold a CUDA context on a GPU, by their numbers; one that the driver does not name is not there.
+    """The processes with a CUDA context on a GPU, sorted by number. The driver may not name all of them.
 
-    In a container the driver gives the numbers of the host.
+    In a container, the driver gives the host's process numbers.
     """
     nvml = _library()
     handle = _place(nvml, index).handle
@@ -130,13 +127,13 @@ def processes(index: int) -> tuple[GpuProcess, ...]:
 
 
 class ClockReader:
-    """Reads the state of one device, quickly and without ever failing: what it does not tell is 0 or empty.
+    """Reads the state of one device, quickly and without failing. Unknown values are 0 or empty.
 
-    where: UUID, PCI bus id as CUDA has it, or place in the order of the PCI bus
+    where: UUID, CUDA's PCI bus id, or number in the order of the PCI bus
     """
 
     def __init__(self, where: str | int) -> None:
-        """Reads once, so that the library has opened what it needs before the process is confined."""
+        """Read once, so that the library opens its files before the lockdown."""
         self._max_sm_mhz = 0
         self._handle: Any = None
         try:
@@ -150,7 +147,7 @@ class ClockReader:
         self.read()
 
     def read(self) -> Clocks:
-        """The state now: four questions, some ten microseconds each."""
+        """The current state, from four requests of about 10 µs each."""
         if self._handle is None:
             return Clocks()
         nvml = self._nvml
@@ -167,7 +164,7 @@ class ClockReader:
 
 
 def reasons(bits: int) -> tuple[str, ...]:
-    """What holds a clock down, in words, from NVML's bits; bits that have no name here are given by number."""
+    """Reasons for a low clock as text, from NVML's bits. Unknown bits are given as a number."""
     unknown = bits & ~sum(_HELD_DOWN) & ~1
     named = [words for bit, words in _HELD_DOWN.items() if bits & bit]
     return (*named, f"reason 0x{unknown:x}") if unknown else tuple(named)
@@ -175,13 +172,13 @@ def reasons(bits: int) -> tuple[str, ...]:
 
 @cache
 def _library() -> Any:
-    """The library, made ready for as long as this process lives; raises NoGPU."""
+    """The library, initialised once for this process. Raises NoGPU."""
     try:
         import pynvml
     except ImportError:
         if not any(Path(sign).exists() for sign in _SIGNS):
             raise NoGPU("this machine has no NVIDIA GPU, or no driver for it") from None
-        raise NoGPU(f"the package nvidia-ml-py is not installed here; {_INSTALL}") from None
+        raise NoGPU(f"the package nvidia-ml-py is not installed; {_INSTALL}") from None
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
@@ -192,24 +189,24 @@ def _library() -> Any:
 def _why(nvml: Any, error: Any) -> str:
     known = {
         nvml.NVML_ERROR_LIBRARY_NOT_FOUND: (
-            "no NVIDIA driver is installed here (its library libnvidia-ml.so.1 was not found); install the driver or, "
-            "in a container, pass the GPU in"
+            "no NVIDIA driver is installed (libnvidia-ml.so.1 not found). Install the driver, or pass the GPU to the "
+            "container"
         ),
         nvml.NVML_ERROR_DRIVER_NOT_LOADED: (
-            "the NVIDIA driver is installed but not loaded; load it or restart the machine, and look at `nvidia-smi`"
+            "the NVIDIA driver is installed but not loaded. Load it or restart the machine, and run `nvidia-smi`"
         ),
         nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: (
-            "the NVIDIA driver was updated since it was loaded; restart the machine"
+            "the NVIDIA driver was updated while it was loaded. Restart the machine"
         ),
         nvml.NVML_ERROR_NO_PERMISSION: (
-            "this user may not open the NVIDIA driver's devices; look at the owner and mode of /dev/nvidia*"
+            "this user can't open the NVIDIA driver's devices. Check the owner and mode of /dev/nvidia*"
         ),
     }
-    return known.get(error.value, f"the NVIDIA driver does not answer ({error}); look at `nvidia-smi`")
+    return known.get(error.value, f"the NVIDIA driver does not answer ({error}). Run `nvidia-smi`")
 
 
 def _places(nvml: Any) -> list[_Place]:
-    """Every device that CUDA can be given, in the order of the PCI bus."""
+    """Every device that CUDA can use, in the order of the PCI bus."""
     boards = []
     for number in range(_told(nvml, nvml.nvmlDeviceGetCount) or 0):
         handle = _told(nvml, nvml.nvmlDeviceGetHandleByIndex, number)
@@ -235,12 +232,12 @@ def _slices(nvml: Any, board: Any) -> Iterator[Any]:
 def _place(nvml: Any, index: int) -> _Place:
     places = _places(nvml)
     if not 0 <= index < len(places):
-        raise NoGPU(f"there is no GPU {index} here; the driver finds {len(places)}")
+        raise NoGPU(f"no GPU {index} on this machine. The driver finds {len(places)}")
     return places[index]
 
 
 def _board(nvml: Any, where: str | int) -> Any:
-    """The board, which has clock and temperature also where only a slice of it is meant."""
+    """The card of a device. Only the card has a clock and a temperature, also for its slices."""
     if isinstance(where, int):
         return _place(nvml, where).board
     if ":" in where:
@@ -264,11 +261,11 @@ def _facts(nvml: Any, index: int, place: _Place, driver: str) -> GpuFacts:
             max_sm_mhz=int(_told(nvml, nvml.nvmlDeviceGetMaxClockInfo, place.board, nvml.NVML_CLOCK_SM) or 0),
         )
     except nvml.NVMLError as error:
-        raise NoGPU(f"GPU {index} does not answer ({error}); look at `nvidia-smi`") from None
+        raise NoGPU(f"GPU {index} does not answer ({error}). Run `nvidia-smi`") from None
 
 
 def _told(nvml: Any, ask: Callable[..., Any], *arguments: Any) -> Any:
-    """The answer; None where the device or its driver does not give it."""
+    """NVML's answer, or None on an error."""
     try:
         return ask(*arguments)
     except nvml.NVMLError:

@@ -1,4 +1,4 @@
-"""One case in a device's memory: its matrices, and what its kernel is called with."""
+"""One case in a device's memory: its matrices, and its kernel's arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Argument, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
 
 POISON_WORD = int(np.array([POISON]).view(np.uint32)[0])
-"""What outputs are filled with."""
+"""Outputs are filled with this value before a launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Loaded:
 
 
 class Modules:
-    """The compilations of a job, each loaded when it is first needed, and then kept with what its variables hold."""
+    """The compilations of a job. Each is loaded on first use and stays loaded, so its variables keep their values."""
 
     def __init__(self, backend: Backend, codes: Sequence[WireCode]) -> None:
         self._backend = backend
@@ -37,7 +37,7 @@ class Modules:
         self._loaded: dict[int, Loaded] = {}
 
     def __getitem__(self, number: int) -> Loaded:
-        """By `CasePlan.module`; raises DeviceFault where the device does not take it."""
+        """The compilation `CasePlan.module`. Raises DeviceFault if the device refuses it."""
         if number not in self._loaded:
             code = self._codes[number]
             kernel = self._backend.load(Code(code.ptx, code.cubin_bytes), code.entry)
@@ -49,9 +49,9 @@ class Modules:
 class Operands:
     """The matrices of a case.
 
-    memories: by name; those that are module variables lie where the module has them
-    guarded: the matrices with guard zones, which are all others
-    constants: module variables of one int, each with what it holds at every launch
+    memories: by name; matrices that are module variables use the module's memory
+    guarded: all other matrices, which have guard zones
+    constants: module variables of one int, with their values at every launch
     """
 
     case: CasePlan
@@ -70,9 +70,9 @@ class Operands:
 
 
 def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
-    """Memory for the case, its content left to the caller.
+    """Allocate the case's memory. The caller fills it.
 
-    raise (DeviceFault): RESOURCES, where the device has not enough of it or a variable is too small
+    raise (DeviceFault): RESOURCES if the device has too little memory, or a variable is too small
     """
     memories: dict[str, Memory] = {}
     guarded = []

@@ -1,6 +1,6 @@
-"""The process that drives one device for one job: what it loads before its lock, and what it answers after it.
+"""The process with one device for one job: its start before the lockdown, and its answers after it.
 
-Of its module only `worker.gpu.device_process` makes use. The parent's side is `worker.gpu.spares`.
+Only `worker.gpu.device_process` uses this module. The parent's side is `worker.gpu.spares`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from worker.sandbox import child
 
 CPU, GPU = "cpu", "gpu"
 NUMBERS = "numbers"
-"""The one question there is."""
+"""The only question to the parent."""
 
 NUMBER_BITS = 63
 
@@ -29,7 +29,7 @@ Ask = Callable[[], Numbers]
 
 
 def load(device: str) -> Callable[[str], Backend]:
-    """Load the libraries, which look for each other in many places, and leave the device alone."""
+    """Load the libraries, which search many folders, without using the device."""
     if device == GPU:
         from worker.gpu.cupy_backend import CupyBackend
 
@@ -38,11 +38,11 @@ def load(device: str) -> Callable[[str], Backend]:
         from worker.gpu.cpu_backend import CpuBackend
 
         return CpuBackend
-    raise ValueError(f"there is no device of the kind {device!r}")
+    raise ValueError(f"unknown kind of device {device!r}")
 
 
 def open_driver(device: str) -> None:
-    """What comes before the context, where the device has one."""
+    """Open the device's driver, if it has one, before its context."""
     if device == GPU:
         from worker.gpu import cupy_backend
 
@@ -50,9 +50,9 @@ def open_driver(device: str) -> None:
 
 
 def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Backend:
-    """Start the device and load all that a job will need: afterwards nothing can be loaded.
+    """Start the device, and load all that a job needs, because nothing can be loaded after the lockdown.
 
-    quiet: in three parts, so that what is timed need not wait for all of them
+    quiet: used for three parts, so that a measurement needn't wait for the whole start
     """
     child.load_judge()
     with quiet.starting():
@@ -65,7 +65,7 @@ def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Back
 
 
 def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
-    """Answer the lines on standard input until there are no more."""
+    """Answer the requests on standard input until its end."""
     lines = child.requests(0)
 
     def ask() -> Numbers:
@@ -78,15 +78,15 @@ def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
 
 
 def numbers(line: bytes) -> Numbers:
-    """The parent's reply to a question; raises WireError where it is none."""
+    """The parent's reply to a question. Raises WireError."""
     found = from_plain(Numbers, json.loads(line))
     if found.inputs >> NUMBER_BITS or found.vector >> NUMBER_BITS:
-        raise WireError(f"a number of {NUMBER_BITS} bits is needed")
+        raise WireError(f"numbers must have at most {NUMBER_BITS} bits")
     return found
 
 
 class Job:
-    """The two requests of one job, in their order: first what to judge with, then what to judge and measure."""
+    """The two requests of one job: first the judge's kernels, then the kernel to judge and measure."""
 
     def __init__(self, backend: Backend, ask: Ask, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend

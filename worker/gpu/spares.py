@@ -1,4 +1,4 @@
-"""The parent's side of the process that drives a GPU: processes started ahead, each used for one job."""
+"""The parent's side of GPU processes, which are started ahead and used for one job each."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, S
 from worker.sandbox.process import START_SECONDS, Child
 from worker.sandbox.starting import ENVIRONMENT
 
-# What the driver is found by, where it is set.
+# Variables for the driver's path, passed on if they are set.
 _PASSED_ON = ("LD_LIBRARY_PATH", "CUDA_PATH")
-# CPU time also goes to the start, and to the driver's own threads.
+# CPU time includes the start and the driver's own threads.
 _START_CPU_SECONDS = 120
 _THREADS = 4
 _MEMORY_BYTES = 2**50
@@ -27,20 +27,20 @@ _RESPONSE_BYTES = 8 * 2**20
 
 
 class DeviceChild(Child):
-    """A process that drives one device, which nothing but the end of the process gives back."""
+    """A process with one device. Only its end releases the device."""
 
     module = "worker.gpu.device_process"
-    # The libraries of a GPU are looked for among the site packages.
+    # the GPU's libraries are site packages, so no -S
     options = ("-I",)
     report = DeviceIsolation
 
     def __init__(
         self, device: int | None, compiler: str, wall_seconds: float, quiet: int | None = None
     ) -> None:
-        """Start it and return at once.
+        """Start the process and return at once.
 
-        device: its number by its place on the bus; None for the CPU device
-        quiet: descriptor of the file that keeps starts away from what is timed
+        device: the GPU's number in bus order; None for the CPU device
+        quiet: descriptor of the quiet file, which keeps starts and measurements apart
         """
         self.environment = environment_for(device)
         cpu_seconds = _START_CPU_SECONDS + int(_THREADS * wall_seconds)
@@ -51,7 +51,7 @@ class DeviceChild(Child):
 
 
 def environment_for(device: int | None) -> dict[str, str]:
-    """What the process sees: nothing of ours but where the driver is."""
+    """The environment of a GPU process, which inherits only the driver's path."""
     if device is None:
         return dict(ENVIRONMENT)
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
@@ -60,19 +60,19 @@ def environment_for(device: int | None) -> dict[str, str]:
         **passed_on,
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": str(device),
-        # One queue of work is all that is used; the eight of the default make contexts twice as long to begin and to
-        # end, and three times where several begin at once.
+        # One queue is enough. The default of eight doubles the time to create and end a context. If several start at
+        # once, it triples the time.
         "CUDA_DEVICE_MAX_CONNECTIONS": "1",
-        # nothing is compiled there, and nothing is to be kept in a home folder
+        # the process compiles nothing, and must write nothing to a home folder
         "CUDA_CACHE_DISABLE": "1",
         "CUPY_CACHE_IN_MEMORY": "1",
-        # CuPy makes the folder for its cache at once unless it is there, as the working folder is
+        # CuPy creates the folder for its cache at once; the working folder already exists
         "CUPY_CACHE_DIR": ".",
     }
 
 
 WALL_SECONDS = 30.0
-"""For one measure request. Every launch has a limit of its own; this one is for a process that hangs."""
+"""Limit for one measure request, for a process that hangs. Every launch has its own limit."""
 
 _NUMBER_BITS = 63
 _TRIES = 2
@@ -83,12 +83,12 @@ def _nothing(_asked: int) -> None: ...
 
 
 class Runner:
-    """One process with a device, started ahead and used for one job. Use as a context manager, or call `close`.
+    """One process with a device, started ahead for one job. Use it as a context manager, or call `close`.
 
-    The process dies with the thread that made it. All else may be called by any thread; `kill` and `close` at any time,
-    which end a measurement that is under way.
+    The process dies with the thread that created it. Any thread may call its methods. `kill` and `close` also end a
+    running measurement.
 
-    isolation: what holds the process in; None until it is ready
+    isolation: of the process; None until it is ready
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class Runner:
     ) -> None:
         """Start the process and return at once.
 
-        device: None for the CPU device behind the same interface
-        quiet: descriptor of a worker's `quiet_file`, where others start on the device while this one measures
+        device: None for the CPU device
+        quiet: descriptor of a worker's `quiet_file`, if others start on the device while this one measures
         """
         self._child = DeviceChild(device, prepare.compiler, wall_seconds, quiet)
         self._prepare = prepare
@@ -131,9 +131,9 @@ class Runner:
         return self._closed
 
     def ready(self) -> Prepared:
-        """Wait until the device is warm, the judge's kernels are in it, and the process is held in.
+        """Wait until the device is warm, the judge's kernels are loaded, and the process is isolated.
 
-        raise (SandboxFailure): START, with the reason
+        raise (SandboxFailure): START with the reason
         """
         with self._one_at_a_time:
             if self._failure is not None or self._closed:
@@ -148,10 +148,10 @@ class Runner:
             return self._prepared
 
     def measure(self, request: MeasureRequest, progress: Progress = _nothing) -> MeasureResponse:
-        """Judge and measure one kernel. The process is ended with that; to wait until it is gone, call `close`.
+        """Judge and measure one kernel, and kill the process. To wait for its end, call `close`.
 
-        progress: told how many launches were made with numbers of their own so far
-        raise (SandboxFailure): TIME where it took longer than the limit, START where the process is none to be used
+        progress: called with the number of launches with new inputs so far
+        raise (SandboxFailure): TIME after the time limit, START if the process isn't usable
         """
         if self._used:
             raise RuntimeError("a runner is used once")
@@ -162,17 +162,17 @@ class Runner:
                 answer = self._child.converse(to_plain(request), _Replies(progress))
             return from_plain(MeasureResponse, answer)
         except WireError as error:
-            raise SandboxFailure(Failure.ERROR, f"the runner answered nonsense: {error}") from error
+            raise SandboxFailure(Failure.ERROR, f"invalid answer from the runner: {error}") from error
         finally:
-            # the driver takes a while to let go of a GPU, and the answer is there
+            # don't wait here: the driver takes a while to release a GPU
             self._child.kill()
 
     def kill(self) -> None:
-        """End the process, whatever it does, without waiting until it is gone."""
+        """Kill the process without waiting for its end."""
         self._child.kill()
 
     def close(self) -> None:
-        """End the process, whatever it does. Safe to call twice."""
+        """Kill the process, and wait for its end. Safe to call twice."""
         self._child.kill()
         with self._one_at_a_time:
             self._child.close()
@@ -195,23 +195,23 @@ class _Replies:
             raise SandboxFailure(Failure.ERROR, f"the runner asked for {question[:100]!r}")
         self._asked += 1
         self._progress(self._asked)
-        # what `Numbers` looks like on the wire, without the time that finding it out takes
+        # the plain form of `Numbers`, written out because to_plain takes longer
         return {"inputs": secrets.randbits(_NUMBER_BITS), "vector": secrets.randbits(_NUMBER_BITS)}
 
 
 class Spares:
-    """Keeps processes ahead, so that no job waits for a start. Use as a context manager, or call `close`.
+    """Keeps started processes ready, so that no job waits for a start. Use it as a context manager, or call `close`.
 
-    All of them are started by one thread that lives as long as this does, because a process dies with the thread that
-    started it. Any thread may take.
+    One long-lived thread starts all processes, because a process dies with the thread that started it. Any thread may
+    call `take`.
     """
 
     def __init__(
         self, device: int | None, prepare: Prepare, ahead: int = 2, wall_seconds: float = WALL_SECONDS
     ) -> None:
-        """Begin to start processes and return at once.
+        """Begin to start processes, and return at once.
 
-        ahead: how many are kept waiting
+        ahead: number of processes to keep ready
         """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
         self._quiet = quiet_file()
@@ -223,9 +223,9 @@ class Spares:
         self._starter.start()
 
     def take(self) -> Runner:
-        """One that is ready; another is started in its place. To be closed, or used, by the caller.
+        """A ready process, which the caller uses or closes. Another one is started instead.
 
-        raise (SandboxFailure): START, where none can be started, or this was closed
+        raise (SandboxFailure): START if none starts, or after `close`
         """
         failure = SandboxFailure(Failure.START)
         tries = 0
@@ -243,14 +243,14 @@ class Spares:
                 except SandboxFailure as reason:
                     failure = reason
                 spare.close()
-                # one that was well when it was started says nothing against starting another
+                # a process that had started well doesn't count as a failed start
                 tries += not waited
             if tries == _TRIES:
                 break
         raise failure
 
     def close(self) -> None:
-        """End all processes, those that are in use included, and wait until they are gone. Safe to call twice."""
+        """Kill all processes, even used ones, and wait for their end. Safe to call twice."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -277,7 +277,7 @@ class Spares:
             return spare
 
     def _keep_ahead(self) -> None:
-        """The starter's life. Where a start fails, that waits in the process's place, and is told to who takes it."""
+        """The starter's thread. A failed start waits in the queue like a process, and `take` reports it."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or len(self._waiting) < self._ahead)
@@ -290,14 +290,14 @@ class Spares:
                 self._changed.notify_all()
 
     def _clear_up(self) -> None:
-        """Forget what is closed; close what has ended after its job and was left."""
+        """Close processes that have ended after their job, and forget closed ones."""
         for runner in self._all:
             if runner.ended:
                 runner.close()
         self._all = [runner for runner in self._all if not runner.closed]
 
     def _started(self) -> Runner | SandboxFailure:
-        """A process that begins to warm up, with a thread that sees it through."""
+        """A new process, with a thread that waits until it is ready."""
         try:
             runner = Runner(self._device, self._prepare, self._wall_seconds, self._quiet.fileno())
             self._all.append(runner)
@@ -310,7 +310,7 @@ class Spares:
 
 
 def _see_through(runner: Runner) -> None:
-    """A failure is kept in the runner, for who takes it."""
+    """Wait until a process is ready. The runner keeps a failure for `take`."""
     with contextlib.suppress(SandboxFailure):
         runner.ready()
 
@@ -318,4 +318,4 @@ def _see_through(runner: Runner) -> None:
 def _not_started(error: SandboxFailure | WireError) -> SandboxFailure:
     if isinstance(error, SandboxFailure):
         return SandboxFailure(Failure.START, error.detail or str(error))
-    return SandboxFailure(Failure.START, f"the runner answered nonsense: {error}")
+    return SandboxFailure(Failure.START, f"invalid answer from the runner: {error}")

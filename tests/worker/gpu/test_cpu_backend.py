@@ -63,10 +63,10 @@ class TestMemory:
         backend = CpuBackend()
         memory = backend.take(4)
         for wrong in (Memory(memory.place, 5), Memory(memory.place + 12, 2), Memory(0, 1)):
-            with pytest.raises(ValueError, match="never taken"):
+            with pytest.raises(ValueError, match="never allocated"):
                 backend.read(wrong)
         backend.release()
-        with pytest.raises(ValueError, match="never taken"):
+        with pytest.raises(ValueError, match="never allocated"):
             backend.read(memory)
 
     def test_memory_has_an_end(self) -> None:

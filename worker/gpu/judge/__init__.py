@@ -1,1 +1,1 @@
-"""The judge on a device: inputs made there, outputs checked there."""
+"""The judge on a device, which makes the inputs and checks the outputs there."""

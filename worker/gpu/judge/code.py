@@ -1,4 +1,4 @@
-"""The judge's own kernels, compiled: once for each architecture, compiler and text, and kept in a folder."""
+"""The judge's own kernels, compiled once for each architecture, compiler and text, and cached in a folder."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 
 
 def judge_code(arch: str, cache: Path) -> WireCode:
-    """The kernels for an architecture, such as "sm_90", from the folder `cache`, or made and put there.
+    """The kernels for an architecture such as "sm_90", from the folder `cache` or newly compiled.
 
-    A file there that is damaged is made anew; a folder that cannot be written to costs the compilation each time.
+    Replaces damaged files. If the folder isn't writable, compiles each time.
 
-    raise (NVRTCUnavailable): there is no compiler
-    raise (SandboxFailure): it could not be started, or does not compile our own kernels
+    raise (NVRTCUnavailable): the compiler is missing
+    raise (SandboxFailure): the compiler didn't start, or didn't compile our kernels
     """
     if not _ARCHITECTURE.fullmatch(arch):
-        raise ValueError(f"{arch!r} is no architecture")
+        raise ValueError(f"{arch!r} is not an architecture")
     text = SOURCE.read_text(encoding="utf-8")
     made_from = json.dumps([text, arch, nvrtc.installed_version(), ENTRIES])
     file = cache / f"judge-{arch}-{hashlib.sha256(made_from.encode()).hexdigest()[:32]}.json"
@@ -48,7 +48,7 @@ def judge_code(arch: str, cache: Path) -> WireCode:
 
 
 def preparation(arch: str, cache: Path) -> Prepare:
-    """What every process that drives a GPU of that architecture is told first; raises as `judge_code` does."""
+    """The first request to every GPU process of this architecture. Raises like `judge_code`."""
     return Prepare(judge_code(arch, cache), nvrtc.installed_version())
 
 
@@ -63,7 +63,7 @@ def _compiled(text: str, arch: str) -> WireCode:
 
 
 def _kept(file: Path) -> WireCode | None:
-    """What a file holds; None where there is none, or it is not whole."""
+    """A cached compilation, or None if the file is missing or damaged."""
     try:
         digest, _, body = file.read_text(encoding="utf-8").partition("\n")
         if digest != _digest(body):
@@ -74,7 +74,7 @@ def _kept(file: Path) -> WireCode | None:
 
 
 def _keep(file: Path, code: WireCode) -> None:
-    """Whole or not at all, whoever else writes it at the same time."""
+    """Write a cached compilation atomically, because other processes may write it at the same time."""
     file.parent.mkdir(parents=True, exist_ok=True)
     body = json.dumps(to_plain(code))
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=file.stem)

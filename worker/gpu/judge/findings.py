@@ -1,4 +1,4 @@
-"""What a GPU shows to be wrong with a kernel, in words for a student. A GPU names no line."""
+"""Findings of a GPU in words for a student. A GPU reports no lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernels.wording import plural
 from worker.gpu.backend import DeviceFault, FaultKind
 from worker.gpu.judge.verification import Damage, Wrong
 
-LOST = "not run, because the GPU could not go on after an earlier case"
+LOST = "not run, because the GPU could not continue after an earlier case"
 
 _KINDS = {
     FaultKind.ADDRESS: Verdict.OUT_OF_BOUNDS,
@@ -23,50 +23,49 @@ _KINDS = {
 
 
 def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding:
-    """How a launch ended badly.
+    """The finding for a failed launch.
 
-    seconds: after which it counted as endless
+    seconds: its time limit
     """
     size = size_text(case)
     messages = {
-        FaultKind.ADDRESS: f"On the GPU a thread read or wrote memory that belongs to nobody ({size})."
-        " Check every index against the size before it is used.",
-        FaultKind.TRAP: f"On the GPU the kernel stopped itself ({size}): by a trap, a failed assert or a broken"
+        FaultKind.ADDRESS: f"On the GPU, a thread read or wrote outside any array ({size})."
+        " Check every index against the size before you use it.",
+        FaultKind.TRAP: f"On the GPU, your kernel stopped itself ({size}): a trap, a failed assert or an invalid"
         " instruction.",
-        FaultKind.TIME: f"The kernel did not end within {seconds:g} s at {size} on the GPU: probably a loop that"
-        " never ends, or threads that wait for others that never come.",
-        FaultKind.RESOURCES: f"The GPU cannot start this launch ({size}): it asks for more than the device has."
+        FaultKind.TIME: f"Your kernel ran longer than {seconds:g} s at {size} on the GPU. Look for an endless loop or"
+        " a wait that never ends.",
+        FaultKind.RESOURCES: f"The GPU can't start this launch ({size}), because it needs more than the device has."
         " Use a smaller block, or less shared memory.",
-        FaultKind.OTHER: f"The GPU gave an error while the kernel was running ({size}).",
+        FaultKind.OTHER: f"The GPU reported an error while your kernel was running ({size}).",
     }
     return _finding(_KINDS[fault.kind], messages[fault.kind], case)
 
 
 def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
-    """Memory in front of a matrix, or behind it, was written."""
+    """The finding for writes before or after a matrix."""
     side, between = damage.row, damage.column
     near = "just" if between == 0 else f"{plural(between, 'element')}"
-    where = f"{near} behind its end" if side > 0 else f"{near} in front of its start"
+    where = f"{near} after its end" if side > 0 else f"{near} before its start"
     message = (
-        f"The kernel wrote outside {matrix.name} on the GPU ({size_text(case)}), {where}:"
-        f" {plural(damage.count, 'element')} there that no matrix has"
-        f" {'was' if damage.count == 1 else 'were'} overwritten. Check every index against the size before it is used."
+        f"Your kernel wrote outside {matrix.name} on the GPU ({size_text(case)}), {where}."
+        f" It overwrote {plural(damage.count, 'element')} there."
+        " Check every index against the size before you use it."
     )
     return _finding(Verdict.OUT_OF_BOUNDS, message, case, damage.count)
 
 
 def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
-    """An input is no longer what it was."""
+    """The finding for a changed input."""
     element = matrix.element(damage.row, damage.column)
     message = (
-        f"{element} is no longer what it was before the run ({size_text(case)}); {matrix.name} is an input and must"
-        " not be written."
+        f"Your kernel changed {element} ({size_text(case)}). {matrix.name} is an input; don't write to it."
     )
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)
 
 
 def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int) -> Finding:
-    """The output of a repeat is wrong.
+    """The finding for an incorrect output.
 
     repeat: counted from 1; 0 for a launch that was only judged
     """
@@ -80,12 +79,12 @@ def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int)
     of = f", repeat {repeat} of the measurement" if repeat else ""
     message = f"{element} {found} ({size_text(case)}{of})."
     if repeat:
-        before = "repeats before it, each with other inputs," if repeat > 1 else "cases before it"
-        message += f" The {before} were right."
+        before = "earlier repeats, each with other inputs," if repeat > 1 else "earlier cases"
+        message += f" The {before} were correct."
     if not wrong.lines:
         return _finding(Verdict.WRONG_ANSWER, message, case, wrong.count, element)
     lines = plural(wrong.count, "row" if matrix.layout is Layout.ROW_MAJOR else "column")
-    message += f" {lines} of {matrix.name} {'is' if wrong.count == 1 else 'are'} wrong."
+    message += f" {lines} of {matrix.name} {'is' if wrong.count == 1 else 'are'} incorrect."
     return _finding(Verdict.WRONG_ANSWER, message, case, element=element)
 
 

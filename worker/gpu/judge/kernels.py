@@ -1,4 +1,4 @@
-"""Launches the judge's own kernels (judge.cu) and reads what they count."""
+"""Launches the judge's own kernels (judge.cu) and reads their counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENTRIES = (
 )
 
 GUARD = 0x7FF5_A5A5
-"""What guard zones hold: a NaN, and another one than outputs are filled with."""
+"""The content of guard zones: a NaN that differs from the outputs' NaN."""
 
 # As in judge.cu.
 _THREADS, _ROWS, _STRIP = 256, 4, 1024
@@ -33,16 +33,16 @@ _WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many places differ, and the number of the first one; 0 where none does."""
+    """The number of differing places, and the first place; 0 if there is none."""
 
     count: int
     first: int
 
 
 class JudgeKernels:
-    """Every comparison counts into a slot of its own, so that all of them are read at once.
+    """The judge's kernels. Each comparison has its own counter, so that all are read at once.
 
-    Counts and vectors lie in memory that a judged kernel may find. They are set after it has ended, each time.
+    A judged kernel may find the memory of counts and vectors. So they are set each time after it has ended.
     """
 
     def __init__(self, backend: Backend, code: Code) -> None:
@@ -53,7 +53,7 @@ class JudgeKernels:
         self._used = 0
 
     def forget(self) -> None:
-        """The memory was taken back."""
+        """Forget the memory, because it was released."""
         self._counters = self._vectors = None
 
     def start(self) -> None:
@@ -72,7 +72,7 @@ class JudgeKernels:
         self._launch("make_matrix", _tiles(matrix), (memory, *_shape(matrix), *matrix.arguments()))
 
     def compare(self, matrix: View, memory: Memory) -> int:
-        """Compare memory with a matrix, bit for bit; the number of the count."""
+        """Compare memory with a matrix, bit for bit. Returns the number of the count."""
         slot, counter = self._slot()
         self._launch(
             "compare_matrix", _tiles(matrix), (memory, counter, *_shape(matrix), *matrix.arguments())
@@ -80,7 +80,7 @@ class JudgeKernels:
         return slot
 
     def compare_words(self, zones: tuple[Memory, Memory], word: int) -> tuple[int, int]:
-        """Compare every word of two zones of one size; the numbers of their counts."""
+        """Compare every word of two zones of equal size. Returns the numbers of their counts."""
         before, behind = zones
         (first, counter), (second, _) = self._slot(), self._slot()
         grid = -(-before.words // _STRIP), 2, 1
@@ -88,7 +88,7 @@ class JudgeKernels:
         return first, second
 
     def compare_selection(self, left: View, right: View, memory: Memory) -> int:
-        """Compare memory with a product of which one factor has one element a line; the number of the count."""
+        """Compare memory with a product in which one factor has one element per line. Returns the count's number."""
         slot, counter = self._slot()
         grid = (-(-left.rows // _ROWS), -(-right.columns // _STRIP), 1)
         chosen, dense = (left, right) if left.kind is Kind.SELECTION else (right, left)
@@ -101,9 +101,10 @@ class JudgeKernels:
     def compare_sums(
         self, given: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool
     ) -> int:
-        """Compare memory with the sums of sections; the number of the count.
+        """Compare memory with the sums of sections. Returns the number of the count.
 
-        shape: of the output; `turned` where it lies in column-major order
+        shape: of the output
+        turned: the output is in column-major order
         """
         slot, counter = self._slot()
         rows, columns = shape
@@ -115,7 +116,7 @@ class JudgeKernels:
         return slot
 
     def compare_product(self, left: View, right: View, memory: Memory, vector: int) -> int:
-        """Compare a product's lines, each times a random vector; the number of the count of lines."""
+        """Compare a product's lines, each times a random vector. Returns the number of the count of lines."""
         slot, counter = self._slot()
         inner, outer = self._scratch(right.rows, left.rows)
         vector = signed(vector)
@@ -127,10 +128,10 @@ class JudgeKernels:
         return slot
 
     def _slot(self) -> tuple[int, Memory]:
-        assert self._counters is not None, "nothing is counted before `start`"
+        assert self._counters is not None, "call `start` first"
         slot = self._used
         if slot == _SLOTS:
-            raise ValueError(f"no more than {_SLOTS} comparisons are counted at once")
+            raise ValueError(f"at most {_SLOTS} comparisons at once")
         self._used += 1
         start = 4 * _WORDS * slot
         return slot, Memory(self._counters.place + start, self._counters.words - start // 4)

@@ -1,4 +1,4 @@
-"""A recipe as the judge's kernels take it: rows and columns either way round."""
+"""Views of a recipe for the judge's kernels: the matrix or its transpose."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class View:
 
     @property
     def flat(self) -> View:
-        """The same elements in the same places: a single column as a row, which is walked along quicker."""
+        """The same elements, with a single column as a row, which is faster to scan."""
         return View(self.recipe, not self.turned) if self.columns == 1 else self
 
     def arguments(self) -> tuple[int, ...]:
@@ -42,7 +42,7 @@ class View:
         row_step, column_step = (COLUMN_STEP, ROW_STEP) if self.turned else (ROW_STEP, COLUMN_STEP)
         along = (recipe.lines is Lines.ROWS) != self.turned
         number = recipe.group if recipe.kind is Kind.NARROW else recipe.limit
-        # of the other kinds, the first special term and the number of them
+        # for the other kinds: the first special term, and the number of special terms
         start, step = recipe.walk if recipe.kind is Kind.SELECTION else (recipe.phase, recipe.specials)
         wide = (recipe.seed, row_step, column_step, along, recipe.length, number, start, step)
         return (_NUMBERS[recipe.kind], *(signed(value) for value in wide))
@@ -54,10 +54,10 @@ def view(recipe: Recipe, *, turned: bool = False) -> View:
 
 
 def memory_view(recipe: Recipe) -> View:
-    """The matrix as it lies in memory, line after line."""
+    """The matrix in memory order, line by line."""
     return View(recipe, recipe.layout is Layout.COLUMN_MAJOR).flat
 
 
 def signed(number: int) -> int:
-    """The bits of an unsigned number of 64 bits as a signed one, which is what launches take."""
+    """The bits of an unsigned 64-bit number as a signed one, which launches need."""
     return (int(number) + (1 << 63)) % (1 << 64) - (1 << 63)

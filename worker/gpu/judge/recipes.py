@@ -1,8 +1,8 @@
-"""Inputs that follow from a number: what a launch on a GPU is given, and again when its result is checked.
+"""Inputs computed from a seed, for a launch on a GPU and again for the check of its result.
 
-They keep the promises of `kernels.judging.inputs` (every right output is known to the last bit), but each element is
-a function of seed, row and column alone. So the device makes them in place, and checks a product without reading what
-a kernel could have changed. The judge's kernels compute the same values from the same numbers, bit for bit.
+They keep the promises of `kernels.judging.inputs`: every correct output is known exactly. But each element depends only
+on seed, row and column. So the device makes inputs in place, and checks a product without memory that a kernel could
+have changed. The judge's kernels compute the same values, bit for bit.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kernels.judging.plan import CasePlan, MatrixPlan
 
 ROW_STEP = 0x9E37_79B9_7F4A_7C15
 COLUMN_STEP = 0xD1B5_4A32_D192_ED03
-"""Apart by one row, or one column, the numbers that are mixed lie this far apart, and no two elements' are the same."""
+"""The numbers to mix differ by these steps for neighbouring rows and columns, so that all elements' numbers differ."""
 
 SPECIAL_EVERY = 16
-"""Of so many neighbouring terms of a dot product one is special, and of so many dot products about one.
+"""One in this many neighbouring terms of a dot product is special, and about one in this many lines.
 
-In a special line the narrow factor has one element that is not 0, at a special term: 1, 2, 4 or 8, of either sign.
-There the wide factor has full mantissas, and all other lines of the narrow factor have 0. So every product shows
-whether either operand was rounded to any format narrower than float, and is exact all the same.
+In a special line, the narrow factor has one nonzero element, at a special term: 1, 2, 4 or 8 with any sign. There the
+wide factor has full mantissas, and all other lines of the narrow factor have 0. So every product shows whether an
+operand was rounded to a format narrower than float, and is still exact.
 """
 
 _WORD = (1 << 64) - 1
@@ -38,21 +38,17 @@ Index = NDArray[np.int64]
 
 
 class Kind(StrEnum):
-    """What the elements of a matrix are; see `kernels.judging.inputs` for what each of them exposes."""
+    """The kind of a matrix's elements. `kernels.judging.inputs` says which mistakes each kind shows."""
 
-    WIDE = (
-        "wide"  # integers of up to 13 bits and either sign, none of them 0; at the special terms, MANTISSAS
-    )
-    NARROW = (
-        "narrow"  # -1 and 1, and 0 at the special terms; see below for what else is 0, and the special lines
-    )
-    MANTISSAS = "mantissas"  # odd integers of exactly 24 bits and either sign
-    SELECTION = "selection"  # one signed power of two in each line, everything else 0
+    WIDE = "wide"  # nonzero integers of up to 13 bits with any sign; at the special terms, MANTISSAS
+    NARROW = "narrow"  # -1 and 1, and 0 at the special terms; see below for other zeros and special lines
+    MANTISSAS = "mantissas"  # odd integers of exactly 24 bits with any sign
+    SELECTION = "selection"  # one signed power of two in each line, all others 0
     WHOLE = "whole"  # integers from 1 to a limit
 
 
 class Lines(StrEnum):
-    """Which of a matrix's lines the dot products of a product run along."""
+    """The lines of a matrix that the dot products of a product use."""
 
     ROWS = "rows"  # of a left factor
     COLUMNS = "columns"  # of a right factor
@@ -60,11 +56,11 @@ class Lines(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All that the elements of one matrix follow from.
+    """The rule for the elements of one matrix.
 
     seed: 64 bits
-    limit: the largest element of the kind WHOLE
-    phase: the first special term, of the kinds WIDE and NARROW
+    limit: the largest element, for the kind WHOLE
+    phase: the first special term, for the kinds WIDE and NARROW
     """
 
     kind: Kind
@@ -82,20 +78,20 @@ class Recipe:
 
     @property
     def length(self) -> int:
-        """Elements in a line: the terms of a dot product."""
+        """The number of elements in a line, which are the terms of a dot product."""
         return self.columns if self.lines is Lines.ROWS else self.rows
 
     @property
     def group(self) -> int:
-        """Of so many neighbours in a line, the kind NARROW has one that is not 0."""
+        """One in this many neighbours in a line is nonzero, for the kind NARROW."""
         return -(-self.length // NONZERO_LIMIT)
 
     @property
     def walk(self) -> tuple[int, int]:
-        """Where the kind SELECTION takes its element of each line: a start, and a step from line to line.
+        """The place of each line's nonzero element, for the kind SELECTION: a start and a step per line.
 
-        Both are fractions of a line, in units of 2**-64. Start is the middle of a place and step a whole number of
-        places without a divisor in common with the length, so that no place comes twice before each has come once.
+        Both are fractions of a line, in units of 2**-64. The start is the middle of a place. The step is a whole number
+        of places, coprime to the length. So all places come once before any comes again.
         """
         length = self.length
         first, step = mixed(self.seed ^ ROW_STEP) % length, mixed(self.seed ^ COLUMN_STEP) % length
@@ -105,11 +101,11 @@ class Recipe:
 
 
 def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
-    """The inputs of a case by the matrix's name: as `kernels.judging.inputs.make_inputs`, from another source.
+    """The inputs of a case by the matrix's name, like `kernels.judging.inputs.make_inputs`.
 
-    The selection of the kind PERMUTATION is the left factor where the seed is odd.
+    For the kind PERMUTATION, the selection is the left factor if the seed is odd.
 
-    raise (ValueError): for real inputs, which are not made on a device
+    raise (ValueError): for real inputs, which aren't made on a device
     """
     match kind:
         case InputKind.INTEGERS:
@@ -126,7 +122,7 @@ def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
         case InputKind.PERMUTATION:
             kinds = Kind.MANTISSAS, Kind.SELECTION
         case _:
-            raise ValueError(f"no recipe makes inputs of the kind {kind}")
+            raise ValueError(f"no recipe for inputs of the kind {kind}")
     left, right = factors(case)
     phase = mixed(seed ^ COLUMN_STEP) % min(SPECIAL_EVERY, left.columns)
     return {
@@ -136,13 +132,13 @@ def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
 
 
 def values(recipe: Recipe) -> Matrix:
-    """All elements, row by row whatever the layout."""
+    """All elements row by row, whatever the layout."""
     rows, columns = np.arange(recipe.rows), np.arange(recipe.columns)
     return elements(recipe, rows[:, np.newaxis], columns[np.newaxis, :])
 
 
 def elements(recipe: Recipe, rows: Index, columns: Index) -> Matrix:
-    """Some elements; the numbers of rows and columns are broadcast against each other."""
+    """Some elements. The arrays of rows and columns are broadcast against each other."""
     row, column = rows.astype(np.uint64), columns.astype(np.uint64)
     match recipe.kind:
         case Kind.NARROW:
@@ -164,7 +160,7 @@ def elements(recipe: Recipe, rows: Index, columns: Index) -> Matrix:
 
 
 def mixed(number: int) -> int:
-    """A number of 64 bits that looks like chance, from any other."""
+    """A pseudorandom 64-bit number for any number."""
     return int(_mix(np.array([number & _WORD], np.uint64))[0])
 
 
@@ -182,25 +178,25 @@ def _recipe(
     limit: int = 1,
     phase: int = 0,
 ) -> Recipe:
-    """The seed is of the matrix's own. number: of the matrix in its case."""
+    """A recipe with a separate seed for each matrix. number: of the matrix in its case."""
     own = mixed(2 * seed + number)
     return Recipe(kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit, phase)
 
 
 def _mix(number: Numbers) -> Numbers:
-    """The finish of the generator SplitMix64: every bit of the result depends on all bits of the number."""
+    """The finalizer of SplitMix64. Every bit of the result depends on all bits of the number."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
     number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
     return number ^ (number >> np.uint64(31))
 
 
 def _below(drawn: Numbers, limit: int | Numbers) -> Index:
-    """A number from 0 to below the limit, from the upper half of what was drawn."""
+    """A number from 0 to below the limit, from the upper half of a drawn number."""
     return ((drawn >> 32) * np.asarray(limit, np.uint64) >> 32).astype(np.int64)
 
 
 def _signed(drawn: Numbers, magnitude: Index) -> Index:
-    """The lowest bit of what was drawn is the sign."""
+    """Apply the sign in the lowest bit of a drawn number."""
     return np.where(drawn & 1, -magnitude, magnitude)
 
 
@@ -214,7 +210,7 @@ def _is_special(recipe: Recipe, term: Numbers) -> NDArray[np.bool_]:
 
 
 def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
-    """One number is drawn for a line: whether it is special, and then where and what its one element is."""
+    """Elements of the kind NARROW. One drawn number decides whether a line is special, and its only element."""
     along = recipe.lines is Lines.ROWS
     line, term, step = (row, column, ROW_STEP) if along else (column, row, COLUMN_STEP)
     drawn = _mix(np.uint64(recipe.seed ^ _WORD) + line * np.uint64(step))
@@ -227,7 +223,7 @@ def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
 
 
 def _ones(recipe: Recipe, row: Numbers, column: Numbers) -> Index:
-    """-1 and 1. One number is drawn for a group: which of its elements is not 0, and that one's sign."""
+    """-1, 0 and 1. One drawn number decides which element of a group is nonzero, and its sign."""
     along = recipe.lines is Lines.ROWS
     index, group = (column if along else row), np.uint64(recipe.group)
     drawn_for = index // group

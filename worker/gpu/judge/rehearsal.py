@@ -1,4 +1,4 @@
-"""Uses everything once that a measurement will use, so that no measured kernel pays for a first time."""
+"""Uses all functions of a measurement once, so that no measured kernel pays for a first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEED = 1
 
 
 def rehearse_backend(backend: Backend) -> None:
-    """The device and its libraries; to be called before files are out of reach."""
+    """Rehearse the device and its libraries. Call it before the lockdown, because it opens files."""
     left, right, out = (backend.take(_SIDE * _SIDE, guarded=True) for _ in range(3))
     for memory in (left, right):
         backend.write(memory, np.ones(memory.words, np.float32))
@@ -27,14 +27,14 @@ def rehearse_backend(backend: Backend) -> None:
     backend.multiply(left, right, out, _SIDE, _SIDE, _SIDE)
     backend.wait()
     if (backend.read(out).view(np.float32) != _SIDE).any():
-        raise RuntimeError("the device's own library multiplies wrongly")
+        raise RuntimeError("the device's library returns an incorrect product")
     backend.clocks()
     backend.busy_ms()
     backend.release()
 
 
 def rehearse_judge(backend: Backend, judge: Judge) -> None:
-    """The judge's kernels: inputs of every kind, and each way to check an output, which must find it unwritten."""
+    """Rehearse the judge's kernels: inputs of every kind, and each check, which must report an unwritten output."""
     for operation, kind in (
         (Operation.MATMUL, InputKind.INTEGERS_LEFT),
         (Operation.MATMUL, InputKind.PERMUTATION),
@@ -52,7 +52,7 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
                 backend.fill(memory, _UNWRITTEN)
         found = judge.verify(case, given, memories, _SEED, guarded=memories)
         if found.wrong is None or found.changed or found.hurt:
-            raise RuntimeError(f"the judge misjudges an unwritten output of {operation}: {found}")
+            raise RuntimeError(f"the judge did not report an unwritten output of {operation}: {found}")
         judge.release()
 
 

@@ -1,9 +1,9 @@
-"""Was a launch right? Judged on the device, in a time that grows with the size of the matrices only.
+"""Verifies a launch on the device, in a time proportional to the size of the matrices.
 
-A product of integers is checked by Freivalds' method: C r against A (B r), for a vector r that is drawn after the
-launch, in integers that wrap at 2**64. Both inputs are made anew inside the judge's kernels, which read nothing that
-the judged kernel could have reached but its output. A row that is wrong by any integers passes with a chance below
-2**-36. All other outputs are compared element by element.
+A product of integers is checked by Freivalds' method: C r against A (B r), in integers that wrap at 2**64. The vector r
+is drawn after the launch. The judge's kernels compute both inputs again. Of the memory that the judged kernel could
+reach, they read only the output. An incorrect row of integers passes with a chance below 2**-36. All other outputs are
+compared element by element.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _COLUMNS_AT_ONCE = 128
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Memory that no longer holds what the judge put there.
+    """Memory that a kernel changed and should not have.
 
-    count: words that differ
-    row, column: of the first one of a matrix; in a guard zone, row is -1 (before the memory) or 1 (behind it), and
-        column says how many words lie between it and the memory
+    count: number of changed words
+    row, column: of the first changed element of a matrix. In a guard zone, row is -1 before the memory or 1 after it;
+        column is the distance.
     """
 
     count: int
@@ -43,12 +43,11 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A wrong output, with the first wrong element.
+    """An incorrect output with its first incorrect element.
 
-    count: of wrong elements
-    unwritten: whether it still holds the NaN that outputs are filled with
-    lines: whether rows with wrong elements are counted instead (columns, where it lies in column-major order); of a
-        product of integers, no more is known
+    count: number of incorrect elements
+    unwritten: the element still has the outputs' initial NaN
+    lines: count is the number of rows (columns in column-major order). Products of integers have only this number.
     """
 
     count: int
@@ -61,9 +60,9 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """All that one launch left behind; nothing in it where the launch was right.
+    """The mistakes of one launch; empty if it was correct.
 
-    changed, hurt: by the matrix's name, inputs and guard zones that were written to
+    changed, hurt: overwritten inputs and guard zones, by the matrix's name
     """
 
     wrong: Wrong | None = None
@@ -75,23 +74,23 @@ class Verified:
 
 
 class Judge:
-    """The judge's kernels on one device. What it keeps there is made anew for each answer."""
+    """The judge's kernels on one device. Its data there is written again for each answer."""
 
     def __init__(self, backend: Backend, code: Code) -> None:
         self._backend = backend
         self._kernels = JudgeKernels(backend, code)
 
     def release(self) -> None:
-        """Take back all memory of the backend, the judge's own included; to be called in place of `Backend.release`."""
+        """Release all memory of the backend and of the judge. Call it instead of `Backend.release`."""
         self._backend.release()
         self._kernels.forget()
 
     def make(self, recipe: Recipe, memory: Memory) -> None:
-        """Put a matrix into memory. Does not wait."""
+        """Write a matrix to memory, without waiting."""
         self._kernels.make(memory_view(recipe), memory)
 
     def fill_guards(self, memory: Memory) -> None:
-        """Fill the zones around guarded memory. Does not wait."""
+        """Fill the zones around guarded memory, without waiting."""
         for zone in self._backend.guards(memory):
             self._backend.fill(zone, GUARD)
 
@@ -101,15 +100,15 @@ class Judge:
         return _damage(recipe, self._kernels.counts()[slot])
 
     def guards_hurt(self, memory: Memory) -> Damage | None:
-        """Whether something was written into the zones around guarded memory."""
+        """The damage in the zones around guarded memory, or None."""
         self._kernels.start()
         slots = self._compare_guards(memory)
         return _hurt(self._kernels.counts(), slots, memory, self._backend)
 
     def wrong(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int) -> Wrong | None:
-        """Whether the output is not what these inputs give, to the last bit; -0 is 0.
+        """The incorrect elements of an output for these inputs, or None. Outputs must be exact; -0 equals 0.
 
-        vector: 63 bits that nobody knew when the kernel ran
+        vector: 63 random bits, drawn after the kernel ran
         """
         self._kernels.start()
         slot = self._compare_output(case, recipes, out, vector)
@@ -124,10 +123,10 @@ class Judge:
         *,
         guarded: Collection[str] | None = None,
     ) -> Verified:
-        """Output, inputs and guard zones at once: one wait for the device instead of one for each.
+        """Verify output, inputs and guard zones with a single wait for the device.
 
         memories: of all matrices of the case, by name
-        guarded: the names of those with guard zones; None where all have them
+        guarded: names of matrices with guard zones; None for all
         """
         self._kernels.start()
         output = output_of(case) if case.operation is not Operation.ANALYSIS else None
@@ -173,7 +172,7 @@ class Judge:
     def _wrong(
         self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count
     ) -> Wrong | None:
-        """What the first difference is, from the recipes and that part of the output alone."""
+        """The first difference, from the recipes and only this part of the output."""
         if not count.count:
             return None
         output = output_of(case)
@@ -193,7 +192,7 @@ class Judge:
     def _wrong_in_line(
         self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count
     ) -> Wrong:
-        """The first wrong element of a line of a product, as it lies in memory."""
+        """The first incorrect element of a product's line in memory."""
         output, length = output_of(case), output_of(case).row_length
         found = self._read(out, count.first * length, length)
         for start in range(0, length, _COLUMNS_AT_ONCE):
@@ -204,7 +203,7 @@ class Judge:
                 at = int(np.argmax(differs))
                 element = _element(output, count.first * length + start + at)
                 return replace(_told(count, element, found[start + at], float(right[at])), lines=True)
-        raise RuntimeError("the judge's kernels and the host do not agree about a product")
+        raise RuntimeError("the judge's kernels and the host disagree about a product")
 
     def _read(self, memory: Memory, start: int, words: int) -> Matrix:
         read = self._backend.read(Memory(memory.place + 4 * start, words))
@@ -213,7 +212,7 @@ class Judge:
 
 
 def _oriented(case: CasePlan, recipes: Mapping[str, Recipe]) -> tuple[View, View]:
-    """The factors whose product is the output as it lies in memory: a column-major one is its transpose there."""
+    """The factors whose product is the output in memory, which is the transpose if it is column-major."""
     left, right = (recipes[matrix.name] for matrix in factors(case))
     if output_of(case).layout is Layout.ROW_MAJOR:
         return view(left), view(right)
@@ -237,7 +236,7 @@ def _right(case: CasePlan, recipes: Mapping[str, Recipe], row: int, column: int)
 def _right_part(
     case: CasePlan, recipes: Mapping[str, Recipe], line: int, start: int, words: int
 ) -> np.typing.NDArray[np.float64]:
-    """Some elements of one line of a product, as it lies in memory."""
+    """Some elements of one line of a product in memory."""
     left, right = (recipes[matrix.name] for matrix in factors(case))
     terms, wanted, one = np.arange(left.columns), np.arange(start, start + words), np.array([line])
     if output_of(case).layout is Layout.ROW_MAJOR:
@@ -270,7 +269,7 @@ def _damage(recipe: Recipe, count: Count) -> Damage | None:
 def _hurt(
     counts: tuple[Count, ...], slots: tuple[int, int], memory: Memory, backend: Backend
 ) -> Damage | None:
-    """Of the zone in front only the first word is known; it is the furthest from the memory."""
+    """The damage in the two guard zones. Before the memory, only the furthest word is known."""
     before, behind = (counts[slot] for slot in slots)
     if not before.count and not behind.count:
         return None

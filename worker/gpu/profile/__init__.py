@@ -1,1 +1,1 @@
-"""A look at one launch under Nsight Compute."""
+"""Profiles of one launch with Nsight Compute."""

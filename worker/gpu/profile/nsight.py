@@ -1,8 +1,7 @@
-"""The optional profile stage: one launch of a kernel under Nsight Compute, its report kept, four figures taken from it.
+"""The optional profile stage: one launch of a kernel under Nsight Compute, with its report and four figures.
 
-It runs only where the operator allows it by name, because the profiler needs what a measurement is denied: it writes
-files, starts programs and talks to the driver, so the process with the kernel is bounded in time and in what it writes,
-but not shut in.
+It runs only if the operator allows it. The profiler writes files, starts programs and talks to the driver, so the
+process with the kernel isn't isolated. Only its time and the size of its files are limited.
 """
 
 from __future__ import annotations
@@ -37,47 +36,47 @@ _TIME = "gpu__time_duration.sum"
 _OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _MULTIPROCESSORS = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 _MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
-# Nsight Compute has changed its words for units.
+# Versions of Nsight Compute use different words for units.
 _IN_MS = {
     "ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0, "s": 1e3, "second": 1e3,
 }  # fmt: skip
 _EXCERPT = 300
-# The process finds this package where we found it.
+# The process gets this process's search path.
 _START = "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profile.profiled import main; main()"
 
-NOT_ALLOWED = "profiling is not allowed here: the operator has to permit it by name"
+NOT_ALLOWED = "the operator has not allowed profiling on this machine"
 NO_PROFILER = (
-    "Nsight Compute (ncu) is not installed here: it comes with the CUDA toolkit, or as the package nsight-compute; "
-    "put its folder on PATH"
+    "Nsight Compute (ncu) is not installed. It comes with the CUDA toolkit, or as the package nsight-compute. Put its "
+    "folder on PATH"
 )
-NO_RANKING = "the kernel is not launched at the ranking size, so there is nothing to profile"
+NO_RANKING = "the kernel does not run at the ranking size, so there is nothing to profile"
 _NO_COUNTERS = (
-    "the driver keeps its performance counters for root. An operator can open them to everyone: put "
-    "`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and restart the machine; "
-    "a container needs the capability SYS_ADMIN instead"
+    "only root can use the driver's performance counters. An operator can allow all users: put "
+    "`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and restart the machine. "
+    "In a container, add the capability SYS_ADMIN instead"
 )
 _BUSY_COUNTERS = (
-    "another tool holds the GPU's performance counters, such as a monitor (DCGM: `dcgmi profile --pause`) or another "
-    "profiler; stop it and try again"
+    "another tool uses the GPU's performance counters, such as a monitor (DCGM: `dcgmi profile --pause`) or another "
+    "profiler. Stop it and try again"
 )
 _KNOWN = (
     ("ERR_NVGPUCTRPERM", _NO_COUNTERS),
     ("driver resource was unavailable", _BUSY_COUNTERS),
-    ("No kernels were profiled", "the kernel was never launched under Nsight Compute"),
+    ("No kernels were profiled", "Nsight Compute saw no launch of the kernel"),
 )
 
 
 class ProfileFailed(RuntimeError):
-    """There is no profile; the text says why, and what can be done about it."""
+    """Profiling failed. The text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileSummary:
-    """What the profiler measured of the launch; None where it does not tell.
+    """The profiler's figures for the launch; None if unknown.
 
-    ms: its duration, by the profiler's own clock
-    occupancy: warps at work, in percent of those that a multiprocessor can hold
-    multiprocessors, memory: throughput in percent of what the device can do
+    ms: its duration, by the profiler's clock
+    occupancy: active warps, in percent of a multiprocessor's limit
+    multiprocessors, memory: throughput, in percent of the device's peak
     """
 
     ms: float | None = None
@@ -90,7 +89,7 @@ class ProfileSummary:
 class Profile:
     """A finished profile.
 
-    report: the file, for Nsight Compute's own viewer
+    report: the file for Nsight Compute's viewer
     """
 
     report: Path
@@ -98,9 +97,9 @@ class Profile:
 
 
 def request_of(asked: MeasureRequest, judge: WireCode, seed: int) -> ProfileRequest:
-    """What to profile of a kernel that was measured: its launch at the ranking size; raises ProfileFailed.
+    """The request to profile a measured kernel's launch at the ranking size. Raises ProfileFailed.
 
-    seed: what the inputs are made of
+    seed: of the inputs
     """
     case = asked.ranking
     if case is None or case.launch is None:
@@ -117,11 +116,11 @@ def profile(
     program: Path | None = None,
     seconds: float = SECONDS,
 ) -> Profile:
-    """Profile one launch and put the report into `file`; raises ProfileFailed.
+    """Profile one launch, and write the report to `file`. Raises ProfileFailed.
 
-    device: number of the GPU, in the order of the PCI bus
-    allowed: whether the operator permits it
-    program: Nsight Compute; by default the one that is found here
+    device: number of the GPU in the order of the PCI bus
+    allowed: the operator allows it
+    program: path of Nsight Compute; by default the installed one
     """
     if not allowed:
         raise ProfileFailed(NOT_ALLOWED)
@@ -134,7 +133,7 @@ def profile(
         written = folder / f"report{SUFFIX}"
         ended, said = _run(_watch(ncu, written, request, folder), folder, device, seconds)
         if written.is_file() and written.stat().st_size >= REPORT_BYTES:
-            raise ProfileFailed(f"the report is larger than {REPORT_BYTES // 2**20} MiB")
+            raise ProfileFailed(f"the report exceeds {REPORT_BYTES // 2**20} MiB")
         if ended != 0 or not written.is_file():
             raise ProfileFailed(failure_text(said))
         raw = [str(ncu), "--import", str(written), "--csv", "--page", "raw", "--print-units", "base"]
@@ -142,12 +141,12 @@ def profile(
         try:
             shutil.copyfile(written, file)
         except OSError as error:
-            raise ProfileFailed(f"the report cannot be written to {file} ({error.strerror})") from error
+            raise ProfileFailed(f"cannot write the report to {file} ({error.strerror})") from error
     return Profile(file, summary)
 
 
 def find_ncu() -> Path | None:
-    """Nsight Compute on PATH, or the newest one where CUDA puts it."""
+    """Nsight Compute on PATH, or the newest in CUDA's usual folders."""
     if found := shutil.which("ncu"):
         return Path(found)
     for pattern in _PLACES:
@@ -158,7 +157,7 @@ def find_ncu() -> Path | None:
 
 
 def summary_of(table: str) -> ProfileSummary:
-    """The figures of the first launch, from `ncu --csv --page raw`: names, units, one line for each launch."""
+    """The figures of the first launch, from `ncu --csv --page raw`: names, units, and a line for each launch."""
     lines = table.splitlines()
     start = next((number for number, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
@@ -177,15 +176,15 @@ def summary_of(table: str) -> ProfileSummary:
 
 
 def failure_text(said: str) -> str:
-    """Why there is no report, from what Nsight Compute printed."""
+    """Why there is no report, from Nsight Compute's output."""
     for sign, text in _KNOWN:
         if sign in said:
             return text
     errors = [
         line.removeprefix("==ERROR==").strip() for line in said.splitlines() if line.startswith("==ERROR==")
     ]
-    reason = errors[0] if errors else said.strip().splitlines()[-1] if said.strip() else "it said nothing"
-    return f"Nsight Compute made no report: {reason[:_EXCERPT]}"
+    reason = errors[0] if errors else said.strip().splitlines()[-1] if said.strip() else "no output"
+    return f"Nsight Compute wrote no report: {reason[:_EXCERPT]}"
 
 
 def _watch(ncu: Path, report: Path, request: ProfileRequest, folder: Path) -> list[str]:
@@ -199,7 +198,7 @@ def _watch(ncu: Path, report: Path, request: ProfileRequest, folder: Path) -> li
 
 
 def _run(command: Sequence[str], folder: Path, device: int, seconds: float) -> tuple[int, str]:
-    """How a command ended and what it printed; raises ProfileFailed where it takes too long or does not start."""
+    """A command's exit code and output. Raises ProfileFailed if it takes too long or doesn't start."""
     with (folder / "said.txt").open("w+b") as said:
         try:
             running = subprocess.Popen(
@@ -207,12 +206,12 @@ def _run(command: Sequence[str], folder: Path, device: int, seconds: float) -> t
                 stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
             )  # fmt: skip
         except OSError as error:
-            raise ProfileFailed(f"{command[0]} does not start ({error.strerror})") from error
+            raise ProfileFailed(f"{command[0]} did not start ({error.strerror})") from error
         try:
             _limit(running.pid)
             running.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise ProfileFailed(f"Nsight Compute took longer than {seconds:g} s and was stopped") from None
+            raise ProfileFailed(f"Nsight Compute ran longer than {seconds:g} s and was stopped") from None
         finally:
             _end(running)
         said.seek(0)
@@ -220,7 +219,7 @@ def _run(command: Sequence[str], folder: Path, device: int, seconds: float) -> t
 
 
 def _limit(pid: int) -> None:
-    """How large a file it may write; what it starts inherits that."""
+    """Limit the size of files that it and its child processes may write."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             for kind, most in ((resource.RLIMIT_FSIZE, REPORT_BYTES), (resource.RLIMIT_CORE, 0)):
@@ -228,14 +227,14 @@ def _limit(pid: int) -> None:
 
 
 def _end(running: subprocess.Popen[bytes]) -> None:
-    """Kill all that it started and that is left, and wait for it."""
+    """Kill its process group, and wait for its end."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(running.pid, signal.SIGKILL)
     running.wait()
 
 
 def _environment(folder: Path, device: int) -> Mapping[str, str]:
-    """Nothing of ours but where the driver and system's programs are; what it keeps goes into the folder."""
+    """The profiler's environment: the driver's and system's paths, and the folder for its own files."""
     passed_on = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_PATH") if name in os.environ}
     return {
         **ENVIRONMENT,

@@ -1,6 +1,6 @@
-"""What Nsight Compute watches: one launch of a compiled kernel at one size, in a process of its own.
+"""The profiled process: one launch of a compiled kernel at one size, under Nsight Compute.
 
-`worker.gpu.profile.nsight` starts it, with a folder that holds the request.
+`worker.gpu.profile.nsight` starts it, with a folder that contains the request.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ REQUEST = "request.json"
 class ProfileRequest:
     """One launch.
 
-    case: what is launched; its `module` is of no account
-    seed: what its inputs are made of
-    launch_seconds: after which it counts as endless; a profiler runs it many times within one launch
-    wall_seconds: after which the process ends itself, if nobody has ended it
+    case: the case to launch; its `module` is ignored
+    seed: of its inputs
+    launch_seconds: a longer launch counts as endless; a profiler runs the kernel many times in one launch
+    wall_seconds: the process ends itself after this time
     """
 
     judge: WireCode
@@ -42,7 +42,7 @@ class ProfileRequest:
 
 
 def launch_once(backend: Backend, request: ProfileRequest) -> Timed:
-    """Inputs as for a measurement, cold caches, one launch; raises DeviceFault."""
+    """Launch once with a measurement's inputs and cold caches. Raises DeviceFault."""
     case = request.case
     assert case.launch is not None, "only a case that can be launched is profiled"
     judge = Judge(backend, Code(request.judge.ptx, request.judge.cubin_bytes))
@@ -58,7 +58,7 @@ def launch_once(backend: Backend, request: ProfileRequest) -> Timed:
 
 
 def main() -> None:
-    """Read the request of a folder and launch on the GPU that this process sees."""
+    """Read the request in the folder, and launch on this process's only GPU."""
     folder = Path(sys.argv[1])
     request = from_plain(ProfileRequest, json.loads((folder / REQUEST).read_text(encoding="utf-8")))
     signal.alarm(request.wall_seconds)

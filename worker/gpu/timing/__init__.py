@@ -1,1 +1,1 @@
-"""How fast a launch is, and whether the figure can be true."""
+"""Timing of launches, and checks whether the times are plausible."""

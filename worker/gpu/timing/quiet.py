@@ -1,11 +1,10 @@
-"""Keeps starts on a GPU away from what is timed there: both in processes of their own, of one worker.
+"""Keeps starts of processes on a GPU apart from measurements there. Both run in processes of one worker.
 
-A process that makes its context lets the GPU change back and forth between two contexts: a launch of some milliseconds
-that runs meanwhile takes up to a quarter longer, and no number of repeats helps where starts never cease. A short
-launch is mostly missed by it.
+While a process creates its context, the GPU switches between two contexts. A launch of some milliseconds then takes up
+to a quarter longer. If processes start all the time, no number of repeats helps. Short launches are rarely affected.
 
-Two byte locks on one open file, which end with the process that has them: whoever wants to be alone closes the door
-first, so that no further start begins, and then waits for those under way. Done some time before, that is no wait.
+Two byte locks on one open file end with the process that has them. A measurement first locks the door, so that no
+further start begins, and then waits for running starts. If it locks the door early, there is no wait.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ _PATIENCE_SECONDS, _NAP_SECONDS = 3.0, 0.001
 
 
 class Quiet:
-    """One process's view of it. descriptor: of the file, inherited; None where nothing else starts on the GPU."""
+    """The locks for one process. descriptor: of the inherited file; None if nothing else starts on the GPU."""
 
     def __init__(self, descriptor: int | None = None) -> None:
         self._file = descriptor
 
     @contextlib.contextmanager
     def soon(self) -> Iterator[None]:
-        """Before `alone`: no start begins, those under way may end."""
+        """Call before `alone`: no start begins, and running starts may end."""
         with self._held_at_last(_DOOR):
             yield
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """For what is timed: no start is under way. A start that takes too long is not waited for."""
+        """For a measurement: waits until no start is running, but not for starts that take too long."""
         with self._held_at_last(_DOOR), self._held_at_last(_ROOM):
             yield
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """For a part of a start: others may be under way, but nothing is timed."""
+        """For a part of a start: other starts may be running, but no measurement."""
         with contextlib.ExitStack() as room:
             with self._held(_DOOR, fcntl.LOCK_EX):
                 room.enter_context(self._held(_ROOM, fcntl.LOCK_SH))
@@ -58,7 +57,7 @@ class Quiet:
 
     @contextlib.contextmanager
     def _held_at_last(self, byte: int) -> Iterator[None]:
-        """Held by this process alone; or not at all, where others do not let go of it."""
+        """Lock a byte exclusively, or continue without the lock if others don't release it in time."""
         end = time.monotonic() + _PATIENCE_SECONDS
         while not self._taken(byte) and time.monotonic() < end:
             time.sleep(_NAP_SECONDS)
@@ -77,15 +76,15 @@ class Quiet:
         return True
 
     def _let_go(self, byte: int) -> None:
-        """Of a byte that this process does not hold, there is nothing to let go of."""
+        """Release a byte. Does nothing if this process has no lock on it."""
         if self._file is not None:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, byte)
 
 
 NOBODY_ELSE = Quiet()
-"""Where nothing else starts on the GPU."""
+"""For a GPU on which nothing else starts."""
 
 
 def quiet_file() -> IO[bytes]:
-    """The file that all processes of one worker on one GPU inherit. It has no name, and ends with the last of them."""
+    """The file that all processes of one worker on one GPU inherit. It has no name, and ends with the last process."""
     return tempfile.TemporaryFile(prefix="tilelab-")

@@ -1,4 +1,4 @@
-"""Whether a result is faster than the device can be: then it is no measurement of the work that was asked for."""
+"""Detects results that are faster than the device can be, and so don't measure the whole work."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kernels.measurement import Environment
 _FLOAT = 4
 _LANES = 128
 _MEGABYTE = 2**20
-_DEVICES = devices()  # read at import: a runner cannot open a file once it is confined
+_DEVICES = devices()  # read at import, because a runner can't open files after its lockdown
 
 
 def operations(case: CasePlan) -> int:
-    """Floating-point operations that a product needs by its definition; 0 for anything else."""
+    """Floating-point operations of a product by its definition; 0 for other operations."""
     if case.operation is not Operation.MATMUL:
         return 0
     left, right = factors(case)
@@ -24,15 +24,15 @@ def operations(case: CasePlan) -> int:
 
 
 def operand_bytes(case: CasePlan) -> int:
-    """Bytes of all operands, each once."""
+    """Bytes of all operands, each counted once."""
     return _bytes(case, Role.INPUT) + _bytes(case, Role.OUTPUT)
 
 
 def least_ms(case: CasePlan, environment: Environment) -> float:
-    """The time that no launch of the case can be faster than on that device; 0 where nothing is known of it.
+    """A lower bound for the time of a launch on this device; 0 if the device is unknown.
 
-    Caches are empty before each launch, so that every input comes from memory. Of the output, what the second-level
-    cache holds may still be there when the launch is over.
+    Caches are empty before each launch, so every input comes from memory. At the end of the launch, a part of the
+    output may still be in the L2 cache.
     """
     if case.operation is Operation.ANALYSIS:
         return 0.0
@@ -48,13 +48,13 @@ def least_ms(case: CasePlan, environment: Environment) -> float:
 
 
 def implausible(case: CasePlan, ms: float, environment: Environment) -> str:
-    """Why such a time cannot be; "" where it can."""
+    """Why a time is implausible; "" if it is plausible."""
     least = least_ms(case, environment)
     if ms >= least:
         return ""
     return (
         f"{size_text(case)}: {ms:.4g} ms is less than the {least:.4g} ms that {environment.device} needs for this"
-        " size at its full speed; this cannot be a measurement of the whole work."
+        " size at full speed. So this does not measure the whole work."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the repeats at one size say: the speed, and whether the clocks can be believed."""
+"""The speed at one size from its repeats, and whether the clocks are plausible."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def speed(found: Timings, clocks: Clocks) -> Speed:
 
 
 def clock_doubt(found: Timings) -> str:
-    """Why the device's clock and the host's do not agree on how long the launches took; "" where they do."""
+    """How the device's clock and the host's disagree about the launches; "" if they agree."""
     size = size_text(found.case)
     if any(run.ms > run.host_ms * (1 + _DRIFT) + _RESOLUTION_MS for run in found.runs):
-        return f"{size}: the device says that launches took longer than they did by the clock of the host."
+        return f"{size}: launches took longer by the device's clock than by the host's."
     gap = statistics.median(run.host_ms - run.ms for run in found.runs)
     ms = statistics.median(run.ms for run in found.runs)
     if gap > max(_GAP_MS, _GAP_SHARE * ms):
         return (
-            f"{size}: by the clock of the host a launch took {gap:.3g} ms longer than the {ms:.3g} ms that the device"
-            " says; the machine may be busy with something else."
+            f"{size}: by the host's clock, a launch took {gap:.3g} ms longer than the device's {ms:.3g} ms."
+            " The machine may be busy with other work."
         )
     return ""

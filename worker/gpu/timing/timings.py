@@ -1,4 +1,4 @@
-"""Times a kernel at one size: repeats until the median is sure, each with inputs of its own and its output verified."""
+"""Times a kernel at one size: repeats with new inputs and verified outputs, until the median is certain."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from worker.gpu.operands import POISON_WORD, Operands
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 
 FEWEST = 7
-"""Repeats: no fewer even if the first ones agree."""
+"""The fewest repeats, even if the first ones agree."""
 
 FEWEST_IN_BUDGET = 3
-"""Repeats that are made even if the time for them is over before; one alone where it takes longer than all of that."""
+"""The fewest repeats if their time budget is over. If one takes longer than the budget, it is the only one."""
 
 _CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4
 _WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
 _SAME_CLOCK = 0.01
 _LONG_FIRST_MS, LONG_MS = 4.0, 2.0
-"""A longer launch is timed while no other process starts on the GPU; a shorter one is mostly missed by that.
+"""Longer launches are timed while no other process starts on the GPU. Starts rarely affect shorter ones.
 
-The first size has repeats until it is sure, and bears more of them being hit than the few of another size.
+The first size repeats until the median is certain, so it tolerates more affected launches than other sizes.
 """
 
 
 class Fresh:
-    """The parent's random numbers, as they are needed."""
+    """The parent's random numbers."""
 
     def __init__(self, ask: Callable[[], Numbers]) -> None:
         self._ask = ask
         self._inputs = ask().inputs
 
     def inputs(self) -> int:
-        """For the next inputs; the same until the next vector was asked for."""
+        """The number for the next inputs, which stays the same until the next `vector`."""
         return self._inputs
 
     def vector(self) -> int:
-        """For checking what has just been run; and the numbers for the next inputs are new."""
+        """The number for checking the last launch. Also renews the number for inputs."""
         numbers = self._ask()
         self._inputs = numbers.inputs
         return numbers.vector
@@ -58,11 +58,11 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all sizes are measured with.
+    """The tools for measuring all sizes.
 
-    launch_seconds: after which a launch counts as endless
-    quiet: keeps the starts of other processes away from long launches
-    now: a clock, in seconds
+    launch_seconds: a longer launch counts as endless
+    quiet: keeps starts of other processes apart from long launches
+    now: a clock in seconds
     """
 
     backend: Backend
@@ -75,10 +75,10 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What repeats of one size may take.
+    """Limits for the repeats of one size.
 
-    seconds: for all of them together; a few are made at any rate
-    most: no more, even if the median is never sure
+    seconds: for all together, except for a few that always run
+    most: limit for the number, even if the median isn't certain
     """
 
     seconds: float
@@ -87,7 +87,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """The repeats at one size, all of them right, and cuBLAS's in between."""
+    """The repeats at one size, all correct, and cuBLAS's repeats in between."""
 
     case: CasePlan
     runs: tuple[Timed, ...]
@@ -95,14 +95,14 @@ class Timings:
 
 
 def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) -> Timings | Finding:
-    """Repeats of one case; what is wrong, where a repeat is.
+    """Time the repeats of one case. Returns a finding if a repeat is incorrect.
 
-    first: whether the device may have been idle before, so that its clock has to rise
-    raise (DeviceFault): a launch ended badly
+    first: the device may have been idle, so its clock must rise first
+    raise (DeviceFault): a launch failed
     """
     warm = _warm_up(bench, operands, by_clock=first)
     library = Library.of(bench.backend, bench.judge, operands.case, warm.unused)
-    # What the device is at work for is counted until then: it has nothing to do while this waits.
+    # end the batch here, so that the device's busy time doesn't include the wait below
     bench.backend.wait()
     long = warm.ms > (_LONG_FIRST_MS if first else LONG_MS)
     with bench.quiet.alone() if long else contextlib.nullcontext():
@@ -128,7 +128,7 @@ def _runs(bench: Bench, operands: Operands, effort: Effort, library: Library | N
 
 
 def _go_on(ms: list[float], spent: float, effort: Effort) -> bool:
-    """Whether another repeat is needed, and there is time for it."""
+    """Whether another repeat is needed and there is time for it."""
     if len(ms) < FEWEST_IN_BUDGET:
         return not ms or ms[0] / 1000 <= effort.seconds
     if len(ms) >= effort.most or (len(ms) >= FEWEST and middle(ms).settled):
@@ -137,7 +137,10 @@ def _go_on(ms: list[float], spent: float, effort: Effort) -> bool:
 
 
 def kind_of(case: CasePlan, repeat: int) -> InputKind:
-    """The inputs of a repeat, counted from 0: both roles of a product's factors in turn, full mantissas in between."""
+    """The kind of inputs for a repeat, counted from 0.
+
+    For products, the factors' roles alternate, with full mantissas in between.
+    """
     kinds = InputKind.of(case.operation)
     if case.operation is not Operation.MATMUL:
         return kinds[repeat % len(kinds)]
@@ -148,10 +151,10 @@ def kind_of(case: CasePlan, repeat: int) -> InputKind:
 
 
 def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -> Timed | Finding:
-    """One launch on fresh inputs, and what it did; timed if all of it is right.
+    """Launch once on new inputs and verify the result. Returns its time, or a finding if it is incorrect.
 
-    number: of the repeat, counted from 1; 0 for a launch that is only judged
-    raise (DeviceFault): the launch ended badly
+    number: of the repeat, from 1; 0 for a launch that is only judged
+    raise (DeviceFault): the launch failed
     """
     made = _set_up(bench, operands, kind)
     bench.backend.flush()
@@ -182,7 +185,7 @@ def _run(bench: Bench, operands: Operands) -> Timed:
 def _verify(
     bench: Bench, operands: Operands, made: dict[str, Recipe], vector: int, number: int
 ) -> Finding | None:
-    """The first thing that is wrong after a run."""
+    """The first mistake after a run, or None."""
     case = operands.case
     guarded = [matrix.name for matrix in operands.guarded]
     verified = bench.judge.verify(case, made, operands.memories, vector, guarded=guarded)
@@ -199,10 +202,10 @@ def _verify(
 
 @dataclass(frozen=True, slots=True)
 class _Warm:
-    """What launches for warming up leave behind.
+    """The result of warming up.
 
-    ms: of the last of them
-    unused: a random number that was needed for nothing else
+    ms: time of the last launch
+    unused: a random number that nothing else has used
     """
 
     ms: float
@@ -210,7 +213,7 @@ class _Warm:
 
 
 def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
-    """Launches that nothing is taken from, at least one; until the device's clock stays, where that is asked for."""
+    """Launch at least once without measuring. With `by_clock`, repeat until the device's clock is stable."""
     _set_up(bench, operands, kind_of(operands.case, 0))
     began = bench.now()
     run = _run(bench, operands)
@@ -232,10 +235,10 @@ _UNTIMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """cuBLAS on one product. Its result is wiped out at once, so that no kernel can find it.
+    """cuBLAS on one product. Its result is erased at once, so that no kernel can find it.
 
     shape: rows, inner and columns
-    ms: of each run so far
+    ms: times of the runs so far
     """
 
     backend: Backend
@@ -247,8 +250,7 @@ class Library:
 
     @classmethod
     def of(cls, backend: Backend, judge: Judge, case: CasePlan, seed: int) -> Self | None:
-        """Ready to run, its first runs, in which a library loads its kernels, already made; None for no product, or
-        where there is no memory for it.
+        """The library after its first runs, in which it loads its kernels. None without a product or memory.
 
         seed: of its inputs, which the kernel never gets
         """
