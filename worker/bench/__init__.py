@@ -1,1 +1,1 @@
-"""How fast a worker is: many submissions of known kernels graded at once."""
+"""A benchmark for workers, which grades many submissions of known kernels in parallel."""

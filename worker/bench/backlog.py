@@ -1,7 +1,6 @@
-"""Many submissions graded at once by the workplaces of a worker's slots, without a database and a broker.
+"""Grades many submissions in parallel in the workplaces of a worker's slots, without a database and a broker.
 
-Between the two steps of a submission there is one queue: a kernel that passed its check waits for a GPU, and of those
-that wait the earliest submission goes first.
+Kernels that passed their check wait for a GPU in one queue, earliest submission first.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _Steps = queue.PriorityQueue[tuple[int, StepMessage | None]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a submission at one workplace; its moments are those of `time.monotonic`.
+    """One step of a submission at one workplace, with times of `time.monotonic`.
 
-    gpu: number of the GPU that measured, by the order of the workplaces; None for a check
-    ready: when a GPU's warm process was there for it; None where none came
+    gpu: number of the GPU in the order of the workplaces; None for a check
+    ready: time when a warm GPU process was ready; None if there was none
     """
 
     result: StepResult
@@ -47,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """One submission's end: a report, or an error where a step failed."""
+    """A graded submission with its report, or an error if a step failed."""
 
     number: int
     steps: tuple[Step, ...]
@@ -62,26 +61,26 @@ class Graded:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the report; without one it is what the portal says of a step that failed."""
+        """The report's verdict, or a system error without a report."""
         return self.report.verdict if self.report is not None else Verdict.SYSTEM_ERROR
 
     @property
     def seconds(self) -> float:
-        """From its first step's begin to its last one's end."""
+        """Seconds from the first step's start to the last step's end."""
         return self.steps[-1].ended - self.steps[0].begun
 
     @property
     def busy_ms(self) -> float:
-        """How long a GPU was at work for it."""
+        """GPU time for it."""
         return sum(step.result.busy_ms for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """All submissions in the order in which they came.
+    """All submissions in order.
 
-    cpu_seconds: of all processes that ended meanwhile, this one included
-    by_step: the part of them that compiled and checked
+    cpu_seconds: of this process and all processes that ended meanwhile
+    by_step: the part for compiling and checking
     """
 
     graded: tuple[Graded, ...]
@@ -93,12 +92,12 @@ class Backlog:
 
 
 def text_of(exercise: Exercise) -> ExerciseText:
-    """An exercise of a folder as messages carry it."""
+    """An exercise in the form of messages."""
     return ExerciseText(exercise.name, (exercise.root / DEFINITION).read_text("utf-8"), exercise.digest)
 
 
 def encoded(source: bytes) -> str:
-    """A source as messages carry it."""
+    """A source in the form of messages."""
     return base64.b64encode(source).decode()
 
 
@@ -109,14 +108,14 @@ def work_off(
     slots: int | None = None,
     told: Callable[[Graded], None] = lambda _: None,
 ) -> Backlog:
-    """Grade all of them; returns when the last has its verdict.
+    """Grade all works, and wait for the last verdict.
 
-    cache: folder for what is compiled once
-    gpus: where kernels that passed are measured; the caller closes them
-    slots: how many check at once; None for as many as a worker has
+    cache: folder for compiled files
+    gpus: workplaces that measure accepted kernels; the caller closes them
+    slots: number of parallel checks; None for a worker's default
     """
     if not gpus and any(work.device_class for work in works):
-        raise ValueError("there is no GPU to measure on")
+        raise ValueError("no GPU to measure on")
     slots = slots or max(1, min(len(works), cores() - len(gpus)))
     checks = [CpuWorkplace(cache) for _ in range(slots)]
     steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
@@ -147,7 +146,7 @@ def work_off(
 def _collected(
     number: int, ended: queue.SimpleQueue[Step], measuring: _Steps, told: Callable[[Graded], None]
 ) -> tuple[Graded, ...]:
-    """Each submission at its end; what passed its check is sent on before that."""
+    """Collect all verdicts, and queue passed checks for a GPU."""
     begun: dict[int, Step] = {}
     graded: dict[int, Graded] = {}
     while len(graded) < number:
@@ -165,7 +164,7 @@ def _collected(
 
 
 class _Slot(threading.Thread):
-    """One workplace, and the thread that it belongs to. The places of checks are closed at its end."""
+    """One workplace and its thread. Workplaces for checks are closed at the end."""
 
     def __init__(
         self, place: Workplace, gpu: int | None, steps: _Steps, ended: queue.SimpleQueue[Step]
@@ -184,7 +183,7 @@ class _Slot(threading.Thread):
             self._place.close()
 
     def end(self) -> None:
-        """Let a slot with these steps end before its next one; what this one has in work is aborted."""
+        """End a slot of this queue before its next step, and abort this slot's running step."""
         self._steps.put((-id(self), None))
         self._place.abort()
 

@@ -1,4 +1,4 @@
-"""How fast this worker is: a few rounds of the ladder of known kernels, worked off as a backlog of submissions."""
+"""The benchmark's rounds: grades the reference ladder a few times as a backlog of submissions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ EXERCISE = "tiled"
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One kernel of the ladder, graded once a round.
+    """One kernel of the ladder, graded once in each round.
 
-    verdicts: all that it got; one, where the worker is well
-    ms: of each round in which it was measured
+    verdicts: all different verdicts; only one on a healthy worker
+    ms: times of the rounds in which it was measured
     """
 
     name: str
@@ -42,11 +42,11 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class WorkerBench:
-    """What a few rounds showed.
+    """The benchmark's result.
 
-    device: what measured, or "cpu"
-    swapped: pairs of rungs that were not in the same order in every round
-    binds: what would have to be faster for the whole to be faster
+    device: class of the GPU, or "cpu"
+    swapped: pairs of rungs whose order differed between rounds
+    binds: the bottleneck of the machine
     """
 
     device: str
@@ -59,11 +59,11 @@ class WorkerBench:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What to work with.
+    """The setup of a benchmark.
 
     device_class: "" without a GPU
-    gpus: where kernels are measured
-    slots: how many check at once; None for as many as a worker has
+    gpus: workplaces that measure
+    slots: number of parallel checks; None for a worker's default
     """
 
     arch: str
@@ -74,13 +74,13 @@ class Bench:
 
 
 def ladder() -> dict[str, bytes]:
-    """The known kernels by name, the plainest first."""
+    """The reference kernels by name, slowest first."""
     folder = find_exercise(EXERCISE, ()).solution.parent / "ladder"
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.cu"))}
 
 
 def run_bench(bench: Bench, rounds: int, progress: Callable[[str], None] = lambda _: None) -> WorkerBench:
-    """Grade the ladder that many times."""
+    """Grade the ladder once in each round."""
     rungs = ladder()
     works = [_work(bench, source) for _ in range(rounds) for source in rungs.values()]
     ended = itertools.count(1)

@@ -1,4 +1,4 @@
-"""A bench as text for the person who runs the worker."""
+"""A benchmark's result as text for the operator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _STEPS = {"compile": "compiling", "run": "checking", "other": "measuring and all
 
 
 def bench_text(found: WorkerBench, style: Style) -> str:
-    """The ladder, what the machine did meanwhile, and what binds."""
+    """The ladder, the use of the machine, and its bottleneck."""
     through = found.throughput
     head = (
-        f"{through.per_minute:.0f} verdicts a minute: {plural(through.submissions, 'submission')}"
+        f"{through.per_minute:.0f} verdicts per minute: {plural(through.submissions, 'submission')}"
         f" in {through.seconds:.1f} s, with {'the CPU device' if found.device == 'cpu' else found.device}"
     )
     parts = [
@@ -56,7 +56,7 @@ def _order(found: WorkerBench) -> list[str]:
         return []
     if not found.swapped:
         return [f"The order was the same in {'both' if found.rounds == 2 else f'all {found.rounds}'} rounds."]
-    return [f"Not always in the same order: {one} and {other}." for one, other in found.swapped]
+    return [f"The order of {one} and {other} differed between rounds." for one, other in found.swapped]
 
 
 def _lanes(through: Throughput) -> list[tuple[str, ...]]:

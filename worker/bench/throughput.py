@@ -1,4 +1,4 @@
-"""What a backlog says about a machine: verdicts a minute, what its GPUs and cores did, and what held it up."""
+"""A machine's throughput in a backlog: verdicts per minute, use of GPUs and cores, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from worker.bench.backlog import Backlog, Step
 
 _FULL = 0.8
-"""The share of a resource from which on it is what holds the rest up."""
+"""A resource with at least this share of use is the bottleneck."""
 
 _STEP_NAMES = {"compile": "compiling", "run": "checking", "other": "measuring, and starting processes for it"}
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What one GPU's time went to, as shares of the whole.
+    """The use of one GPU's time, as shares of the whole.
 
-    busy: it ran kernels that were required: the student's, cuBLAS, and the judge's own
-    handling: a process had a kernel, and the GPU waited for that process, also while it waited until no other process
-        of its worker was starting there
-    waiting: no process was warm yet
-    idle: there was no kernel to measure
+    busy: it ran required kernels: the student's, cuBLAS, and the judge's own
+    handling: it waited for a process with a kernel, which in turn may wait for starting processes
+    waiting: it waited for a warm process
+    idle: it had no kernel to measure
     """
 
     kernels: int
@@ -36,10 +35,10 @@ class Lane:
 class Throughput:
     """A backlog in numbers.
 
-    verdicts: how many of each; a step that failed ends in a system error
-    cpu_seconds: by step; "other" is this process and those that drove GPUs
-    cores_busy: the share of all cores that was used
-    latency: seconds from its begin to its end, of the submission in the middle
+    verdicts: number of each; a failed step counts as a system error
+    cpu_seconds: by step; "other" is this process and the GPU processes
+    cores_busy: the used share of all cores
+    latency: a submission's median seconds from start to end
     """
 
     submissions: int
@@ -59,7 +58,7 @@ class Throughput:
 
 
 def throughput(backlog: Backlog) -> Throughput:
-    """Add it all up."""
+    """The throughput of a backlog."""
     by_step = dict(backlog.by_step)
     by_step["other"] = max(0.0, backlog.cpu_seconds - sum(by_step.values()))
     return Throughput(
@@ -91,7 +90,7 @@ def _lane(gpu: int, backlog: Backlog) -> Lane:
 
 
 def _ready(turn: Step) -> float:
-    """When a process was ready for it; a turn that none came for only waited."""
+    """The time when a process was ready. Without one, the step only waited."""
     return turn.ended if turn.ready is None else turn.ready
 
 
@@ -100,7 +99,7 @@ def _middle(seconds: Sequence[float]) -> float:
 
 
 def binds(found: Throughput) -> str:
-    """One sentence: what would have to be faster for the whole to be faster."""
+    """A sentence about the bottleneck."""
     count = max(len(found.lanes), 1)
     waiting = sum(lane.waiting for lane in found.lanes) / count
     handling = sum(lane.handling for lane in found.lanes) / count
@@ -108,20 +107,20 @@ def binds(found: Throughput) -> str:
     step, seconds = max(found.cpu_seconds.items(), key=lambda item: item[1], default=("other", 0.0))
     share = seconds / max(sum(found.cpu_seconds.values()), 1e-9)
     cores = (
-        f"the {found.cores} cores were in use for {found.cores_busy:.0%} of the time, {share:.0%} of that"
+        f"the {found.cores} cores were used for {found.cores_busy:.0%} of the time, {share:.0%} of that"
         f" for {_STEP_NAMES.get(step, step)}"
     )
-    nothing = f"the GPU had nothing to do for {idle:.0%} of the time" if found.lanes else "there is no GPU"
+    nothing = f"the GPU was idle for {idle:.0%} of the time" if found.lanes else "there is no GPU"
     if found.lanes and idle < 1 - _FULL:
         if found.busy >= _FULL:
-            had = f"for {1 - idle:.0%} of the time it had a kernel, and it ran for {found.busy:.0%}"
-            return f"The GPU binds: {had}; {cores}."
+            had = f"it had a kernel for {1 - idle:.0%} of the time, and ran for {found.busy:.0%}"
+            return f"Bottleneck: the GPU: {had}; {cores}."
         if waiting > handling:
-            return f"Starting processes for the GPU binds: for {waiting:.0%} of the time it waited for one; {cores}."
+            return f"Bottleneck: starting GPU processes. The GPU waited {waiting:.0%} of the time for one; {cores}."
         return (
-            f"What handles kernels binds: the GPU ran for {found.busy:.0%} of the time, and for {handling:.0%} it"
-            f" waited for a process that had one, which waits in turn while others start on the device; {cores}."
+            f"Bottleneck: the GPU processes. The GPU ran {found.busy:.0%} of the time, and waited {handling:.0%}"
+            f" for a process with a kernel; {cores}."
         )
     if found.cores_busy >= _FULL:
-        return f"The processor binds: {cores}; {nothing}."
-    return f"Neither is full: {cores}, and {nothing}; single submissions took the rest."
+        return f"Bottleneck: the processor: {cores}; {nothing}."
+    return f"No bottleneck: {cores}, and {nothing}. Single submissions took the rest."

@@ -1,1 +1,1 @@
-"""The self-test of a worker: kernels whose verdicts are known, graded by the same steps as any other."""
+"""The self-test of a worker: grades kernels with known verdicts in the same way as submissions."""

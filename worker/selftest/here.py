@@ -1,4 +1,4 @@
-"""The self-test's kernels graded on this machine, by the processes that any job has."""
+"""Grades the self-test's kernels on this machine, in the same processes as submissions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.steps.stages import SandboxedStages
 class Here:
     """This machine with one of its devices.
 
-    gpu: its number; None for the CPU device alone
+    gpu: its number; None for the CPU device
     """
 
     arch: str
@@ -29,7 +29,7 @@ class Here:
     device_class: str = ""
 
     def grade(self, kernel: SelfTestKernel) -> Report:
-        """Grade one kernel as a submission is graded; raises what a job raises."""
+        """Grade one kernel like a submission. Raises the same errors."""
         job = Job(
             kernel.source,
             find_exercise(EXERCISE),
@@ -45,7 +45,7 @@ class Here:
             return grade(job, stages)
 
     def surroundings(self) -> Surroundings:
-        """Start a process of each kind and let it say what holds it. Raises SandboxFailure."""
+        """Start a process of each kind, which reports its isolation. Raises SandboxFailure."""
         isolation: dict[str, Isolation] = {}
         for step, limits in (("compile", COMPILE_LIMITS), ("run", CHECK_LIMITS)):
             with Child(step, limits) as child:

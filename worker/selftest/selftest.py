@@ -1,7 +1,6 @@
-"""The self-test of a worker: kernels whose verdicts are known, graded by the same steps as any other, a known ratio of
-speeds, and what isolation holds on this machine.
+"""The self-test of a worker: kernels with known verdicts, a known ratio of speeds, and this machine's isolation.
 
-A worker that gives a known kernel another verdict must take no work: what it says of students' kernels means nothing.
+A worker with an incorrect verdict must not grade, because its verdicts on students' kernels would mean nothing.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ EXERCISE = "tiled"
 
 HOST_MEMORY = "kernels on this device can read ordinary memory of the runner process"
 _SPEED, _RATIO, _RANKED = "speed", "speed ratio", "ranked"
-_NO_WORK = "Give this worker no work."
-_ALLOW = "Where all who hand in are trusted, --allow-missing-isolation lets it grade all the same."
+_NO_WORK = "Don't use this worker."
+_ALLOW = "If you trust everyone who submits, --allow-missing-isolation lets it grade."
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTestKernel:
     """One kernel of the test.
 
-    what: goes on from "a kernel that"
+    what: continues "a kernel that"
     tile: None for the exercise's own
-    needs_gpu: shows only at a size that no CPU device runs
+    needs_gpu: its mistake shows only at a size that is too large for the CPU device
     """
 
     name: str
@@ -47,7 +46,7 @@ class SelfTestKernel:
 
 @dataclass(frozen=True, slots=True)
 class SpeedRule:
-    """Two kernels of the test, and how many times faster the one has to be."""
+    """Two kernels of the test, and their least ratio of speeds."""
 
     fast: str
     slow: str
@@ -56,7 +55,7 @@ class SpeedRule:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One row: what was expected, what was found, in words that a person reads."""
+    """One row of the result for people: the expected and the actual outcome."""
 
     name: str
     expected: str
@@ -67,9 +66,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What holds the process of one step: "compile", "run" or "measure".
+    """The isolation of one step's process: "compile", "run" or "measure".
 
-    gaps: what is not enforced, in words
+    gaps: the missing isolation as text
     """
 
     step: str
@@ -79,7 +78,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What was found out about the machine itself; `environment` is None without a GPU."""
+    """Facts about the machine. environment: None without a GPU."""
 
     isolation: Mapping[str, Isolation]
     environment: Environment | None = None
@@ -87,12 +86,12 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """The outcome.
+    """The outcome of a self-test.
 
     device: "cpu", or the GPU's name
-    problems: for each check that failed, what it means and what to do next
-    warnings: what holds less than it could; the worker is fit all the same
-    ok: whether the worker may take work
+    problems: for each failed check, its meaning and what to do next
+    warnings: weak isolation that doesn't make the worker unfit
+    ok: whether the worker may grade
     """
 
     device: str
@@ -109,7 +108,7 @@ Progress = Callable[[str], None]
 
 
 def selftest_kernels(folder: Path = FOLDER) -> tuple[tuple[SelfTestKernel, ...], SpeedRule]:
-    """The kernels in their order, and the rule on speeds."""
+    """The kernels in order, and the rule for speeds."""
     table = tomllib.loads((folder / "expected.toml").read_text("utf-8"))
     kernels = tuple(_kernel(name, entry, folder) for name, entry in table["kernels"].items())
     return kernels, SpeedRule(**table["speed"])
@@ -134,11 +133,11 @@ def run_selftest(
     allow_gaps: bool = False,
     progress: Progress = lambda _: None,
 ) -> SelfTest:
-    """Grade every kernel that this machine can, and judge the judge.
+    """Grade every kernel that this machine can run, and check the verdicts.
 
-    surroundings: finds out what holds the steps' processes; where it fails, that is a problem like any other
+    surroundings: returns the steps' isolation; if it fails, that counts as a problem
     gpu: whether `grade` measures
-    allow_gaps: whether a worker is fit though some isolation is missing: its operator's word, and nobody else's
+    allow_gaps: the operator accepts missing isolation
     """
     kernels, rule = selftest_kernels()
     outcomes = [
@@ -148,15 +147,15 @@ def run_selftest(
         reports = {outcome.kernel.name: outcome.report for outcome in outcomes}
         outcomes += [_measures(outcomes[0]), _ratio(rule, reports)]
     problems = [outcome.problem for outcome in outcomes if outcome.problem]
-    progress("looking at what holds the sandbox")
+    progress("checking the isolation")
     try:
         found = surroundings()
-    except Exception as error:  # noqa: BLE001 - whatever keeps the processes from starting is what the test is to tell
+    except Exception as error:  # noqa: BLE001 - the test reports any error that keeps the processes from starting
         found = Surroundings({})
-        problems.append(f"The sandboxed processes do not start ({_said(error)}). {_NO_WORK} {_LOOK}")
+        problems.append(f"The sandboxed processes don't start ({_said(error)}). {_NO_WORK} {_LOOK}")
     environment = found.environment
     held = tuple(Held(step, isolation, isolation.missing()) for step, isolation in found.isolation.items())
-    gaps = [f"The step {each.step}: {gap}." for each in held for gap in each.gaps]
+    gaps = [f"Step {each.step}: {gap}." for each in held for gap in each.gaps]
     if not allow_gaps:
         problems += [f"{gap} {_NO_WORK} {_ALLOW}" for gap in gaps]
     return SelfTest(
@@ -178,7 +177,7 @@ def to_json(result: SelfTest) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A check with what it rests on; `problem` is "" where all is well."""
+    """A check with its kernel and report. problem: "" if it passed."""
 
     kernel: SelfTestKernel
     check: Check
@@ -193,7 +192,7 @@ def _outcome(kernel: SelfTestKernel, grade: Grade, progress: Progress, *, gpu: b
     try:
         report = grade(kernel)
         found = report.verdict.value
-    except Exception as error:  # noqa: BLE001 - a test goes on after a failure, and tells of it
+    except Exception as error:  # noqa: BLE001 - the test reports a failure and continues
         found = _said(error)
     ok = found == kernel.verdict.value
     check = Check(kernel.name, kernel.verdict.value, found, round(time.monotonic() - started, 3), ok)
@@ -204,39 +203,37 @@ def _said(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-_LOOK = 'docs/operators.md, "When something goes wrong", says what to look at.'
+_LOOK = 'See "When something goes wrong" in docs/operators.md.'
 _AGAIN = (
-    "Install Tilelab anew (`make clean`, then `make run`) and test again; if that changes nothing, report it to those "
-    "who make Tilelab, with the output of --json."
+    "Reinstall Tilelab (`make clean`, then `make run`) and test again. If this does not help, send the output of "
+    "--json to Tilelab's maintainers."
 )
-_DRIVER = "Look whether `nvidia-smi` shows the device as healthy, and whether something else uses it; then test again."
+_DRIVER = "Check with `nvidia-smi` that the device is healthy and not in use. Then test again."
 
 
 def _problem(kernel: SelfTestKernel, found: str, report: Report | None, *, gpu: bool) -> str:
-    """What a wrong verdict means, and what to do next."""
+    """The meaning of an incorrect verdict, and what to do next."""
     whom = f"{kernel.name}: a kernel that {kernel.what}"
     if report is None:
         return f"{whom} could not be graded ({found}). {_NO_WORK} {_LOOK}"
     if report.verdict is Verdict.SYSTEM_ERROR:
-        return (
-            f"{whom} ended in a fault of our own ({report.message}). {_NO_WORK} {_DRIVER if gpu else _LOOK}"
-        )
+        return f"{whom} ended in a system error ({report.message}). {_NO_WORK} {_DRIVER if gpu else _LOOK}"
     if report.verdict is Verdict.ACCEPTED:
-        return f"{whom} was accepted: this judge lets broken kernels pass. {_NO_WORK} {_AGAIN}"
+        return f"{whom} was accepted, so this worker passes incorrect kernels. {_NO_WORK} {_AGAIN}"
     if kernel.verdict is Verdict.ACCEPTED:
         also = f" {_DRIVER}" if gpu else ""
         return f"{whom} was not accepted ({found}: {report.message}) {_NO_WORK}{also} {_AGAIN}"
-    return f"{whom} is called {found}, not {kernel.verdict}: students would be told a wrong reason. {_NO_WORK} {_AGAIN}"
+    return f"{whom} got {found} instead of {kernel.verdict}, so students would see false reasons. {_NO_WORK} {_AGAIN}"
 
 
 def _measures(right: _Outcome) -> _Outcome:
-    """Whether the first kernel, which is right, got a speed that may be ranked."""
+    """Check that the first kernel, which is correct, got a speed that can be ranked."""
     found = right.report.measurement if right.report is not None else None
     if found is None:
-        text, problem = "none", f"The right kernel got no speed. {_NO_WORK} {_DRIVER}"
+        text, problem = "none", f"The accepted kernel got no speed. {_NO_WORK} {_DRIVER}"
     elif not found.ranked:
         why = " ".join(found.remarks)
-        text, problem = "not ranked", f"The right kernel's speed is not ranked: {why} {_NO_WORK} {_DRIVER}"
+        text, problem = "not ranked", f"The accepted kernel's speed is not ranked: {why} {_NO_WORK} {_DRIVER}"
     else:
         text, problem = _RANKED, ""
     check = Check(_SPEED, _RANKED, text, 0.0, not problem)
@@ -244,18 +241,18 @@ def _measures(right: _Outcome) -> _Outcome:
 
 
 def _ratio(rule: SpeedRule, reports: Mapping[str, Report | None]) -> _Outcome:
-    """Whether coalescing and tiling pay, as they do on every device."""
+    """Check that coalescing and tiling speed up a kernel, as on every device."""
     fast, slow = (_milliseconds(reports.get(name)) for name in (rule.fast, rule.slow))
     kernel = next(each for each in selftest_kernels()[0] if each.name == rule.slow)
     expected = f"{rule.at_least:g} times or more"
     if fast is None or slow is None:
-        problem = f"There are no two speeds to compare. {_NO_WORK} Put the other problems right first."
+        problem = f"Two speeds to compare are missing. {_NO_WORK} Correct the other problems first."
         return _Outcome(kernel, Check(_RATIO, expected, "none", 0.0, ok=False), None, problem)
     times = slow / fast
     ok = times >= rule.at_least
     problem = (
-        f"The tiled kernel is only {times:.1f} times as fast as the uncoalesced one, {expected} are expected on any "
-        f"device: its times cannot be trusted. {_NO_WORK} {_DRIVER}"
+        f"The tiled kernel is only {times:.1f} times as fast as the uncoalesced one. Every device should show "
+        f"{expected}, so these times can't be trusted. {_NO_WORK} {_DRIVER}"
     )
     return _Outcome(
         kernel, Check(_RATIO, expected, f"{times:.1f} times", 0.0, ok), None, "" if ok else problem
@@ -269,4 +266,4 @@ def _milliseconds(report: Report | None) -> float | None:
 
 def _warnings(environment: Environment | None) -> Iterator[str]:
     if environment is not None and environment.host_memory:
-        yield f"On this machine {HOST_MEMORY}. It lives for one submission and is given no secret."
+        yield f"On this machine, {HOST_MEMORY}. This process runs for only one submission and has no secrets."

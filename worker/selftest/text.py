@@ -1,4 +1,4 @@
-"""A self-test as text for the person who runs the worker."""
+"""A self-test as text for the operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOM_FOR_SECONDS = 72
 
 
 def selftest_text(result: SelfTest, style: Style) -> str:
-    """The checks, what holds the processes, and what to do where something is wrong."""
+    """The checks, the isolation, and what to do about problems."""
     device = "the CPU device" if result.environment is None else safe(result.device)
     parts = [
         [style.paint(cut(f"Self-test of this worker, with {device}", style.width), _BOLD)],
@@ -33,7 +33,7 @@ def _checks(result: SelfTest, style: Style) -> list[str]:
     rows = [("", "check", "expected", "found", "seconds" if timed else "")]
     rows += [
         (
-            "ok" if check.ok else "WRONG",
+            "ok" if check.ok else "FAILED",
             check.name.replace("_", " "),
             check.expected.replace("_", " "),
             cut(safe(check.found.replace("_", " ")), max(13, style.width - 56)),
@@ -50,13 +50,13 @@ def _checks(result: SelfTest, style: Style) -> list[str]:
 
 
 def _isolation(result: SelfTest, style: Style) -> list[str]:
-    """Each kind of process with what holds it."""
+    """A table of the isolation by kind of process."""
     if not result.isolation:
         return []
     rows = [("step", "system calls", "Landlock", "own network", "limits")]
     rows += [(held.step, *_row(held.isolation)) for held in result.isolation]
     lines = [cut(line, style.width) for line in table(rows, "<<<<<")]
-    return [style.paint("What holds each step's process", _BOLD), style.paint(lines[0], _DIM), *lines[1:]]
+    return [style.paint("Isolation of each step's process", _BOLD), style.paint(lines[0], _DIM), *lines[1:]]
 
 
 def _row(isolation: Isolation) -> tuple[str, str, str, str]:
@@ -75,7 +75,7 @@ def _item(title: str, text: str, style: Style, colour: str) -> list[str]:
 
 def _end(result: SelfTest, style: Style) -> list[str]:
     if result.ok:
-        return [style.paint("Fit to take work.", _GREEN)]
+        return [style.paint("This machine is fit to grade.", _GREEN)]
     wrong = sum(not check.ok for check in result.checks)
-    text = f"Not fit to take work: {plural(wrong, 'check')} of {len(result.checks)} failed."
+    text = f"This machine is not fit to grade: {plural(wrong, 'check')} of {len(result.checks)} failed."
     return [style.paint(text, _RED)]
