@@ -1,1 +1,1 @@
-"""`tilelab up`: everything on one machine, as the same parts that run on many."""
+"""`tilelab up`: the whole server on one machine, with the same parts as on several machines."""

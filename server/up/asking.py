@@ -1,4 +1,4 @@
-"""Asks the portal over HTTP, as any program would."""
+"""HTTP requests to the portal on this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 
 class NoAnswer(RuntimeError):
-    """The portal gave none, or none that can be read."""
+    """The portal did not answer, or its answer can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """body: an object of JSON."""
+    """An answer. body: a JSON object."""
 
     status: int
     body: Mapping[str, Any]
@@ -31,7 +31,7 @@ def ask(
     body: object = None,
     seconds: float = 10.0,
 ) -> Answer:
-    """One request; raises NoAnswer. Goes through no proxy: the portal is on this machine."""
+    """Send one request, without a proxy because the portal is on this machine. Raises NoAnswer."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
     sent = None if body is None else json.dumps(body).encode()
@@ -44,5 +44,5 @@ def ask(
     finally:
         connection.close()
     if not isinstance(found, dict):
-        raise NoAnswer(f"{method} {path}: no object")
+        raise NoAnswer(f"{method} {path}: not a JSON object")
     return Answer(response.status, found)

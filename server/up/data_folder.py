@@ -1,4 +1,4 @@
-"""The folder that holds what one machine keeps: its database, who may sign in to the demo, its log."""
+"""The data folder of one machine, with its database, the demo's accounts, and its log."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _DATABASE = "tilelab.sqlite3"
 _DEMO = "demo.json"
 _LOG = "tilelab.log"
 
-# The kernel takes 108 bytes for the path of a socket, its end included.
+# The kernel's limit for the path of a socket is 108 bytes.
 _LONGEST_SOCKET_PATH = 100
 _SOCKET = "redis.sock"
-_SHORT = "/tmp"  # noqa: S108 - the folder made there has a name of its own, and is for its owner alone
+_SHORT = "/tmp"  # noqa: S108 - the folder made there has a unique name, and only its owner can use it
 _PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 
 
 class DataFolderError(RuntimeError):
-    """The folder cannot be used; the text says why and what to do."""
+    """The folder can't be used. The text says why and what to do."""
 
 
 def default_folder() -> Path:
-    """Where a user's programs keep what they cannot make again."""
+    """The user's folder for data that can't be rebuilt."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "tilelab"
 
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """The folder, held by this process until it ends."""
+    """The data folder, locked by this process until it ends."""
 
     path: Path
     lock: IO[str]
@@ -55,10 +55,9 @@ class DataFolder:
 
     @contextmanager
     def socket(self) -> Iterator[Path]:
-        """A place for the broker's socket, in a folder that nobody else may enter.
+        """A path for the broker's socket, in a folder that only this user can enter.
 
-        It is in a folder elsewhere, gone afterwards, where this one's path is longer than the kernel takes, or has
-        characters that mean something in an address.
+        If the data folder's path is too long or has special characters, the socket is in a temporary folder.
         """
         folder = self.path / "run"
         if len(os.fsencode(folder / _SOCKET)) > _LONGEST_SOCKET_PATH or not _PLAIN.fullmatch(str(folder)):
@@ -71,7 +70,7 @@ class DataFolder:
 
 
 def take(path: Path) -> DataFolder:
-    """Make the folder where it is missing, and hold it; raises DataFolderError where another process does."""
+    """Create the folder if it is missing, and lock it. Raises DataFolderError if another process uses it."""
     path = path.expanduser().absolute()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A course to look at: made at the first start, and kept in step with the code and the machine at every other."""
+"""The demo course, created at the first start. Later starts update it to the code and the machine."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PEOPLE = (
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """Who may sign in, what code lets others in, and what the first submission is for."""
+    """The demo's accounts, its enrolment code, and the assignment of the first submission."""
 
     users: Sequence[DemoUser]
     code: str = ""
@@ -68,7 +68,7 @@ class Demo:
 
 
 def prepare_demo(sessions: Sessions, file: Path, url: str) -> Demo:
-    """Make what is missing, in the database and in the file; what is there stays as it is."""
+    """Create what is missing in the database and in the file. The rest stays unchanged."""
     now = datetime.now(UTC)
     known = {user.email: user for user in read_demo(file)}
     device_class, arch = _device()
@@ -84,7 +84,7 @@ def prepare_demo(sessions: Sessions, file: Path, url: str) -> Demo:
 
 
 def _device() -> tuple[str, str]:
-    """The class of this machine's GPU and what to compile for; none where kernels are checked only."""
+    """The class and the architecture of this machine's GPU. Without a GPU, the class is ""."""
     gpu = choose("auto")
     return ("", arch_of("")) if gpu is None else (gpu.device_class, gpu.arch)
 
@@ -92,7 +92,7 @@ def _device() -> tuple[str, str]:
 def _set_exercise(
     session: Session, course: Course, name: str, device_class: str, arch: str, now: datetime
 ) -> None:
-    """Set it, or bring it up to date: another GPU may be here than at the last start, or another judge."""
+    """Create or update an assignment, because the GPU or the judge may have changed since the last start."""
     found = find_assignment(session, f"{course.slug}/{name}")
     if found is None:
         due = now + timedelta(days=365)
@@ -106,7 +106,7 @@ def _set_exercise(
 def _user(
     sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime
 ) -> DemoUser:
-    """One person with a password and a token that are good: those in the file where they are, else new ones."""
+    """One account with a valid password and token: from the file if they are valid, otherwise new ones."""
     password = known.password if known and sign_in(sessions, email, known.password) else None
     with sessions.begin() as session:
         course = find_course(session, COURSE)
@@ -115,7 +115,7 @@ def _user(
         enable(session, person)
         enrol(session, course, person, role, now)
         if role is Role.INSTRUCTOR:
-            appoint(session, person)  # who tries Tilelab out looks at the fleet, too
+            appoint(session, person)  # so that people who try Tilelab can see the fleet, too
         if password is None:
             password = secrets.token_urlsafe(_PASSWORD_BYTES)
             set_password(session, person, password)
@@ -132,9 +132,9 @@ _FILE = BUILT_IN / "tiled" / "solution.cu"
 
 @dataclass(frozen=True, slots=True)
 class DemoSubmission:
-    """Hands in, and tells what becomes of it.
+    """Submits a kernel, and shows its progress.
 
-    pause: waits some seconds; False where everything ends meanwhile
+    pause: waits some seconds; returns False if everything ends meanwhile
     """
 
     url: str
@@ -144,7 +144,7 @@ class DemoSubmission:
     pause: Callable[[float], bool]
 
     def run(self) -> None:
-        """Until there is a verdict, or everything ends. The same submission at every start, by its key."""
+        """Submit and wait for the verdict or the end. By its key, it is the same submission at every start."""
         source = _FILE.read_text("utf-8")
         key = f"demo-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
         asked = {"assignment": self.assignment, "source": source}
@@ -174,7 +174,7 @@ class DemoSubmission:
     def _until_answered(
         self, method: str, path: str, headers: Mapping[str, str] | None = None, body: object = None
     ) -> Answer | None:
-        """The answer, however often the portal has to be asked; None where everything ends before."""
+        """The portal's answer, after as many tries as needed. None if everything ends before."""
         sent = {"Authorization": f"Bearer {self.user.token}", **(headers or {})}
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Who may sign in to the demo, in a file that only its owner may read."""
+"""The demo's accounts in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MODE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class DemoUser:
-    """One person of the demo, with what proves who it is."""
+    """One account of the demo with its password and token."""
 
     email: str
     password: str
@@ -25,14 +25,14 @@ class DemoUser:
 
 @dataclass(frozen=True, slots=True)
 class DemoFile:
-    """url: of the portal."""
+    """The file's content. url: of the portal."""
 
     url: str
     users: tuple[DemoUser, ...]
 
 
 def read_demo(path: Path) -> Sequence[DemoUser]:
-    """Who is in the file; nobody where it is missing, or is none: then all is made anew."""
+    """The accounts in the file; none if it is missing or invalid, so that all are created again."""
     try:
         return from_plain(DemoFile, json.loads(path.read_text("utf-8"))).users
     except (OSError, ValueError, WireError):
@@ -40,7 +40,7 @@ def read_demo(path: Path) -> Sequence[DemoUser]:
 
 
 def write_demo(path: Path, demo: DemoFile) -> None:
-    """All or nothing, and at no moment readable for others."""
+    """Write the file atomically, and never readable for others."""
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE), "w", encoding="utf-8") as file:

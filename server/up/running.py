@@ -1,4 +1,4 @@
-"""Runs everything on this machine: prepares what the parts need, keeps them alive, and says what happens."""
+"""Runs the whole server on this machine: prepares its parts, keeps them running, and reports events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ASK_SECONDS = 3.0
 
 
 class CannotRun(RuntimeError):
-    """Something that is needed cannot be had; the text says what, and what to do."""
+    """Something that the server needs is missing. The text says what to do."""
 
 
 _KNOWN = (
@@ -38,7 +38,7 @@ _KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line.
+    """The options of the command line.
 
     worker: options of `tilelab worker start`
     """
@@ -52,7 +52,7 @@ class Options:
 
 
 def run_everything(options: Options, write: Callable[[str], None]) -> None:
-    """Run until Ctrl-C or SIGTERM; raises CannotRun."""
+    """Run until Ctrl-C or SIGTERM. Raises CannotRun."""
     try:
         folder = take(options.data)
         with listen(options.host, options.port) as bound, _broker(folder) as (redis, redis_url):
@@ -86,7 +86,7 @@ def _run(
         failure = supervisor.run()
     if failure is not None:
         raise CannotRun(
-            f"{failure.part} cannot run: {failure.last.removeprefix('tilelab: ') or f'exit code {failure.code}'}"
+            f"{failure.part} can't run: {failure.last.removeprefix('tilelab: ') or f'exit code {failure.code}'}"
         )
     teller.say("All parts have ended. Submissions are kept; the next start continues.")
 
@@ -115,7 +115,7 @@ def _database_url(folder: DataFolder) -> str:
 
 @contextmanager
 def _broker(folder: DataFolder) -> Iterator[tuple[EmbeddedRedis | None, str]]:
-    """The broker that is given, which has to answer; or one of our own, to be started."""
+    """The broker in REDIS_URL, which must answer, or an embedded one to start."""
     if is_set(os.environ, "REDIS_URL"):
         given = secret(os.environ, "REDIS_URL")
         with connect_redis(given, answer_seconds=_ASK_SECONDS) as client, broker_errors(client):
@@ -138,7 +138,7 @@ def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> 
 
 
 def _hand_in(demo: Demo, url: str, watch: Watch, teller: Teller) -> None:
-    """Beside everything else, once there is a portal to hand in to and a worker to grade."""
+    """Submit the demo's kernel in the background, once the portal and a worker are ready."""
 
     def hand_in() -> None:
         if watch.wait(WEB) and watch.wait(WORKER):

@@ -1,4 +1,4 @@
-"""What `tilelab up` says on the terminal, and what it keeps in its log."""
+"""The terminal output and the log of `tilelab up`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LONGEST_LAST = 160
 
 @dataclass(slots=True)
 class Teller:
-    """Prints whole lines, from any thread.
+    """Prints whole lines from any thread.
 
-    describe: what else there is to say of a part that is ready
-    log: takes what the parts write
-    verbose: whether that is printed too
+    describe: returns more about a part that is ready
+    log: gets the parts' output
+    verbose: print the parts' output, too
     """
 
     write: Callable[[str], None]
@@ -43,7 +43,7 @@ class Teller:
         with (
             self._lock,
             contextlib.suppress(OSError, ValueError),
-        ):  # a reader that is gone must not end a server
+        ):  # a closed terminal must not end the server
             for line in text.split("\n"):
                 self.write(line)
 
@@ -53,11 +53,11 @@ class Teller:
             self.say(f"{part}: {safe(text)}")
 
     def event(self, event: Event, *, waited_for: bool) -> None:
-        """What happened to a part. waited_for: whether it is well only once it is ready."""
+        """Print and log a part's event. waited_for: the part reports when it is ready."""
         self.log.info("%s: %s (process %d)", event.part, event.what, event.pid)
         if event.what is What.DIED:
             self._died.add(event.part)
-            # what it wrote last is mostly why it ended; a signal comes from elsewhere
+            # its last line usually says why it ended, except after a signal
             why = "" if event.code is not None and event.code < 0 else _last(event)
             self._about(event.part, f"{_end_of(event)}; starts again in {event.pause:.1f} s{why}")
         elif event.what is What.READY or (event.what is What.STARTED and not waited_for):
@@ -76,14 +76,14 @@ class Teller:
 
 
 class _LogFile(RotatingFileHandler):
-    """A file for its owner alone. Lines that cannot be written there go to standard error, after one warning."""
+    """A log file that only its owner can read. If it isn't writable, lines go to standard error after one warning."""
 
     _warned = False
 
     def _open(self) -> TextIOWrapper:
         file = super()._open()
         try:
-            os.fchmod(file.fileno(), _MODE)  # also where an earlier version made it
+            os.fchmod(file.fileno(), _MODE)  # also for files of earlier versions
         except OSError:
             file.close()
             raise
@@ -104,7 +104,7 @@ class _LogFile(RotatingFileHandler):
 
 
 def log_to(path: Path) -> logging.Logger:
-    """A log in a file that is replaced in time, or on standard error while the file cannot be written."""
+    """A rotating log file. While it isn't writable, lines go to standard error."""
     logger = logging.getLogger("tilelab.up")
     handler = _LogFile(path, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))

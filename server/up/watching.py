@@ -1,4 +1,4 @@
-"""Asks parts, in threads of its own, whether they are ready and alive: the supervisor never waits for an answer."""
+"""Probes in threads whether parts are ready and alive, so that the supervisor never waits for an answer."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from worker.supervision.pulse import LISTEN_SECONDS, Pulse
 _PAUSE_SECONDS = 0.3
 _ASK_SECONDS = 2.0
 _PROBE_SECONDS = 10.0
-"""For the web server to answer a probe: on a busy machine a page may take seconds."""
+"""Timeout for the web server's answer. On a busy machine a page may take seconds."""
 
 _MOST_SILENT_BROKER = 15.0
-"""Shorter than for the other parts: each of them waits for Redis, and none may seem to hang because Redis does."""
+"""Shorter than for other parts. They wait for Redis, and must not seem to hang if Redis hangs."""
 
 _READY = frozenset({WorkerState.IDLE, WorkerState.BUSY})
 
 
 class Watch:
-    """What is known of the parts. `see` takes what happens to them; `ready` may be asked at any time.
+    """The state of the parts. Call `see` with their events, and `ready` at any time.
 
-    pulses: of the parts that are asked whether they are alive
+    pulses: of parts that are probed
     """
 
     def __init__(self, url: str, redis_url: str, redis: EmbeddedRedis | None = None) -> None:
@@ -48,26 +48,26 @@ class Watch:
         self.worker_record: WorkerRecord | None = None
 
     def see(self, event: Event) -> None:
-        """A part that starts is not ready any more until it was looked at."""
+        """Take a part's event. A part that starts isn't ready until the next probe."""
         if event.what is What.STARTED:
             self._pids[event.part] = event.pid
         elif event.what is not What.READY:
             self._pids.pop(event.part, None)
 
     def ready(self, part: str) -> bool:
-        """Whether the process that runs now was seen to be ready."""
+        """Whether the part's current process is ready."""
         pid = self._pids.get(part)
         return pid is not None and self._ready.get(part) == pid
 
     def wait(self, part: str) -> bool:
-        """Until the part is ready; False where everything ends before."""
+        """Wait until the part is ready. False if everything ends before."""
         while not self._over.wait(_PAUSE_SECONDS):
             if self.ready(part):
                 return True
         return False
 
     def pause(self, seconds: float) -> bool:
-        """Some time; False where everything ends meanwhile."""
+        """Wait some seconds. False if everything ends meanwhile."""
         return not self._over.wait(seconds)
 
     @contextlib.contextmanager
@@ -102,7 +102,7 @@ class Watch:
                 pulse.beat()
 
     def _web_answers(self) -> bool:
-        """Whether the web server answers at all: one that only refuses is alive."""
+        """Whether the web server answers at all, even if it refuses connections or requests."""
         try:
             ask(self._url, "GET", "/healthz", seconds=_PROBE_SECONDS)
         except NoAnswer as error:
@@ -110,7 +110,7 @@ class Watch:
         return True
 
     def _web(self, _pid: int) -> bool:
-        """Ready, too, while it only lacks the disk space to take submissions: pages say so."""
+        """Whether the portal is ready. A full disk doesn't count, because pages report it."""
         try:
             answer = ask(self._url, "GET", "/readyz", seconds=_ASK_SECONDS)
         except NoAnswer:
