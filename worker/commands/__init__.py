@@ -11,7 +11,7 @@ def main() -> None:
 
     For `grade` and `analyze`, the sandboxed processes start before anything else loads. They take longest to be ready.
     """
-    from worker.commands.ending import calmly
+    from worker.commands.unplanned_exit import calmly
 
     with calmly(), contextlib.ExitStack() as stack:
         from worker.sandbox.limits import SandboxFailure

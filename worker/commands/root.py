@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from kernels.wording import did_you_mean
-from worker.commands.ending import FAULT, calmly, discard_output
+from worker.commands.unplanned_exit import FAULT, calmly, discard_output
 
 _SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Work on a kernel": {

@@ -13,10 +13,10 @@ from worker.client.answers import Submission
 from worker.client.following import Follower
 from worker.client.phases import bar, detail, headline, part_of, part_told, phase
 from worker.client.portal import Portal
-from worker.commands.ending import INTERRUPTED
 from worker.commands.portal.connection import page_of
 from worker.commands.progress import Progress
 from worker.commands.terminal import style_of
+from worker.commands.unplanned_exit import INTERRUPTED
 
 _SECONDS_ROOM = 20
 """Columns of a line for the command's name and the elapsed seconds."""
