@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from worker.contract.consuming import stop_consuming
+from worker.contract.celery_consumer import stop_consuming
 
 _LOOK_SECONDS = 0.25
 _SIGNALS_TO_DIE = 3

@@ -24,7 +24,7 @@ from worker.contract.broker import (
     queue_length,
     read_redis_url,
 )
-from worker.contract.consuming import consume
+from worker.contract.celery_consumer import consume
 from worker.contract.fleet import WorkerState
 from worker.contract.hints import ANSWER_SECONDS, Hints
 from worker.contract.logging import LogSettingError, configure, name_process

@@ -38,7 +38,7 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     from server.operations.presence import Presence
     from server.recording.recorder import Recorder
     from worker.contract.broker import celery_app, connect_redis
-    from worker.contract.consuming import consume, stop_consuming
+    from worker.contract.celery_consumer import consume, stop_consuming
     from worker.contract.messages import RESULTS_QUEUE
     from worker.contract.redis_claims import RedisClaims
     from worker.supervision.heartbeat import Heartbeat

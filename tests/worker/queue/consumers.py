@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from worker.contract.broker import celery_app
-from worker.contract.consuming import consume
+from worker.contract.celery_consumer import consume
 from worker.supervision.heartbeat import Heartbeat
 
 
