@@ -17,7 +17,7 @@ from tests.worker.fleet.watched import Watched
 from tests.worker.fleet.workers import Seen
 from worker.commands.root import tilelab
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
-from worker.gpu.holding import held
+from worker.gpu.locks import locked
 from worker.gpu.nvml import NoGPU
 
 WORKER = [sys.executable, "-m", "worker.commands", "worker"]
@@ -185,7 +185,7 @@ def test_a_gpu_that_is_asked_for_has_to_be_there(monkeypatch):
 def test_a_gpu_has_one_worker(monkeypatch, tmp_path):
     monkeypatch.setattr("worker.commands.worker.start.usable_gpus", lambda: (gpu(0), gpu(1)))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with held([gpu(1)]):
+    with locked([gpu(1)]):
         result = called("start", "--redis", NOWHERE)
     assert result.exit_code == 3
     assert "GPU 1 (NVIDIA H200, GPU-1) is " in result.stderr

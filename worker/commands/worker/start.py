@@ -70,7 +70,7 @@ def start(
     """  # noqa: D301 - click reads the escape
     from worker.contract.broker import connect_redis
     from worker.contract.redis_fleet import RedisFleet
-    from worker.gpu.holding import GpuHeld, held
+    from worker.gpu.locks import GpuInUse, locked
     from worker.slots.fitness import DeviceTests
     from worker.slots.plan import PlanError, Wish, read_queues
     from worker.slots.supervisor import Options, WorkerParent
@@ -88,9 +88,9 @@ def start(
     options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat)
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
-        with held([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
+        with locked([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
             refusal = WorkerParent(options, RedisFleet(client), output, tests).run()
-    except GpuHeld as error:
+    except GpuInUse as error:
         raise SystemFault(str(error)) from error
     if refusal:
         raise SystemFault(refusal)

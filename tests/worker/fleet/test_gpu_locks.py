@@ -8,15 +8,15 @@ import sys
 import pytest
 
 from tests.worker.fleet.test_slot_plan import gpu
-from worker.gpu.holding import GpuHeld, held
+from worker.gpu.locks import GpuInUse, locked
 
 HOLDS = """
 import sys
 from pathlib import Path
 from tests.worker.fleet.test_slot_plan import gpu
-from worker.gpu.holding import held
-with held([gpu(0)], Path(sys.argv[1])):
-    print("held", flush=True)
+from worker.gpu.locks import locked
+with locked([gpu(0)], Path(sys.argv[1])):
+    print("locked", flush=True)
     sys.stdin.read()
 """
 
@@ -27,17 +27,17 @@ def test_another_process_cannot_have_it_until_the_first_is_gone(tmp_path):
         [sys.executable, "-c", HOLDS, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        with pytest.raises(GpuHeld) as refused, held([gpu(1), gpu(0)], folder):
+        assert other.stdout.readline() == "locked\n"
+        with pytest.raises(GpuInUse) as refused, locked([gpu(1), gpu(0)], folder):
             pass
         assert str(refused.value).startswith(
             f"GPU 0 (NVIDIA H200, GPU-0) is another worker's already (process {other.pid})"
         )
-        with held([gpu(1)], folder):
+        with locked([gpu(1)], folder):
             pass
         other.kill()
         other.wait()
-    with held([gpu(0)], folder):
+    with locked([gpu(0)], folder):
         pass
 
 
@@ -49,19 +49,19 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path):
     (tmp_path / "place").mkdir(mode=0o700)
     link.symlink_to(tmp_path / "place")
     for place in (folder, link):
-        with pytest.raises(GpuHeld, match="only this user can write to"), held([gpu(0)], place):
+        with pytest.raises(GpuInUse, match="only this user can write to"), locked([gpu(0)], place):
             pass
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):
     (tmp_path / "file").touch()
     with (
-        pytest.raises(GpuHeld, match="Set TMPDIR"),
-        held([gpu(0)], tmp_path / "file" / "run"),
+        pytest.raises(GpuInUse, match="Set TMPDIR"),
+        locked([gpu(0)], tmp_path / "file" / "run"),
     ):
         pass
 
 
 def test_without_a_gpu_nothing_is_held(tmp_path):
-    with held([], tmp_path / "run"):
+    with locked([], tmp_path / "run"):
         assert not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ from typing import IO
 from worker.gpu.nvml import GpuFacts
 
 
-class GpuHeld(RuntimeError):
+class GpuInUse(RuntimeError):
     """Another worker uses this GPU, or the lock can't be read. The text is one line."""
 
 
@@ -23,8 +23,8 @@ def runtime_folder() -> Path:
 
 
 @contextlib.contextmanager
-def held(gpus: Sequence[GpuFacts], folder: Path | None = None) -> Iterator[None]:
-    """Lock these GPUs until the block or the process ends. Raises GpuHeld."""
+def locked(gpus: Sequence[GpuFacts], folder: Path | None = None) -> Iterator[None]:
+    """Lock these GPUs until the block or the process ends. Raises GpuInUse."""
     with contextlib.ExitStack() as stack:
         for gpu in gpus:
             stack.enter_context(_lock(gpu, _own(folder or runtime_folder())))
@@ -32,14 +32,14 @@ def held(gpus: Sequence[GpuFacts], folder: Path | None = None) -> Iterator[None]
 
 
 def _own(folder: Path) -> Path:
-    """The folder, created if missing. Raises GpuHeld if other users may write to it."""
+    """The folder, created if missing. Raises GpuInUse if other users may write to it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
     except OSError as error:
-        raise GpuHeld(f"cannot create {folder} ({error.strerror}). Set TMPDIR to another folder.") from error
+        raise GpuInUse(f"cannot create {folder} ({error.strerror}). Set TMPDIR to another folder.") from error
     if found.st_uid != os.getuid() or found.st_mode & 0o022 or not folder.is_dir() or folder.is_symlink():
-        raise GpuHeld(f"{folder} must be a folder that only this user can write to. Remove it.")
+        raise GpuInUse(f"{folder} must be a folder that only this user can write to. Remove it.")
     return folder
 
 
@@ -48,7 +48,7 @@ def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
     try:
         file = path.open("a+", encoding="utf-8")
     except OSError as error:
-        raise GpuHeld(f"cannot open {path} ({error.strerror}).") from error
+        raise GpuInUse(f"cannot open {path} ({error.strerror}).") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -56,7 +56,7 @@ def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
         holder = file.read(20).strip()
         file.close()
         by = f" (process {holder})" if holder.isdigit() else ""
-        raise GpuHeld(
+        raise GpuInUse(
             f"another worker{by} already uses GPU {gpu.index} ({gpu.name}, {gpu.uuid}). "
             "End that worker, or leave out this GPU with --gpus."
         ) from None
