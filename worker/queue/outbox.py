@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from worker.contract.claims import Claims
 from worker.contract.logging import about
 from worker.contract.messages import Ticket
-from worker.queue.beating import BEATS_PER_LEASE
+from worker.queue.claim_heartbeat import BEATS_PER_LEASE
 
 RESEND_SECONDS = 3.0
 """A result is sent again after this time if the results queue is empty, because a recorder lost it."""

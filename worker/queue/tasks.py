@@ -23,7 +23,7 @@ from worker.contract.messages import (
     decode,
     encode,
 )
-from worker.queue.beating import Beating
+from worker.queue.claim_heartbeat import ClaimHeartbeat
 from worker.queue.outbox import Outbox
 from worker.queue.record import Teller
 from worker.queue.stopping import Stop
@@ -96,11 +96,11 @@ class StepTask:
         logger.info("begun")
         result: StepResult | None = None
         try:
-            with Beating(
+            with ClaimHeartbeat(
                 self.claims, message.ticket, self.name, lease, self.workplace.abort, claimed=begun
-            ) as beating:
+            ) as heartbeat:
                 result = self._do(message)
-            if beating.lost:
+            if heartbeat.lost:
                 logger.warning("dropped the result, because the claim was lost")
                 result = None
             else:

@@ -12,7 +12,7 @@ from worker.contract.broker import connect_redis
 from worker.contract.claims import Claim, Stand
 from worker.contract.messages import StepKind, Ticket
 from worker.contract.redis_claims import RedisClaims
-from worker.queue.beating import Beating
+from worker.queue.claim_heartbeat import ClaimHeartbeat
 from worker.queue.outbox import Outbox
 
 LONG = 600.0
@@ -147,18 +147,18 @@ def test_a_revoked_result_is_forgotten(outbox, post, claims):
 def test_a_lost_claim_is_told_until_the_step_ends(claims):
     told = threading.Semaphore(0)
     claims.claim(ticket(), "w", 0.2)
-    with Beating(claims, ticket(), "w", 0.2, told.release) as beating:
+    with ClaimHeartbeat(claims, ticket(), "w", 0.2, told.release) as heartbeat:
         claims.revoke(ticket())
         assert told.acquire(timeout=60)
-        assert beating.lost
+        assert heartbeat.lost
         assert told.acquire(timeout=60), "the step may not have begun the first time"
 
 
 def test_a_late_first_beat_counts_from_the_claim(claims):
     lost = threading.Event()
-    with Beating(claims, ticket(), "w", 0.2, lost.set, claimed=time.monotonic() - 9) as beating:
+    with ClaimHeartbeat(claims, ticket(), "w", 0.2, lost.set, claimed=time.monotonic() - 9) as heartbeat:
         assert lost.wait(60)
-        assert beating.lost
+        assert heartbeat.lost
     asked = []
     clock = iter(
         range(100, 1000)
@@ -169,9 +169,9 @@ def test_a_late_first_beat_counts_from_the_claim(claims):
         return asked[-1] / 50
 
     claims.claim(ticket(2), "w", 0.2)
-    with Beating(claims, ticket(2), "w", 0.2, lost.set, now=now) as beating:
+    with ClaimHeartbeat(claims, ticket(2), "w", 0.2, lost.set, now=now) as heartbeat:
         until(lambda: len(asked) > 9)
-        assert not beating.lost
+        assert not heartbeat.lost
     assert claims.look([ticket(2)])[0].stand in {Stand.CLAIMED, Stand.FREE}
 
 
@@ -190,7 +190,7 @@ class Away:
 
 def test_who_overslept_and_reached_nobody_says_so_again():
     now, claims = [0.0], Away()
-    beating = Beating(claims, ticket(), "w", 10.0, lambda: None, now=lambda: now[0])  # type: ignore[arg-type]
+    heartbeat = ClaimHeartbeat(claims, ticket(), "w", 10.0, lambda: None, now=lambda: now[0])  # type: ignore[arg-type]
     for now[0] in (11.0, 12.0, 13.0):
-        assert beating._beat()
+        assert heartbeat._beat()
     assert claims.overslept == [True, True, False]

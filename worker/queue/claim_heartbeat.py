@@ -18,7 +18,7 @@ _AGAIN_SECONDS = 0.5
 logger = logging.getLogger(__name__)
 
 
-class Beating:
+class ClaimHeartbeat:
     """A thread that extends one claim for as long as the block runs.
 
     lost: the step has ended or belongs to another worker
@@ -37,7 +37,7 @@ class Beating:
         self._over = threading.Event()
         self._lost = threading.Event()
         self._silent = False
-        self._thread = threading.Thread(target=self._run, name="beating", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     @property
     def lost(self) -> bool:
