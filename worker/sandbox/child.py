@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from worker.sandbox import telling
+from worker.sandbox import progress_messages
 from worker.sandbox.confinement import lockdown
 from worker.supervision.children import die_with
 
@@ -47,7 +47,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     _call(module, "rehearse")
     function: Step = getattr(module, name)
     send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
-    telling.tell_on(answers)
+    progress_messages.send_to(answers)
     for request in requests(0):
         send(answers, answer(function, request))
     os._exit(0)

@@ -15,7 +15,7 @@ from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.contract.measure_work import digest
-from worker.sandbox.telling import tell
+from worker.sandbox.progress_messages import tell
 from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:

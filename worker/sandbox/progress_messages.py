@@ -9,7 +9,7 @@ _LONGEST = 200
 _descriptor: int | None = None
 
 
-def tell_on(descriptor: int) -> None:
+def send_to(descriptor: int) -> None:
     """Send messages to this descriptor from now on. Before that, `tell` does nothing."""
     global _descriptor  # noqa: PLW0603 - one process, one parent
     _descriptor = descriptor
