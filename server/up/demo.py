@@ -38,8 +38,8 @@ from server.database.engine import Sessions
 from server.enrolment.admins import appoint
 from server.enrolment.codes import new_code
 from server.staff.assignments.exercise_update import update_exercise
-from server.up.asking import Answer, NoAnswer, ask
 from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
+from server.up.portal_request import Answer, NoAnswer, ask
 from worker.commands.device import choose
 
 COURSE = "demo"

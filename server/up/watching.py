@@ -7,9 +7,9 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 
-from server.up.asking import NoAnswer, ask
 from server.up.embedded_redis import EmbeddedRedis
 from server.up.machine import BROKER, WEB, WORKER
+from server.up.portal_request import NoAnswer, ask
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import WorkerRecord, WorkerState
 from worker.contract.redis_fleet import RedisFleet

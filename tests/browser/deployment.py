@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.up.asking import NoAnswer, ask
 from server.up.demo_file import DemoUser, read_demo
+from server.up.portal_request import NoAnswer, ask
 from tests.services.tethered import start, wait_until
 
 _STARTS_SECONDS = 180.0

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from server.up.asking import NoAnswer, ask
+from server.up.portal_request import NoAnswer, ask
 from tests.marks import linux
 from tests.server.database.version_0006.kept import make_folder
 
