@@ -17,7 +17,7 @@ from server.up.data_folder import DataFolder, DataFolderError, take
 from server.up.demo import Demo, DemoSubmission, prepare_demo
 from server.up.embedded_redis import EmbeddedRedis, NoRedis, find_redis
 from server.up.machine import BROKER, WEB, WORKER, Machine
-from server.up.telling import Teller, log_to
+from server.up.terminal_output import TerminalOutput, log_to
 from server.up.watching import Watch
 from server.web.web_server import CannotListen, listen, url_of
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
@@ -72,38 +72,38 @@ def _run(
     database_url = _database_url(folder)
     url = url_of(bound)
     demo = _prepare(database_url, folder, url, demo=options.demo)
-    teller = Teller(write, log_to(folder.log), verbose=options.verbose)
+    output = TerminalOutput(write, log_to(folder.log), verbose=options.verbose)
     watch = Watch(url, redis_url, redis)
-    teller.describe = lambda part: _about(part, redis, url, watch)
+    output.describe = lambda part: _about(part, redis, url, watch)
     machine = Machine(
         database_url, redis_url, redis, bound.fileno(), options.worker, watch.ready, watch.pulses
     )
-    supervisor = _supervisor(machine, watch, teller)
-    _say_where(teller, folder, url, demo)
+    supervisor = _supervisor(machine, watch, output)
+    _say_where(output, folder, url, demo)
     with watch.looking():
         if demo is not None:
-            _hand_in(demo, url, watch, teller)
+            _submit_demo(demo, url, watch, output)
         failure = supervisor.run()
     if failure is not None:
         raise CannotRun(
             f"{failure.part} can't run: {failure.last.removeprefix('tilelab: ') or f'exit code {failure.code}'}"
         )
-    teller.say("All parts have ended. Submissions are kept; the next start continues.")
+    output.say("All parts have ended. Submissions are kept; the next start continues.")
 
 
-def _supervisor(machine: Machine, watch: Watch, teller: Teller) -> Supervisor:
+def _supervisor(machine: Machine, watch: Watch, output: TerminalOutput) -> Supervisor:
     parts = machine.parts()
     waited_for = {part.name for part in parts if part.ready is not None}
 
     def seen(event: Event) -> None:
         watch.see(event)
-        teller.event(event, waited_for=event.part in waited_for)
+        output.event(event, waited_for=event.part in waited_for)
 
     def ending() -> None:
         watch.end()
-        teller.say("\nEnding. Running jobs finish or return to the queue. Press Ctrl-C again to end now.")
+        output.say("\nEnding. Running jobs finish or return to the queue. Press Ctrl-C again to end now.")
 
-    supervisor = Supervisor(on_line=teller.line, on_event=seen, on_stop=ending)
+    supervisor = Supervisor(on_line=output.line, on_event=seen, on_stop=ending)
     for part in parts:
         supervisor.add(part)
     return supervisor
@@ -137,17 +137,17 @@ def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> 
         engine.dispose()
 
 
-def _hand_in(demo: Demo, url: str, watch: Watch, teller: Teller) -> None:
+def _submit_demo(demo: Demo, url: str, watch: Watch, output: TerminalOutput) -> None:
     """Submit the demo's kernel in the background, once the portal and a worker are ready."""
 
-    def hand_in() -> None:
+    def submit() -> None:
         if watch.wait(WEB) and watch.wait(WORKER):
-            teller.say("\nA submission:")
-            DemoSubmission(url, demo.student, demo.assignment, teller.say, watch.pause).run()
+            output.say("\nA submission:")
+            DemoSubmission(url, demo.student, demo.assignment, output.say, watch.pause).run()
             if watch.pause(0):
-                teller.say(f"\nOpen {url} in a browser. Press Ctrl-C to end.")
+                output.say(f"\nOpen {url} in a browser. Press Ctrl-C to end.")
 
-    threading.Thread(target=hand_in, name="demo", daemon=True).start()
+    threading.Thread(target=submit, name="demo", daemon=True).start()
 
 
 def _about(part: str, redis: EmbeddedRedis | None, url: str, watch: Watch) -> str:
@@ -163,15 +163,15 @@ def _about(part: str, redis: EmbeddedRedis | None, url: str, watch: Watch) -> st
     return ""
 
 
-def _say_where(teller: Teller, folder: DataFolder, url: str, demo: Demo | None) -> None:
-    teller.say(f"Tilelab at {url}\nData folder: {folder.path}, log: {folder.log.name}\n")
+def _say_where(output: TerminalOutput, folder: DataFolder, url: str, demo: Demo | None) -> None:
+    output.say(f"Tilelab at {url}\nData folder: {folder.path}, log: {folder.log.name}\n")
     if demo is not None:
-        teller.say(
+        output.say(
             "Sign in to the course `demo` with one of these accounts. Their API tokens are in demo.json there:"
         )
         for user in demo.users:
-            teller.say(f"  {user.role:<11} {user.email:<26} {user.password}")
-        teller.say(
+            output.say(f"  {user.role:<11} {user.email:<26} {user.password}")
+        output.say(
             f"The instructor is an operator, too. Others join at {url}/join with the code {demo.code}.\n"
         )
-    teller.say("Parts:")
+    output.say("Parts:")

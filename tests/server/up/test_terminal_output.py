@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from server.up import telling
-from server.up.telling import Teller, log_to
+from server.up import terminal_output
+from server.up.terminal_output import TerminalOutput, log_to
 from worker.supervision.parts import Event, What
 
 
@@ -28,7 +28,7 @@ def mode(file: Path) -> int:
 
 @pytest.mark.usefixtures("umask")
 def test_logs_are_for_their_owner_alone_whoever_made_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(telling, "_LOG_BYTES", 100)
+    monkeypatch.setattr(terminal_output, "_LOG_BYTES", 100)
     file = tmp_path / "tilelab.log"
     file.touch(0o644)
     log = log_to(file)
@@ -63,7 +63,7 @@ def test_a_log_that_cannot_be_written_warns_once_and_goes_on_at_standard_error(t
 def test_a_part_that_hung_is_told_as_such():
     lines: list[str] = []
     event = Event("web", What.DIED, 7, -signal.SIGKILL, 0.2, silent_seconds=30.4)
-    Teller(lines.append, logging.getLogger("test")).event(event, waited_for=True)
+    TerminalOutput(lines.append, logging.getLogger("test")).event(event, waited_for=True)
     assert "hung (30 s without a sign of life)" in lines[0]
 
 
@@ -76,6 +76,6 @@ def test_a_part_that_hung_is_told_as_such():
 )
 def test_what_a_part_wrote_last_is_no_reason_for_a_signal(code, said):
     lines: list[str] = []
-    teller = Teller(lines.append, logging.getLogger("test"))
-    teller.event(Event("redis", What.DIED, 7, code, 0.2, "a warning"), waited_for=True)
+    output = TerminalOutput(lines.append, logging.getLogger("test"))
+    output.event(Event("redis", What.DIED, 7, code, 0.2, "a warning"), waited_for=True)
     assert lines == [f"  {'redis':<11} {said}"]

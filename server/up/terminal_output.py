@@ -24,7 +24,7 @@ _LONGEST_LAST = 160
 
 
 @dataclass(slots=True)
-class Teller:
+class TerminalOutput:
     """Prints whole lines from any thread.
 
     describe: returns more about a part that is ready
