@@ -18,7 +18,7 @@ from server.up.demo import Demo, DemoSubmission, prepare_demo
 from server.up.embedded_redis import EmbeddedRedis, NoRedis, find_redis
 from server.up.machine import BROKER, WEB, WORKER, Machine
 from server.up.terminal_output import TerminalOutput, log_to
-from server.up.watching import Watch
+from server.up.watch import Watch
 from server.web.web_server import CannotListen, listen, url_of
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
 from worker.supervision.keeping import Supervisor

@@ -14,7 +14,7 @@ import pytest
 
 from server.up.embedded_redis import EmbeddedRedis, find_redis
 from server.up.machine import BROKER, WEB, Machine
-from server.up.watching import Watch
+from server.up.watch import Watch
 from tests.worker.fleet.watched import wait_until
 from worker.contract.broker import connect_redis
 from worker.supervision.process import TELL, PartProcess
@@ -78,7 +78,7 @@ def test_the_embedded_redis_is_bounded_and_forgets_nothing(redis):
 
 
 def test_a_web_server_that_only_refuses_is_alive_and_a_silent_one_is_not(monkeypatch):
-    monkeypatch.setattr("server.up.watching._PROBE_SECONDS", 0.5)
+    monkeypatch.setattr("server.up.watch._PROBE_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         watch = Watch(f"http://127.0.0.1:{listening.getsockname()[1]}", "unix:///nowhere")
         assert not watch._web_answers()
