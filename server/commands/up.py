@@ -41,7 +41,7 @@ def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool, allow
       tilelab up --data /srv/tilelab --host 0.0.0.0 --port 80
     """  # noqa: D301 - click reads the escape
     from server.up.data_folder import default_folder
-    from server.up.running import CannotRun, Options, run_everything
+    from server.up.whole_server import CannotRun, Options, run_everything
 
     worker = ("--allow-missing-isolation",) if allow_gaps else ()
     options = Options(data or default_folder(), host, port, demo=demo, verbose=verbose, worker=worker)
