@@ -21,8 +21,8 @@ from server.up.terminal_output import TerminalOutput, log_to
 from server.up.watch import Watch
 from server.web.web_server import CannotListen, listen, url_of
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
-from worker.supervision.keeping import Supervisor
 from worker.supervision.parts import Event
+from worker.supervision.supervisor import Supervisor
 
 _ASK_SECONDS = 3.0
 

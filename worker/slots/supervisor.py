@@ -20,11 +20,11 @@ from worker.slots.board import Board
 from worker.slots.fitness import Fitness, Test, Testing
 from worker.slots.plan import Slot
 from worker.supervision.heartbeat import SILENT_SECONDS, Heartbeat
-from worker.supervision.keeping import Supervisor
 from worker.supervision.output import PartOutput, code_text
 from worker.supervision.parts import Event, Part, What
 from worker.supervision.process import TELL
 from worker.supervision.pulse import Pulse
+from worker.supervision.supervisor import Supervisor
 
 MOST_FAULTS = 5
 """A worker takes itself out after this many failures in a row on one slot."""

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from worker.supervision.keeping import Supervisor
 from worker.supervision.output import PartOutput
 from worker.supervision.parts import Part
 from worker.supervision.pulse import Pulse
+from worker.supervision.supervisor import Supervisor
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from tests.marks import linux
 from tests.worker.fleet.watched import Watched, gone, wait_until
-from worker.supervision.keeping import Supervisor
 from worker.supervision.output import code_text
 from worker.supervision.parts import Event, Failure, Part, What
 from worker.supervision.process import TELL
+from worker.supervision.supervisor import Supervisor
 
 STAYS = "import time; print('here', flush=True); time.sleep(1000)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + STAYS
