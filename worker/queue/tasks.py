@@ -26,7 +26,7 @@ from worker.contract.messages import (
 from worker.queue.claim_heartbeat import ClaimHeartbeat
 from worker.queue.outbox import Outbox
 from worker.queue.record import Teller
-from worker.queue.stopping import Stop
+from worker.queue.stop_request import Stop
 from worker.workplaces.workplace import Workplace
 
 CLAIM_SECONDS = 10.0

@@ -32,7 +32,7 @@ from worker.contract.messages import CPU_QUEUE, RESULTS_QUEUE, gpu_queue
 from worker.contract.redis_claims import RedisClaims
 from worker.queue.outbox import Outbox
 from worker.queue.record import Teller
-from worker.queue.stopping import Stop
+from worker.queue.stop_request import Stop
 from worker.queue.tasks import StepTask
 from worker.sandbox.folder import sweep
 from worker.workplaces.workplace import Workplace

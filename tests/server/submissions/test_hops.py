@@ -32,7 +32,7 @@ from worker.contract.hints import Hints
 from worker.contract.messages import CPU_QUEUE, Ticket, encode
 from worker.queue.outbox import Outbox
 from worker.queue.record import Teller
-from worker.queue.stopping import Stop
+from worker.queue.stop_request import Stop
 from worker.queue.tasks import StepTask
 from worker.sandbox.child import STEPS
 from worker.steps import check_step
