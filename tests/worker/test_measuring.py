@@ -18,8 +18,8 @@ from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.verification import Judge
 from worker.gpu.measure_step import measure
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.gpu_measurement import OtherCode, judged, merged_checks
 from worker.steps.grading import Job, grade
-from worker.steps.measuring import OtherCode, judged, merged_checks
 
 pytestmark = linux
 

@@ -22,8 +22,8 @@ from worker.steps.clock import Clock
 from worker.steps.closer_look import Look, begin, finish, prepare
 from worker.steps.compiling import compile_request
 from worker.steps.evidence import module_of
-from worker.steps.measuring import Made, remains_open
-from worker.steps.measuring import request as measure_request
+from worker.steps.gpu_measurement import Made, remains_open
+from worker.steps.gpu_measurement import request as measure_request
 from worker.steps.source import read
 from worker.steps.stages import Stages
 

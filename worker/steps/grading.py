@@ -21,7 +21,7 @@ from worker.steps.checking import (
 )
 from worker.steps.clock import Clock
 from worker.steps.compiling import HeadersUnavailable
-from worker.steps.measuring import OtherCode, answer_of, judged
+from worker.steps.gpu_measurement import OtherCode, answer_of, judged
 from worker.steps.stages import Stages
 
 __all__ = ["WARNING_LIMIT", "HeadersUnavailable", "Job", "NoSuchCase", "Progress", "grade"]

@@ -15,7 +15,7 @@ from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.checking import Progress
 from worker.steps.clock import Clock
-from worker.steps.measuring import answer_of, judged, remains_open
+from worker.steps.gpu_measurement import answer_of, judged, remains_open
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
 _AHEAD, _AHEAD_WITHOUT_GPU = 4, 2

@@ -15,7 +15,7 @@ from worker.contract.messages import PackedWork, StepKind, StepMessage, StepResu
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.checking import FAILURES, Progress
 from worker.steps.compiling import HeadersUnavailable
-from worker.steps.measuring import OtherCode
+from worker.steps.gpu_measurement import OtherCode
 
 __all__ = ["Done", "Progress", "StepFault", "Workplace", "carried_out", "is_doubtful"]
 
