@@ -35,7 +35,7 @@ from tests.worker.workplaces import (
 from worker.contract import messages
 from worker.contract.messages import ExerciseText, PackedWork, StepResult
 from worker.sandbox.limits import COMPILE_LIMITS, Failure
-from worker.steps.checking import FAILURES
+from worker.steps.cpu_check import FAILURES
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 from worker.workplaces import cpu as workplace_cpu

@@ -34,7 +34,7 @@ from tests.worker.workplaces import (
 from worker.contract.messages import ExerciseText, StepMessage, StepResult, decode, encode, pack_work
 from worker.gpu.judge.code import judge_code
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.checking import FAILURES
+from worker.steps.cpu_check import FAILURES
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 from worker.workplaces import gpu as workplace_gpu

@@ -8,7 +8,9 @@ from dataclasses import replace
 from kernels.report import Report
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.checking import (
+from worker.steps.clock import Clock
+from worker.steps.compiling import HeadersUnavailable
+from worker.steps.cpu_check import (
     WARNING_LIMIT,
     Job,
     NoSuchCase,
@@ -19,8 +21,6 @@ from worker.steps.checking import (
     plan_for,
     system_error,
 )
-from worker.steps.clock import Clock
-from worker.steps.compiling import HeadersUnavailable
 from worker.steps.gpu_measurement import OtherCode, answer_of, judged
 from worker.steps.stages import Stages
 

@@ -23,7 +23,7 @@ from worker.contract.messages import (
     StepResult,
     pack_work,
 )
-from worker.steps.checking import Checked, Job, Progress, check_and_count
+from worker.steps.cpu_check import Checked, Job, Progress, check_and_count
 from worker.steps.stages import SandboxedStages
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 

@@ -19,7 +19,7 @@ from tests.worker.queue.workplaces import message
 from worker.contract.broker import queue_length
 from worker.contract.fleet import Wanted, WorkerState
 from worker.sandbox.limits import Failure
-from worker.steps.checking import FAILURES
+from worker.steps.cpu_check import FAILURES
 
 DIES = [sys.executable, "-c", "raise SystemExit('no library')"]
 
