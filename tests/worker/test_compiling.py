@@ -13,7 +13,7 @@ from tests.worker.in_process import Here
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.steps import analysis_step
-from worker.steps.compiling import same_code
+from worker.steps.compile_requests import same_code
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 

@@ -17,7 +17,7 @@ from kernels.verdict import Finding
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
-from worker.steps.compiling import Task, compile_request, same_code
+from worker.steps.compile_requests import Task, compile_request, same_code
 from worker.steps.evidence import Target, analysis_tile, fits, meaning, module_of, target
 from worker.steps.stages import Stages
 

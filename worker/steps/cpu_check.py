@@ -20,7 +20,7 @@ from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.check_step import CheckRequest, CheckResponse
 from worker.steps.clock import Clock
 from worker.steps.closer_look import Look, begin, finish, prepare
-from worker.steps.compiling import compile_request
+from worker.steps.compile_requests import compile_request
 from worker.steps.evidence import module_of
 from worker.steps.gpu_measurement import Made, remains_open
 from worker.steps.gpu_measurement import request as measure_request

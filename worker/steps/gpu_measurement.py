@@ -19,7 +19,7 @@ from kernels.source import Source
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCode
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.compiling import Task
+from worker.steps.compile_requests import Task
 from worker.steps.evidence import capability
 
 # Factors of the ranking size: 256 to 4,096 if it is 2,048.

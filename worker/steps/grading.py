@@ -9,7 +9,7 @@ from kernels.report import Report
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.clock import Clock
-from worker.steps.compiling import HeadersUnavailable
+from worker.steps.compile_requests import HeadersUnavailable
 from worker.steps.cpu_check import (
     WARNING_LIMIT,
     Job,

@@ -12,7 +12,7 @@ from kernels.judging.plan import make_plan
 from kernels.source import Source, read_source
 from kernels.source.names import Evaluated, Evaluations, Given
 from kernels.verdict import Finding
-from worker.steps.compiling import Task, compile_request, evaluate_request, mentioned
+from worker.steps.compile_requests import Task, compile_request, evaluate_request, mentioned
 from worker.steps.evidence import analysis_tile
 from worker.steps.stages import Stages
 

@@ -13,7 +13,7 @@ from kernels.exercise import ExerciseError
 from kernels.report import Report
 from worker.contract.messages import PackedWork, StepKind, StepMessage, StepResult
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.compiling import HeadersUnavailable
+from worker.steps.compile_requests import HeadersUnavailable
 from worker.steps.cpu_check import FAILURES, Progress
 from worker.steps.gpu_measurement import OtherCode
 

@@ -118,7 +118,7 @@ def _analyse(
     from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.commands.progress import Progress
     from worker.steps.analysis import AnalysisFailed, AnalysisJob, UnfitSizes, analyse
-    from worker.steps.compiling import HeadersUnavailable
+    from worker.steps.compile_requests import HeadersUnavailable
     from worker.steps.evidence import arch_of
 
     sizes = None if size is None else dict.fromkeys(exercise.sizes, size)

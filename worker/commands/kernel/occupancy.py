@@ -151,7 +151,7 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
     from worker.commands.progress import Progress
     from worker.sandbox.limits import SandboxFailure
     from worker.steps.analysis import AnalysisJob, figures_of
-    from worker.steps.compiling import HeadersUnavailable
+    from worker.steps.compile_requests import HeadersUnavailable
     from worker.steps.stages import SandboxedStages
 
     arch = f"sm_{limits.cc.replace('.', '')}"
