@@ -27,7 +27,7 @@ from tests.cheats.cases import Honesty, cheats
 from worker.bench.backlog import Graded, encoded, text_of, work_off
 from worker.contract.messages import CheckWork
 from worker.gpu.nvml import NoGPU, gpus
-from worker.sandbox.compiling import CompileRequest, compile_in
+from worker.sandbox.compile_child import CompileRequest, compile_in
 from worker.sandbox.limits import COMPILE_LIMITS, SandboxFailure
 from worker.sandbox.process import Child
 from worker.supervision.cores import cores

@@ -14,7 +14,7 @@ from kernels.compile.compilation import Compilation
 from kernels.verdict import Verdict
 from tests.marks import first_of_each, linux
 from tests.worker.kept_processes import KeptChild
-from worker.sandbox.compiling import CompileRequest, compile_in
+from worker.sandbox.compile_child import CompileRequest, compile_in
 from worker.sandbox.limits import Limits
 from worker.sandbox.process import Child
 

@@ -8,7 +8,7 @@ from typing import Any
 from kernels.compile.compilation import Compilation
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
-from worker.sandbox.compiling import CompileRequest, EvaluateRequest, compile_in, evaluate_in
+from worker.sandbox.compile_child import CompileRequest, EvaluateRequest, compile_in, evaluate_in
 from worker.sandbox.limits import COMPILE_LIMITS, Limits
 from worker.sandbox.process import Child
 from worker.steps.stages import SandboxedStages

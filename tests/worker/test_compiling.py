@@ -10,7 +10,7 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.in_process import Here
-from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.compile_child import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.steps import analysis_step
 from worker.steps.compile_requests import same_code

@@ -13,7 +13,7 @@ from kernels.exercise import find_exercise
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
-from worker.sandbox.compiling import CompileRequest, EvaluateRequest
+from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse

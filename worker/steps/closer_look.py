@@ -14,7 +14,7 @@ from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.occupancy import Occupancy
 from kernels.source import Source
 from kernels.verdict import Finding
-from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.compile_child import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
 from worker.steps.compile_requests import Task, compile_request, same_code

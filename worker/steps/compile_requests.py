@@ -12,7 +12,7 @@ from kernels.compile.bundle import header_texts
 from kernels.exercise import Exercise
 from kernels.judging.plan import Plan
 from kernels.source import Source
-from worker.sandbox.compiling import CompileRequest, EvaluateRequest
+from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 # With these, a source can use names that aren't in its text: pasted, escaped, or split over lines.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernels.verdict import Finding
     from worker.contract.measure_work import MeasureRequest, MeasureResponse
     from worker.gpu.spares import Runner
-    from worker.sandbox.compiling import CompileRequest, EvaluateRequest
+    from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
     from worker.sandbox.disassembling import Disassembler, Disassembly
     from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
     from worker.steps.check_step import CheckRequest, CheckResponse
@@ -187,7 +187,7 @@ class SandboxedStages:
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile in a ready child, or in a new one, because each child compiles once."""
-        from worker.sandbox.compiling import compile_in
+        from worker.sandbox.compile_child import compile_in
 
         for begun in self._begun:
             if begun.request == request:
@@ -196,7 +196,7 @@ class SandboxedStages:
 
     def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
         """Ask the child that will compile next, because one time limit applies to both."""
-        from worker.sandbox.compiling import evaluate_in
+        from worker.sandbox.compile_child import evaluate_in
 
         child = self._compiler()
         values = evaluate_in(child, request)
@@ -229,7 +229,7 @@ class SandboxedStages:
 
     def start_compiling(self, request: CompileRequest) -> None:
         """Compile in a new child. If none starts, `compile` tries again and raises."""
-        from worker.sandbox.compiling import compile_in
+        from worker.sandbox.compile_child import compile_in
 
         with contextlib.suppress(SandboxFailure):
             child = self._start("compile", COMPILE_LIMITS)

@@ -16,7 +16,7 @@ from kernels.compile.compilation import Compilation
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import Prepare, WireCode
 from worker.gpu.judge.kernels import ENTRIES
-from worker.sandbox.compiling import CompileRequest, compile_in
+from worker.sandbox.compile_child import CompileRequest, compile_in
 from worker.sandbox.limits import COMPILE_LIMITS, Failure, SandboxFailure
 from worker.sandbox.process import Child
 
