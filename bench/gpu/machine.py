@@ -25,7 +25,7 @@ from worker.gpu.judge.code import preparation
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Runner, Spares
 from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
-from worker.sandbox.disassembling import Disassembly
+from worker.sandbox.disassembler import Disassembly
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.check_step import CheckRequest, CheckResponse
 from worker.steps.grading import Job, grade

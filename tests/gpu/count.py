@@ -21,7 +21,7 @@ from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at
 from kernels.source import Source
 from tests.gpu.prepare import Chosen, Folder, Prepared, compile_one, right_kernels, write
 from tests.gpu.profile import launches
-from worker.sandbox.disassembling import disassemble
+from worker.sandbox.disassembler import disassemble
 
 _TILE = 16
 _SIZE, _DIVISIBLE, _RAGGED = 128, 64, 100

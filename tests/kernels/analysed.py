@@ -13,7 +13,7 @@ from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
-from worker.sandbox.disassembling import Disassembly
+from worker.sandbox.disassembler import Disassembly
 from worker.steps.analysis import AnalysisJob, analyse
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.analysis_step import analyse as count

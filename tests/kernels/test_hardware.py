@@ -14,7 +14,7 @@ from kernels.compile.compilation import Compilation, compile_source
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
 from kernels.launch import Launch
 from tests.marks import linux
-from worker.sandbox.disassembling import disassemble
+from worker.sandbox.disassembler import disassemble
 
 
 def access(pcs, name="a", line=5, width=4, space="shared", verb=Verb.LOAD, aligned=True, **values):

@@ -20,7 +20,7 @@ from kernels.evidence import Basis, Light
 from kernels.launch import Launch
 from tests.kernels.device.counted import FOLDER
 from tests.marks import linux
-from worker.sandbox.disassembling import disassemble
+from worker.sandbox.disassembler import disassemble
 
 _LONG = pytest.mark.long("counts ten kernels at two sizes; the short suite has the formulas by hand")
 H200 = device_named("h200")

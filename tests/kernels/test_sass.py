@@ -9,7 +9,7 @@ from kernels.compile.compilation import Compilation, compile_source
 from kernels.device.counting.counts import Verb
 from kernels.device.ptx.expansion import load_program
 from tests.marks import linux
-from worker.sandbox.disassembling import disassemble
+from worker.sandbox.disassembler import disassemble
 
 HEAD = '\t.section\t.text.K,"ax",@progbits\n        .other          K,@"STO_CUDA_ENTRY STV_DEFAULT"\n'
 LINE = '\t//## File "/kernel.cu", line {}\n'

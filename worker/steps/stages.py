@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from worker.contract.measure_work import MeasureRequest, MeasureResponse
     from worker.gpu.spares import Runner
     from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
-    from worker.sandbox.disassembling import Disassembler, Disassembly
+    from worker.sandbox.disassembler import Disassembler, Disassembly
     from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
     from worker.steps.check_step import CheckRequest, CheckResponse
 
@@ -255,7 +255,7 @@ class SandboxedStages:
 
     def start_disassembly(self, cubin: bytes) -> None:
         """Disassemble in a new child."""
-        from worker.sandbox.disassembling import Disassembler
+        from worker.sandbox.disassembler import Disassembler
 
         if self._disassembler is not None:
             self._disassembler.close()
@@ -265,7 +265,7 @@ class SandboxedStages:
 
     def disassembly(self) -> Disassembly:
         """Wait for the disassembly. Call it in the thread that started it."""
-        from worker.sandbox.disassembling import Disassembly
+        from worker.sandbox.disassembler import Disassembly
 
         if self._disassembler is None:
             return Disassembly(None, "the kernel was not disassembled")

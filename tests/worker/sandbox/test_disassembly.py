@@ -12,8 +12,8 @@ import pytest
 from kernels.compile.compilation import Compilation, compile_source
 from tests.marks import linux
 from tests.worker.fleet.watched import wait_until
-from worker.sandbox import disassembling
-from worker.sandbox.disassembling import CUBIN_LIMIT, Disassembler, disassemble
+from worker.sandbox import disassembler
+from worker.sandbox.disassembler import CUBIN_LIMIT, Disassembler, disassemble
 from worker.sandbox.limits import Limits
 from worker.steps.stages import SandboxedStages
 
@@ -72,7 +72,7 @@ def probe(tmp_path_factory):
     return program
 
 
-def child_of(running: Disassembler) -> disassembling.ProgramChild:
+def child_of(running: Disassembler) -> disassembler.ProgramChild:
     assert running._child is not None
     return running._child
 
@@ -138,7 +138,7 @@ def test_a_huge_kernel_is_not_tried():
 
 
 def test_without_the_disassembler_there_is_a_reason(cubin, monkeypatch):
-    monkeypatch.setattr(disassembling, "find_program", lambda: None)
+    monkeypatch.setattr(disassembler, "find_program", lambda: None)
 
     assert "not installed" in disassemble(cubin).reason
 
@@ -199,7 +199,7 @@ def test_without_landlock_it_is_not_run(cubin, monkeypatch):
     bootstrap = (
         "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda **_: 0; "
     )
-    command = disassembling.ProgramChild._command
+    command = disassembler.ProgramChild._command
 
     def without(self, step, answers):
         words = command(self, step, answers)
@@ -208,6 +208,6 @@ def test_without_landlock_it_is_not_run(cubin, monkeypatch):
         words[place] = f"{first}{bootstrap}from worker{second}"
         return words
 
-    monkeypatch.setattr(disassembling.ProgramChild, "_command", without)
+    monkeypatch.setattr(disassembler.ProgramChild, "_command", without)
 
-    assert disassemble(cubin).reason == disassembling.UNCONFINED
+    assert disassemble(cubin).reason == disassembler.UNCONFINED
