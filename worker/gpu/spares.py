@@ -13,9 +13,9 @@ from typing import Self
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, Prepared
 from worker.gpu.timing.quiet import quiet_file
+from worker.sandbox.child_command import ENVIRONMENT
 from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.process import START_SECONDS, Child
-from worker.sandbox.starting import ENVIRONMENT
 
 # Variables for the driver's path, passed on if they are set.
 _PASSED_ON = ("LD_LIBRARY_PATH", "CUDA_PATH")

@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
+from worker.sandbox.child_command import ENVIRONMENT, command
 from worker.sandbox.folder import OwnFolder
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
-from worker.sandbox.starting import ENVIRONMENT, command
 
 SAMPLE_SECONDS = 0.02
 """Time between two samples. Written memory grows by about 50 MB in this time."""

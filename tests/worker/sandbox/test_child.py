@@ -18,9 +18,9 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.sandbox.reserving import RESERVE, ReservingStages
+from worker.sandbox.child_command import ENVIRONMENT
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.process import Child
-from worker.sandbox.starting import ENVIRONMENT
 from worker.steps.grading import Job, grade
 
 pytestmark = linux

@@ -24,7 +24,7 @@ from pathlib import Path
 from kernels.wire import to_plain
 from worker.contract.measure_work import MeasureRequest, WireCode
 from worker.gpu.profile.profiled import REQUEST, ProfileRequest
-from worker.sandbox.starting import ENVIRONMENT
+from worker.sandbox.child_command import ENVIRONMENT
 from worker.supervision.children import search_path
 
 SECONDS = 60.0
