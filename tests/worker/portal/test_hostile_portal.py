@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from worker.client import following
+from worker.client import follower
 from worker.client import http as portal_http
 from worker.client.account import Account, AccountError, find_account, keep_account, portal_url, read_account
 from worker.client.answers import Submission, read
 from worker.client.errors import NoAnswer, NotDone, NotTrusted, PortalError, Unreadable
-from worker.client.following import Follower
+from worker.client.follower import Follower
 from worker.client.http import Connection
 from worker.client.portal import Portal, id_of
 
@@ -164,7 +164,7 @@ def test_events_say_more_and_asking_says_what_holds(hostile: Hostile):
 def test_without_a_stream_the_submission_is_asked_for(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch, status: int, kind: str, body: bytes
 ):
-    monkeypatch.setattr(following, "_LINE_BYTES", 2**20)
+    monkeypatch.setattr(follower, "_LINE_BYTES", 2**20)
     hostile.says(FOUND)
     hostile.by_path["/api/v1/submissions/a1/events"] = (status, kind, body, {})
     assert [found.verdict for found in Follower(hostile.portal, "a1").states()] == ["accepted"]

@@ -8,7 +8,7 @@ import time
 
 import click
 
-from worker.client.following import GIVEN_UP_SECONDS
+from worker.client.follower import GIVEN_UP_SECONDS
 from worker.client.portal import PATIENCE_SECONDS, Portal, latest_path, submission_path
 from worker.commands.portal.connection import EXITS, page_of, portal, submission_id
 from worker.commands.root import Exit, leave

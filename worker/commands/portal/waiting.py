@@ -10,7 +10,7 @@ import click
 from kernels.rendering.text_safety import cut
 from worker.client.answers import Progress as Told
 from worker.client.answers import Submission
-from worker.client.following import Follower
+from worker.client.follower import Follower
 from worker.client.phases import bar, detail, headline, part_of, part_told, phase
 from worker.client.portal import Portal
 from worker.commands.portal.connection import page_of
