@@ -227,7 +227,7 @@ def test_asking_a_portal_loads_nothing_of_the_server():
         "import sys, worker.commands.root as r, click\n"
         "for verb in ('submit', 'login', 'status', 'log', 'leaderboard', 'open', 'cancel', 'logout'):\n"
         "    r.tilelab.get_command(click.Context(r.tilelab), verb)\n"
-        "import worker.commands.portal.text, worker.commands.portal.waiting\n"
+        "import worker.commands.portal.text, worker.commands.portal.wait_display\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)

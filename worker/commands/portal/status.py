@@ -47,7 +47,7 @@ def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # n
 
 def _one(asked: Portal, public_id: str, *, watch: bool, as_json: bool) -> None:
     from worker.commands.portal.text import submission_text
-    from worker.commands.portal.waiting import wait_for
+    from worker.commands.portal.wait_display import wait_for
     from worker.commands.terminal import style_of
 
     found = wait_for(asked, public_id) if watch else None

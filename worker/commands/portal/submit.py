@@ -81,7 +81,7 @@ def _handed_in(asked: Portal, accepted: Accepted, name: str, as_json: bool) -> N
 
 def _graded(asked: Portal, accepted: Accepted, file: str, source: str, as_json: bool) -> Submission:
     from worker.commands.portal.text import report_text
-    from worker.commands.portal.waiting import wait_for
+    from worker.commands.portal.wait_display import wait_for
     from worker.commands.terminal import style_of
 
     found = wait_for(asked, accepted.id)
