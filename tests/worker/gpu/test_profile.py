@@ -30,7 +30,7 @@ from worker.gpu.profile.nsight import (
     profile,
     summary_of,
 )
-from worker.gpu.profile.profiled import launch_once
+from worker.gpu.profile.profiled_launch import launch_once
 from worker.gpu.timing.timings import kind_of
 
 SEED = 11

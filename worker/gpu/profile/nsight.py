@@ -23,7 +23,7 @@ from pathlib import Path
 
 from kernels.wire import to_plain
 from worker.contract.measure_work import MeasureRequest, WireCode
-from worker.gpu.profile.profiled import REQUEST, ProfileRequest
+from worker.gpu.profile.profiled_launch import REQUEST, ProfileRequest
 from worker.sandbox.child_command import ENVIRONMENT
 from worker.supervision.children import search_path
 
@@ -42,7 +42,9 @@ _IN_MS = {
 }  # fmt: skip
 _EXCERPT = 300
 # The process gets this process's search path.
-_START = "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profile.profiled import main; main()"
+_START = (
+    "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profile.profiled_launch import main; main()"
+)
 
 NOT_ALLOWED = "the operator has not allowed profiling on this machine"
 NO_PROFILER = (
