@@ -16,8 +16,8 @@ from pathlib import Path
 
 from worker.contract.fleet import Fleet, Wanted, WorkerRecord, WorkerState
 from worker.slots.account import SlotAccount
-from worker.slots.board import Board
 from worker.slots.fitness import Fitness, Test, Testing
+from worker.slots.fleet_reporter import FleetReporter
 from worker.slots.plan import Slot
 from worker.supervision.heartbeat import SILENT_SECONDS, Heartbeat
 from worker.supervision.output import PartOutput, code_text
@@ -92,7 +92,7 @@ class WorkerParent:
     _accounts: dict[str, SlotAccount] = field(init=False)
     _started: dict[str, float] = field(default_factory=dict)
     _supervisor: Supervisor = field(init=False)
-    _board: Board = field(init=False)
+    _reporter: FleetReporter = field(init=False)
     _begun: float = field(default_factory=time.time)
     _fit: bool = False
     _doubt: str = ""
@@ -105,20 +105,20 @@ class WorkerParent:
     def __post_init__(self) -> None:
         self._accounts = {slot.name: SlotAccount(slot) for slot in self.options.slots}
         self._supervisor = Supervisor(self.output.line, self._happened, self._ending)
-        self._board = Board(self.fleet, self._round, self._answered, self.output.say)
+        self._reporter = FleetReporter(self.fleet, self._round, self._answered, self.output.say)
 
     def run(self) -> str:
         """Run until asked to stop. Returns why the worker can't grade, or "" if it was asked to stop."""
         self.output.say(f"{self.id} with {', '.join(map(_named, self.options.slots))}")
         self.output.say("testing this machine")
-        self._board.start()
+        self._reporter.start()
         self._begin_test()
         try:
             failure = self._supervisor.run()
         finally:
             if self._testing is not None:
                 self._testing.give_up()
-            self._board.close()
+            self._reporter.close()
         if failure is not None:
             self._refusal = f"{failure.part} can't run ({code_text(failure.code)}: {failure.last})"
         self.output.say("stopped")
@@ -195,7 +195,7 @@ class WorkerParent:
         idle = not any(self._supervisor.has(name) for name in self._accounts)
         if self._doubt and idle and self._testing is None and not self._stopping:
             self._begin_test()
-        self._board.changed()
+        self._reporter.changed()
 
     def _part(self, name: str) -> Part:
         slot = self._accounts[name].slot
@@ -212,7 +212,7 @@ class WorkerParent:
     def _told(self, name: str, line: str) -> None:
         self._accounts[name].told(line)
         self._judge(name, "")
-        self._board.changed()
+        self._reporter.changed()
 
     def _happened(self, event: Event) -> None:
         self.output.event(event)
@@ -227,7 +227,7 @@ class WorkerParent:
             if self._wanted is Wanted.DRAIN and self._state() is WorkerState.DRAINED:
                 self.output.say("drained; `tilelab worker resume` lets this worker continue")
             self._arrange()
-        self._board.changed()
+        self._reporter.changed()
 
     def _judge(self, name: str, how: str) -> None:
         """Take the worker out if a slot only fails. If submissions may be the cause, a new self-test decides.
@@ -280,7 +280,7 @@ class WorkerParent:
         self._stopping = True
         if not self._refusal:
             self.output.say(f"stopping: {self._last_steps()}")
-        self._board.changed()
+        self._reporter.changed()
 
     def _last_steps(self) -> str:
         return f"running steps have {self.options.grace_seconds:g} s to finish; then they return to the queue"

@@ -12,7 +12,7 @@ BEAT_SECONDS = 2.0
 _SOON_SECONDS = 0.1
 
 
-class Board:
+class FleetReporter:
     """A thread that reports the record every two seconds, and soon after a change.
 
     Without Redis it keeps trying, and says so once.
