@@ -25,7 +25,7 @@ from worker.contract.messages import (
 )
 from worker.queue.claim_heartbeat import ClaimHeartbeat
 from worker.queue.outbox import Outbox
-from worker.queue.record import Teller
+from worker.queue.slot_reporter import SlotReporter
 from worker.queue.stop_request import Stop
 from worker.workplaces.workplace import Workplace
 
@@ -50,14 +50,14 @@ class StepTask:
     claims: Claims
     outbox: Outbox
     hints: Hints
-    teller: Teller
+    reporter: SlotReporter
     stop: Stop
 
     def register(self, app: Celery) -> None:
         """Register this as the task of a Celery application."""
 
         def step(body: object) -> None:
-            with self.teller.busy():
+            with self.reporter.busy():
                 self.run(body)
 
         app.task(name=STEP_TASK)(step)
@@ -72,7 +72,7 @@ class StepTask:
         except OtherVersionError as error:
             # without an answer, the message is sent again until a worker of its version takes it
             logger.error("left a message of another version for other workers: %s", error)  # noqa: TRY400
-            self.teller.useless()
+            self.reporter.useless()
             return
         except UnreadableError as error:
             self._refuse(error)
@@ -92,7 +92,7 @@ class StepTask:
         begun = time.monotonic()
         if not self._claim(message.ticket, lease):
             return
-        self.teller.begun(message.ticket)
+        self.reporter.begun(message.ticket)
         logger.info("begun")
         result: StepResult | None = None
         try:
@@ -106,7 +106,7 @@ class StepTask:
             else:
                 self._hand_over(result, message.attempt, lease)
         finally:
-            self.teller.ended(result)
+            self.reporter.ended(result)
             if not self.stop.asked:
                 self.workplace.prepare()
 

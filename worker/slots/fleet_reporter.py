@@ -38,7 +38,7 @@ class FleetReporter:
         self._told: WorkerState | None = None
         self._away = False
         self._changed, self._over = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="board", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="fleet reporter", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

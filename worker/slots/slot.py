@@ -31,7 +31,7 @@ from worker.contract.logging import LogSettingError, configure, name_process
 from worker.contract.messages import CPU_QUEUE, RESULTS_QUEUE, gpu_queue
 from worker.contract.redis_claims import RedisClaims
 from worker.queue.outbox import Outbox
-from worker.queue.record import Teller
+from worker.queue.slot_reporter import SlotReporter
 from worker.queue.stop_request import Stop
 from worker.queue.tasks import StepTask
 from worker.sandbox.folder import sweep
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _work(options: Options, url: str, signed: str) -> int:
     sweep()
     app = celery_app(url)
-    teller = Teller(options.name, options.queue, options.device, options.tell)
+    reporter = SlotReporter(options.name, options.queue, options.device, options.tell)
     workplace = _workplace(options)
     stop = Stop(options.grace_seconds, workplace.abort, options.parent)
     stop.listen()
@@ -100,16 +100,16 @@ def _work(options: Options, url: str, signed: str) -> int:
     sender, claims = ResultSender(app), RedisClaims(beats)
     outbox = Outbox(claims, signed, sender.send, lambda: queue_length(beats, RESULTS_QUEUE))
     hints = Hints(connect_redis(url, answer_seconds=ANSWER_SECONDS))
-    task = StepTask(signed, workplace, claims, outbox, hints, teller, stop)
+    task = StepTask(signed, workplace, claims, outbox, hints, reporter, stop)
     task.register(app)
     try:
-        with teller.busy():
+        with reporter.busy():
             workplace.prepare()
-        teller.at(WorkerState.IDLE)
+        reporter.at(WorkerState.IDLE)
         logger.info("serving the queue %s", options.queue)
-        well = consume(app, options.queue, f"{options.name}@{options.worker}", teller.beat)
-        teller.at(WorkerState.STOPPING)
-        with teller.busy():
+        well = consume(app, options.queue, f"{options.name}@{options.worker}", reporter.beat)
+        reporter.at(WorkerState.STOPPING)
+        with reporter.busy():
             _leave(outbox, stop, options.leave_seconds)
     finally:
         workplace.close()

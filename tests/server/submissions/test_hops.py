@@ -31,7 +31,7 @@ from worker.contract.broker import connect_redis
 from worker.contract.hints import Hints
 from worker.contract.messages import CPU_QUEUE, Ticket, encode
 from worker.queue.outbox import Outbox
-from worker.queue.record import Teller
+from worker.queue.slot_reporter import SlotReporter
 from worker.queue.stop_request import Stop
 from worker.queue.tasks import StepTask
 from worker.sandbox.child import STEPS
@@ -153,7 +153,7 @@ def _work(redis: Redis, folder: Path) -> str:
         closing(Outbox(redis, "w", sent.append, lambda: 0)) as outbox,
         connect_redis(NOBODY, answer_seconds=1.0) as client,
     ):
-        teller, stop = Teller("cpu-0", CPU_QUEUE, "cpu"), Stop(1.0, workplace.abort)
-        task = StepTask("w", workplace, redis, outbox, Hints(client), teller, stop)
+        reporter, stop = SlotReporter("cpu-0", CPU_QUEUE, "cpu"), Stop(1.0, workplace.abort)
+        task = StepTask("w", workplace, redis, outbox, Hints(client), reporter, stop)
         task.run(encode(redis.queues[CPU_QUEUE].pop(0)))
         return str(until(lambda: sent)[0])

@@ -17,7 +17,7 @@ from worker.supervision.heartbeat import EVERY_SECONDS, prepare, tell_beat
 from worker.workplaces.workplace import is_doubtful
 
 
-class Teller:
+class SlotReporter:
     """Keeps a slot's record and reports it. For the slot's main thread, except `beat`."""
 
     def __init__(self, name: str, queue: str, device: str, descriptor: int | None = None) -> None:

@@ -6,16 +6,16 @@ import json
 import os
 
 from worker.contract.messages import StepKind, Ticket
-from worker.queue.record import Teller
+from worker.queue.slot_reporter import SlotReporter
 
 
 def test_each_change_is_a_line():
     heard, tell = os.pipe()
     os.set_blocking(heard, False)
     try:
-        teller = Teller("cpu-0", "cpu", "cpu", tell)
-        teller.begun(Ticket(5, StepKind.CHECK, "t"))
-        teller.ended(None)
+        reporter = SlotReporter("cpu-0", "cpu", "cpu", tell)
+        reporter.begun(Ticket(5, StepKind.CHECK, "t"))
+        reporter.ended(None)
         lines = [json.loads(line) for line in os.read(heard, 2**16).splitlines()]
     finally:
         os.close(heard)
@@ -26,6 +26,6 @@ def test_each_change_is_a_line():
 
 
 def test_without_a_descriptor_nobody_is_told():
-    teller = Teller("cpu-0", "cpu", "cpu")
-    teller.begun(Ticket(5, StepKind.CHECK, "t"))
-    assert teller.record.job == 5
+    reporter = SlotReporter("cpu-0", "cpu", "cpu")
+    reporter.begun(Ticket(5, StepKind.CHECK, "t"))
+    assert reporter.record.job == 5
