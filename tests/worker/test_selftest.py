@@ -16,7 +16,7 @@ from kernels.wire import from_plain
 from tests.kernels.measured import H200, measured_report, measurement
 from tests.marks import linux
 from worker.sandbox.limits import Isolation, SandboxFailure
-from worker.selftest.here import Here
+from worker.selftest.local_grader import LocalGrader
 from worker.selftest.selftest import (
     EXERCISE,
     HOST_MEMORY,
@@ -208,7 +208,7 @@ def test_a_fit_worker_is_told_so():
 
 @linux
 def test_the_real_judge_is_fit_on_the_cpu_device(tmp_path):
-    here = Here("sm_90", tmp_path)
+    here = LocalGrader("sm_90", tmp_path)
     result = run_selftest(here.grade, here.surroundings)
     assert result.ok, result.problems
     assert [held.step for held in result.isolation] == ["compile", "run"]
@@ -217,7 +217,7 @@ def test_the_real_judge_is_fit_on_the_cpu_device(tmp_path):
 @pytest.mark.long("the short suite has the kernels that need no GPU")
 @linux
 def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
-    here = Here("sm_90", tmp_path)
+    here = LocalGrader("sm_90", tmp_path)
     for kernel in KERNELS:
         if kernel.needs_gpu:
             assert here.grade(kernel).verdict is Verdict.ACCEPTED, kernel.name
@@ -226,7 +226,7 @@ def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
 @linux
 def test_the_process_that_drives_a_device_tells_what_it_found(tmp_path):
     isolation: dict[str, Isolation] = {}
-    environment = Here("sm_90", tmp_path)._runner(isolation)
+    environment = LocalGrader("sm_90", tmp_path)._runner(isolation)
     assert environment.device_class == "cpu"
     assert set(isolation) == {"measure"}
 
@@ -237,7 +237,7 @@ def test_the_real_judge_is_fit_on_a_gpu(tmp_path):
     from worker.gpu.nvml import gpus
 
     gpu = gpus()[0]
-    here = Here(gpu.arch, tmp_path, gpu.index, device_class(gpu.name, gpu.memory_bytes))
+    here = LocalGrader(gpu.arch, tmp_path, gpu.index, device_class(gpu.name, gpu.memory_bytes))
     result = run_selftest(here.grade, here.surroundings, gpu=True)
     assert result.ok, result.problems
     assert {held.step for held in result.isolation} == {"compile", "run", "measure"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.selftest.here import Here
+from worker.selftest.local_grader import LocalGrader
 from worker.selftest.selftest import Progress, SelfTest, run_selftest
 from worker.slots.plan import Slot
 
@@ -44,15 +44,15 @@ class DeviceTests:
             tuple(f"{device}: {each}" for device, result in found for each in result.warnings),
         )
 
-    def _devices(self) -> Iterator[tuple[str, Here]]:
+    def _devices(self) -> Iterator[tuple[str, LocalGrader]]:
         """The GPUs, or without one the CPU, because a GPU's test includes the CPU's."""
         gpus = [slot.gpu for slot in self.slots if slot.gpu is not None]
         for gpu in gpus:
-            yield f"GPU {gpu.index}", Here(gpu.arch, self.cache, gpu.index, gpu.device_class)
+            yield f"GPU {gpu.index}", LocalGrader(gpu.arch, self.cache, gpu.index, gpu.device_class)
         if not gpus:
-            yield "cpu", Here(self.arch, self.cache)
+            yield "cpu", LocalGrader(self.arch, self.cache)
 
-    def _run(self, here: Here, device: str, progress: Progress) -> SelfTest:
+    def _run(self, here: LocalGrader, device: str, progress: Progress) -> SelfTest:
         return run_selftest(
             here.grade, here.surroundings, gpu=here.gpu is not None, allow_gaps=self.allow_gaps,
             progress=lambda what: progress(f"{device}: {what}"),

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.marks import linux
 from worker.commands.root import Exit, tilelab
-from worker.selftest.here import Here
+from worker.selftest.local_grader import LocalGrader
 from worker.selftest.selftest import SelfTestKernel, Surroundings
 
 
@@ -23,11 +23,11 @@ def run(*arguments: str) -> Result:
 def without_processes(monkeypatch):
     """A machine whose sandbox does not start."""
 
-    def fail(self: Here, kernel: SelfTestKernel | None = None) -> Surroundings:
+    def fail(self: LocalGrader, kernel: SelfTestKernel | None = None) -> Surroundings:
         raise OSError("no processes left")
 
-    monkeypatch.setattr(Here, "grade", fail)
-    monkeypatch.setattr(Here, "surroundings", fail)
+    monkeypatch.setattr(LocalGrader, "grade", fail)
+    monkeypatch.setattr(LocalGrader, "surroundings", fail)
 
 
 def test_the_group_lists_its_verbs_and_loads_none():

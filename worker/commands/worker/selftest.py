@@ -31,14 +31,14 @@ def selftest(device: str, allow_gaps: bool) -> Answer:
     """  # noqa: D301 - click reads the escape
     from worker.commands.progress import Progress
     from worker.commands.terminal import style_of
-    from worker.selftest.here import Here
+    from worker.selftest.local_grader import LocalGrader
     from worker.selftest.selftest import run_selftest, to_json
     from worker.selftest.text import selftest_text
 
     gpu = choose(device)
-    here = Here(architecture(None, gpu), cache_folder())
+    here = LocalGrader(architecture(None, gpu), cache_folder())
     if gpu is not None:
-        here = Here(here.arch, here.cache, gpu.index, gpu.device_class)
+        here = LocalGrader(here.arch, here.cache, gpu.index, gpu.device_class)
     with Progress() as progress:
         result = run_selftest(
             here.grade, here.surroundings, gpu=gpu is not None, allow_gaps=allow_gaps, progress=progress.show

@@ -17,7 +17,7 @@ from worker.steps.stages import SandboxedStages
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalGrader:
     """This machine with one of its devices.
 
     gpu: its number; None for the CPU device
