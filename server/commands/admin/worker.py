@@ -7,7 +7,7 @@ import click
 from server.audit.service import note
 from server.commands.database import database_in_use
 from worker.commands.worker.broker import redis_option
-from worker.commands.worker.orders import EXITS, tell_workers, telling_options
+from worker.commands.worker.orders import EXITS, give_order, order_options
 from worker.contract.fleet import Wanted
 
 
@@ -24,7 +24,7 @@ def worker() -> None:
 
 
 @worker.command(epilog=EXITS)
-@telling_options
+@order_options
 @redis_option
 def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
     """Let a worker finish its steps and start no new ones, until `resume`.
@@ -39,7 +39,7 @@ def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: 
 
 
 @worker.command(epilog=EXITS)
-@telling_options
+@order_options
 @redis_option
 def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
     """Let a drained or failed worker start steps again.
@@ -64,4 +64,4 @@ def _tell(
             with sessions.begin() as session:
                 note(session, None, action, f"worker {worker[:150]}")
 
-        tell_workers(redis, name, wanted, everyone=everyone, wait=wait, as_json=as_json, before=noted)
+        give_order(redis, name, wanted, everyone=everyone, wait=wait, as_json=as_json, before=noted)

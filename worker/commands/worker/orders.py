@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.5
 _GONE = "gone"
 
 
-def telling_options(command: Command) -> Command:
+def order_options(command: Command) -> Command:
     """Add WORKER, `--all`, `--wait` and `--json`, passed on as `worker`, `everyone`, `wait` and `as_json`."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
@@ -36,7 +36,7 @@ def telling_options(command: Command) -> Command:
     return command
 
 
-def tell_workers(
+def give_order(
     redis: str | None,
     name: str | None,
     wanted: Wanted,

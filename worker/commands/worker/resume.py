@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from worker.commands.worker.broker import redis_option
-from worker.commands.worker.orders import EXITS, tell_workers, telling_options
+from worker.commands.worker.orders import EXITS, give_order, order_options
 
 
 @click.command(epilog=EXITS)
-@telling_options
+@order_options
 @redis_option
 def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
     """Let a drained or failed worker start steps again.
@@ -23,4 +23,4 @@ def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis:
     """  # noqa: D301 - click reads the escape
     from worker.contract.fleet import Wanted
 
-    tell_workers(redis, worker, Wanted.WORK, everyone=everyone, wait=wait, as_json=as_json)
+    give_order(redis, worker, Wanted.WORK, everyone=everyone, wait=wait, as_json=as_json)
