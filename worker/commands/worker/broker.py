@@ -42,7 +42,7 @@ def broker_url(given: str | None) -> str:
 
 
 @contextmanager
-def board(given: str | None) -> Iterator[RedisFleet]:
+def open_fleet(given: str | None) -> Iterator[RedisFleet]:
     """The workers' records in Redis. Raises SystemFault, also if Redis goes away in the block."""
     from worker.contract.broker import BrokerUnavailable, connect_redis
     from worker.contract.redis_fleet import RedisFleet

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from worker.commands.root import Exit, SystemFault, leave
-from worker.commands.worker.broker import SILENT_SECONDS, board, chosen
+from worker.commands.worker.broker import SILENT_SECONDS, chosen, open_fleet
 
 if TYPE_CHECKING:
     from worker.contract.fleet import Wanted
@@ -48,7 +48,7 @@ def give_order(
 ) -> None:
     """Send an order to one worker or all, and end the command. before: called first with each id."""
     say: Callable[[str], None] = (lambda _: None) if as_json else click.echo
-    with board(redis) as fleet:
+    with open_fleet(redis) as fleet:
         workers = [record.id for record in chosen(fleet.workers(), name, everyone=everyone)]
         for worker in workers:
             before(worker)

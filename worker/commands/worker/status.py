@@ -14,7 +14,7 @@ from kernels.rendering.text_safety import safe, width
 from kernels.rendering.text_style import Style
 from kernels.wire import to_plain
 from worker.commands.root import Exit, leave
-from worker.commands.worker.broker import SILENT_SECONDS, board, redis_option
+from worker.commands.worker.broker import SILENT_SECONDS, open_fleet, redis_option
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def status(watch: bool, as_json: bool, redis: str | None) -> None:
       tilelab worker status
       tilelab worker status --watch --redis redis://broker:6379/0
     """  # noqa: D301 - click reads the escape
-    with board(redis) as fleet:
+    with open_fleet(redis) as fleet:
         _show(fleet, as_json=as_json, clear="")
         while watch:
             time.sleep(_AGAIN_SECONDS)
