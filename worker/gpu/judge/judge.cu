@@ -1,21 +1,21 @@
-// The judge's own kernels: they make the inputs of a launch on the device and look at what it left there.
+// The judge's own kernels: they make the inputs of a launch on the device and check its results there.
 //
-// Every element follows from a recipe by a hash of its row and column, as in recipes.py, bit for bit. So nothing that a
-// judged kernel could have changed is read here but what is compared. All arithmetic is in integers, or exact.
+// A recipe gives every element by a hash of its row and column, bit for bit as in recipes.py. So these kernels read no
+// memory that a judged kernel could have changed, except for the compared values. All arithmetic is exact.
 //
-// Every kernel sees a matrix as lines: `row` counts the lines as they lie in memory, `column` the elements of a line.
-// For a matrix in column-major order, the host swaps what belongs to rows and columns of the recipe.
+// Every kernel sees a matrix as lines: `row` counts the lines in memory order, `column` the elements of a line. For a
+// matrix in column-major order, the host swaps rows and columns of the recipe.
 //
-// All integer arguments are 64 bits wide, whatever they hold: so the host has one way to pass them.
+// All integer arguments have 64 bits, so that the host passes them in one way.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
 namespace {
 
-// A block has THREADS threads and looks at ROWS rows: what depends on the column alone is computed once for all of
-// them, and the loads of the rows are under way together, so that no loop over columns needs to be unrolled. Where it
-// need not see whole rows, it has a strip of columns.
+// A block has THREADS threads and handles ROWS rows. Values that depend only on the column are computed once for all
+// rows, and the loads of the rows overlap, so that no loop over columns needs to be unrolled. If a block needn't see
+// whole rows, it handles a strip of columns.
 constexpr u32 THREADS = 256, ROWS = 4, STRIP = 1024;
 constexpr u32 WHOLE_WARP = 0xFFFFFFFF;
 
@@ -23,13 +23,13 @@ enum Kind { WIDE, NARROW, MANTISSAS, SELECTION, WHOLE };
 
 constexpr u32 WIDE_LIMIT = 8191;
 constexpr u32 SPECIAL_EVERY = 16;
-constexpr float LARGEST = 134217728.0f;  // 2^27: no right output lies beyond it
+constexpr float LARGEST = 134217728.0f;  // 2^27: the bound of all correct outputs
 
-// rowStep, columnStep: what sets the numbers apart that are mixed for neighbouring elements
-// along: whether the lines that dot products run along are the rows
-// length: elements of such a line
-// number: NARROW: of so many neighbours one is not 0; WHOLE: the largest element
-// start, step: SELECTION: where the element of each line lies; WIDE, NARROW: the first special term, and how many
+// rowStep, columnStep: difference of the mixed numbers of neighbouring elements
+// along: whether the lines of dot products are the rows
+// length: number of elements in such a line
+// number: for NARROW, one in this many neighbours is nonzero; for WHOLE, the largest element
+// start, step: for SELECTION, the place of each line's element; for WIDE and NARROW, the first special term and number
 struct Recipe {
     u64 seed, rowStep, columnStep;
     bool along;
@@ -44,7 +44,7 @@ struct Recipe {
     Recipe { name##Seed, name##RowStep, name##ColumnStep, name##Along != 0, (u32)name##Length, (u32)name##Number,  \
              name##Start, name##Step }
 
-// The finish of the generator SplitMix64.
+// The finalizer of SplitMix64.
 __device__ __forceinline__ u64 mix(u64 number) {
     number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9ull;
     number = (number ^ (number >> 27)) * 0x94D049BB133111EBull;
@@ -55,7 +55,7 @@ __device__ __forceinline__ u64 drawn(const Recipe &recipe, u32 row, u32 column) 
     return mix(recipe.seed + row * recipe.rowStep + column * recipe.columnStep);
 }
 
-// From 0 to below the limit, from the upper half of what was drawn; the lowest bit is left for the sign.
+// A number from 0 to below the limit, from the upper half of a drawn number. The lowest bit is for the sign.
 __device__ __forceinline__ u32 below(u64 number, u32 limit) { return __umulhi((u32)(number >> 32), limit); }
 
 __device__ __forceinline__ int withSign(u64 number, int magnitude) { return number & 1 ? -magnitude : magnitude; }
@@ -68,7 +68,7 @@ __device__ __forceinline__ bool special(const Recipe &recipe, u32 row, u32 colum
     return (recipe.along ? column : row) % SPECIAL_EVERY == (u32)recipe.start;
 }
 
-// One number is drawn for a group: which of its elements is not 0, and that one's sign. Mostly a group is one element.
+// One drawn number decides which element of a group is nonzero, and its sign. A group usually has one element.
 __device__ __forceinline__ int ones(const Recipe &recipe, u32 row, u32 column) {
     if (recipe.number == 1) return withSign(drawn(recipe, row, column), 1);
     u32 index = recipe.along ? column : row;
@@ -78,7 +78,7 @@ __device__ __forceinline__ int ones(const Recipe &recipe, u32 row, u32 column) {
     return index - first == below(number, size) ? withSign(number, 1) : 0;
 }
 
-// One number is drawn for a line: whether it is special, and then where and what its one element is.
+// One drawn number decides whether a line is special, and its only element.
 __device__ __forceinline__ int narrow(const Recipe &recipe, u32 row, u32 column) {
     u32 line = recipe.along ? row : column, term = recipe.along ? column : row;
     u64 number = mix(~recipe.seed + line * (recipe.along ? recipe.rowStep : recipe.columnStep));
@@ -89,7 +89,7 @@ __device__ __forceinline__ int narrow(const Recipe &recipe, u32 row, u32 column)
     return special(recipe, row, column) ? 0 : ones(recipe, row, column);
 }
 
-// The kind is known to the compiler, so that loops over elements hold no choice.
+// The kind is a template parameter, so that loops over elements have no branch on it.
 template <int KIND> __device__ __forceinline__ int integer(const Recipe &recipe, u32 row, u32 column) {
     if (KIND == NARROW) return narrow(recipe, row, column);
     u64 number = drawn(recipe, row, column);
@@ -98,8 +98,8 @@ template <int KIND> __device__ __forceinline__ int integer(const Recipe &recipe,
     return 1 + below(number, recipe.number);
 }
 
-// Where the one element of a line lies. A step is a whole number of places, as a fraction of the line in 64 bits: the
-// wrapping product is the remainder that a division would cost.
+// The place of a line's only element. A step is a whole number of places, as a fraction of the line in 64 bits. So the
+// wrapping product gives the remainder without a division.
 __device__ __forceinline__ u32 place(const Recipe &recipe, u32 line) {
     return __umulhi((u32)((recipe.start + line * recipe.step) >> 32), recipe.length);
 }
@@ -130,7 +130,7 @@ template <typename Body> __device__ __forceinline__ void forKind(u64 kind, Body 
     }
 }
 
-// Every element of this block's rows in its strip. Threads beside each other have columns beside each other.
+// Every element of this block's rows in its strip. Neighbouring threads have neighbouring columns.
 template <typename Body> __device__ __forceinline__ void forTile(u32 rows, u32 columns, Body body) {
     u32 top = blockIdx.x * ROWS, left = blockIdx.y * STRIP + threadIdx.x;
 #pragma unroll 1
@@ -143,7 +143,7 @@ template <typename Body> __device__ __forceinline__ void forTile(u32 rows, u32 c
     }
 }
 
-// What differs: how much, and the first. Kept as the largest complement, so that memory full of zeros says "nothing".
+// The number of differences and the first one. It is stored as the largest complement, so that zeros mean "none".
 struct Tally {
     u32 count = 0;
     u64 first = 0;
@@ -153,7 +153,7 @@ struct Tally {
         first = max(first, ~at);
     }
 
-    // One update of memory for a warp, and none where it saw no difference: all of them go to one place.
+    // One update of memory per warp, and none without a difference, because all warps update the same place.
     __device__ __forceinline__ void report(u64 *counter) {
         if (!__any_sync(WHOLE_WARP, count != 0)) return;
         for (int distance = 16; distance > 0; distance /= 2) {
@@ -167,7 +167,7 @@ struct Tally {
     }
 };
 
-// The sums over all threads of the block, to be used by thread 0 alone.
+// The sums over all threads of the block, for thread 0 only.
 template <u32 COUNT> __device__ __forceinline__ void addUp(u64 (&sums)[COUNT]) {
     __shared__ u64 ofWarp[THREADS / 32][COUNT];
 #pragma unroll
@@ -197,7 +197,7 @@ __device__ __forceinline__ void multiply(u64 *out, u32 rows, u32 columns, u64 ki
                 sums[i] += (u64)(long long)integer<decltype(known)::value>(recipe, top + i, column) * factor;
         }
     };
-    // Products of the other kinds are compared element by element.
+    // Products of other kinds are compared element by element.
     if (kind == WIDE)
         run(Known<WIDE>());
     else
@@ -207,7 +207,7 @@ __device__ __forceinline__ void multiply(u64 *out, u32 rows, u32 columns, u64 ki
     for (u32 i = 0; i < ROWS && top + i < rows; i++) out[top + i] = sums[i];
 }
 
-// The vector that a product is checked with.
+// The vector for checking a product.
 __device__ __forceinline__ u64 random(u64 seed, u32 index) { return mix(seed + (index + 1) * 0xD6E8FEB86659FD93ull); }
 
 }  // namespace
@@ -221,7 +221,7 @@ extern "C" __global__ void make_matrix(float *out, u64 rows, u64 columns, RECIPE
     });
 }
 
-// Bit for bit: an input whose 0 became -0 was written to.
+// Compares bit for bit: an input with -0 instead of 0 was overwritten.
 extern "C" __global__ void compare_matrix(const u32 *found, u64 *counter, u64 rows, u64 columns, RECIPE(matrix)) {
     Recipe recipe = MADE(matrix);
     Tally tally;
@@ -233,7 +233,7 @@ extern "C" __global__ void compare_matrix(const u32 *found, u64 *counter, u64 ro
     tally.report(counter);
 }
 
-// Two zones of memory at once, each with a counter of its own.
+// Compares two zones of memory at once, each with its own counter.
 extern "C" __global__ void compare_words(const u32 *before, const u32 *behind, u64 *counters, u64 words, u64 word) {
     const u32 *found = blockIdx.y == 0 ? before : behind;
     Tally tally;
@@ -244,8 +244,8 @@ extern "C" __global__ void compare_words(const u32 *before, const u32 *behind, u
     tally.report(counters + 2 * blockIdx.y);
 }
 
-// A product of which each element is one element of the dense factor, scaled: exact, and wrong in its last bits where
-// either of the two was rounded. `chosen` is the left factor where its lines are rows.
+// Compares a product whose elements are scaled elements of the dense factor. It is exact, and its last bits differ if
+// either factor was rounded. `chosen` is the left factor if its lines are rows.
 extern "C" __global__ void compare_selection(const float *found, u64 *counter, u64 rows, u64 columns, RECIPE(chosen),
                                              RECIPE(dense)) {
     Recipe chosen = MADE(chosen), dense = MADE(dense);
@@ -254,13 +254,13 @@ extern "C" __global__ void compare_selection(const float *found, u64 *counter, u
         u32 line = chosen.along ? row : column;
         u32 from = place(chosen, line);
         int value = chosen.along ? integer<MANTISSAS>(dense, from, column) : integer<MANTISSAS>(dense, row, from);
-        // Written so that a NaN differs.
+        // In this form, a NaN differs.
         if (!(found[at] == (float)value * scale(chosen, line))) tally.add(at);
     });
     tally.report(counter);
 }
 
-// A block for each section of the input, whose elements are counted row by row; `turned`: the output lies in
+// One block for each section of the input, whose elements are numbered row by row. `turned`: the output is in
 // column-major order.
 extern "C" __global__ void compare_sums(const float *found, u64 *counter, u64 section, u64 outRows, u64 outColumns,
                                         u64 turned, u64 rows, u64 columns, RECIPE(matrix)) {
@@ -280,8 +280,8 @@ extern "C" __global__ void compare_sums(const float *found, u64 *counter, u64 se
     atomicMax(counter + 1, ~(u64)blockIdx.x);
 }
 
-// Freivalds' check of C = A B, in three steps: z = B r, w = A z, and C r beside w. For a row of C that is wrong by
-// integers, C r = w holds for at most one in 2^36 of all vectors r: the wrong terms are integers of at most 2^28.
+// Freivalds' check of C = A B in three steps: z = B r, w = A z, and C r compared with w. For an incorrect row of
+// integers, C r = w holds for at most one in 2^36 of all vectors r, because the differences are at most 2^28.
 extern "C" __global__ void multiply_random(u64 *out, u64 vector, u64 rows, u64 columns, RECIPE(matrix)) {
     multiply(out, rows, columns, matrixKind, MADE(matrix), [=](u32 index) { return random(vector, index); });
 }
@@ -290,13 +290,13 @@ extern "C" __global__ void multiply_vector(u64 *out, const u64 *vector, u64 rows
     multiply(out, rows, columns, matrixKind, MADE(matrix), [=](u32 index) { return vector[index]; });
 }
 
-// An element that is no integer, or too large to be one that float holds, makes its row wrong by itself. What is left
-// is an integer, so that the sum means the same as the product's. -0 becomes 0.
+// An element that isn't an integer, or is too large for an exact float, makes its row incorrect at once. All others are
+// integers, so the sums are comparable. -0 becomes 0.
 extern "C" __global__ void compare_product(const float *found, const u64 *expected, u64 *counter, u64 vector, u64 rows,
                                            u64 columns) {
     u32 top = blockIdx.x * ROWS;
     u64 sums[ROWS] = {};
-    u32 bad = 0;  // a bit for each row
+    u32 bad = 0;  // one bit for each row
 #pragma unroll 1
     for (u32 column = threadIdx.x; column < columns; column += THREADS) {
         u64 factor = random(vector, column);
@@ -304,14 +304,14 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
         for (u32 i = 0; i < ROWS; i++) {
             if (top + i >= rows) break;
             float value = found[(top + i) * columns + column];
-            // The first comparison is false for a NaN; an integer below 2^31 survives the way there and back.
+            // The first comparison is false for a NaN. An integer below 2^31 stays unchanged by the two conversions.
             bool good = fabsf(value) <= LARGEST && (float)(int)value == value;
             sums[i] += (u64)(long long)(good ? (int)value : 0) * factor;
             bad |= (u32)!good << i;
         }
     }
     addUp(sums);
-    // Rarely is there any, and then it may take its time.
+    // This is rare, so it may be slow.
     u32 badRows = 0;
     if (__syncthreads_or(bad != 0))
         for (u32 i = 0; i < ROWS; i++) badRows |= (u32)(__syncthreads_or(bad >> i & 1) != 0) << i;

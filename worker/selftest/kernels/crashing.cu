@@ -1,4 +1,4 @@
-// As right.cu, but a thread outside the matrix ends the launch.
+// Like right.cu, but a thread outside the matrix ends the launch.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

@@ -1,4 +1,4 @@
-// As right.cu, but the phases are never counted.
+// Like right.cu, but the phases are never counted.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

@@ -1,4 +1,4 @@
-// As right.cu at the sizes that the CPU device runs; at the ranking size it never ends.
+// Like right.cu at sizes that the CPU device runs. At the ranking size, it never ends.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

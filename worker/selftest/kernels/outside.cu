@@ -1,4 +1,4 @@
-// As right.cu, but every thread of the last blocks writes its element, there or not.
+// Like right.cu, but all threads of the last blocks write, even outside the output.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

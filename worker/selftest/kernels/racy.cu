@@ -1,4 +1,4 @@
-// As right.cu without its second barrier: on a GPU the result mostly comes out right all the same.
+// Like right.cu without its second barrier. On a GPU, the result is usually still correct.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

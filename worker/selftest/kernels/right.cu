@@ -1,4 +1,4 @@
-// The course's tiled product, right for every Width: it has to be accepted.
+// The course's tiled product, correct for every Width. It must be accepted.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

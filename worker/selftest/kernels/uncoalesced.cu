@@ -1,4 +1,4 @@
-// Right, and slow: neighbouring threads take neighbouring rows, so every access of a warp is in a line of its own.
+// Correct but slow: neighbouring threads take neighbouring rows, so each access of a warp is in another line.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     int Row = blockIdx.x * TILE_WIDTH + threadIdx.x;
     int Col = blockIdx.y * TILE_WIDTH + threadIdx.y;

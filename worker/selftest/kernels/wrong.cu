@@ -1,4 +1,4 @@
-// As right.cu, but the last tile of the sum is left out where it is not a whole one.
+// Like right.cu, but it omits the last tile of the sum if the tile is incomplete.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];

@@ -1,4 +1,4 @@
-// As right.cu at the sizes that the CPU device runs; at the ranking size one element is wrong.
+// Like right.cu at sizes that the CPU device runs. At the ranking size, one element is incorrect.
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
