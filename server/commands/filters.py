@@ -23,7 +23,7 @@ filter_options = together(
     click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only this verdict."),
     click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only submissions (rank) or checks."),
     click.option("--device", default="", metavar="CLASS", help="Only this device class; cpu means not measured."),
-    click.option("--worker", default="", metavar="NAME", help="Only if a worker whose name begins so took part."),
+    click.option("--worker", default="", metavar="NAME", help="Only graded by a worker whose name begins with this."),
     click.option("--since", metavar="TIME", help="Only submitted at or after this time."),
     click.option("--until", metavar="TIME", help="Only submitted up to this time."),
 )  # fmt: skip

@@ -42,7 +42,7 @@ setting_options = together(
     ),
     click.option("--checks", "checks_per_hour", type=int, help="Checks per student and hour."),
     click.option("--counts", type=click.Choice([counts.value for counts in Counts]), help="Which submission counts."),
-    click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="Freeze leaderboards for students from then."),
+    click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="Freeze leaderboards for students at this time."),
     click.option("--listed/--unlisted", default=None, help="Show it to students once it opens, or hide it."),
 )  # fmt: skip
 """Add these options to a command, which passes them to `asked_for`."""

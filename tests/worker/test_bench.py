@@ -69,7 +69,7 @@ def test_every_rung_is_graded_once_a_round(monkeypatch, tmp_path):
 def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
     found = bench(monkeypatch, tmp_path, [2.0, 1.0, 1.0, 2.0])
     assert found.swapped == (("01_first", "02_second"),)
-    assert "Not always in the same order: 01_first and 02_second." in bench_text(found, PLAIN)
+    assert "The order of 01_first and 02_second differed between rounds." in bench_text(found, PLAIN)
 
 
 def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):

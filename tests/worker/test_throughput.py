@@ -55,7 +55,7 @@ def test_a_gpu_that_waits_for_who_has_its_kernels_does_not_bind():
     said = binds(of(turn(0, 0.0, 0.1, 9.9, 6000.0), turn(1, 0.0, 0.1, 9.9, 5000.0), gpus=2))
     assert "Bottleneck: the GPU:" not in said
     assert said.startswith(
-        "What handles kernels binds: the GPU ran for 55% of the time, and for 43% it waited"
+        "Bottleneck: the GPU processes. The GPU ran 55% of the time, and waited 43% for a process"
     )
     assert "starting GPU processes" in binds(of(turn(0, 0.0, 4.0, 9.9, 5500.0)))
 
@@ -67,4 +67,4 @@ def test_what_binds():
     alone = Backlog((Graded(0, (turn(None, 0.0, None, 1.0, None),)),), 10.0, 0, 1, 9.0, {"run": 9.0})
     assert "the processor" in binds(throughput(alone))
     assert "no GPU" in binds(throughput(alone))
-    assert "Neither" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=5.0))
+    assert "No bottleneck" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=5.0))

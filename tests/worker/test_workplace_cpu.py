@@ -234,7 +234,7 @@ def test_a_fault_in_our_own_code_is_told_in_a_line_and_logged_whole(place, monke
     monkeypatch.setattr(workplace_cpu, "check_and_count", lambda *_: 1 // 0)
     result = done(place)
     assert result.report is None
-    assert result.fault.startswith("The worker failed: ZeroDivisionError")
+    assert result.fault.startswith("Internal error in the worker: ZeroDivisionError")
     assert "Traceback" in caplog.text
 
 

@@ -187,10 +187,10 @@ def extend(
 @_unchecked
 @answering()
 def update(name: str | None, everything: bool, folder: Path | None, unchecked: bool) -> Answer:
-    """Update an assignment to the current version of its exercise, for example after an upgrade.
+    """Update an assignment to the current version of its exercise.
 
-    Workers refuse assignments of another version. Exercises from Tilelab are taken as installed. A course's own
-    exercise keeps its files. To replace them, name the folder that contains the exercise's folder with --exercises.
+    Do this after an upgrade of Tilelab, because workers refuse assignments of another version. A course's own exercise
+    keeps its files. To replace them, use --exercises with the folder that contains the exercise's folder.
 
     If the judging changes, waiting submissions are graded by the new version. Verdicts and points stay. Leaderboards
     restart empty until you regrade with `tilelab admin regrade`. Reports assignments that can't be updated, and

@@ -212,9 +212,9 @@ def disable(session: Session, email: str, enable: bool) -> Answer:
 @click.argument("email")
 @answering()
 def invite(email: str) -> Answer:
-    """Print an invitation link, with which a person sets the first password. It works once, for 14 days.
+    """Print an invitation link. With it, a person sets the first password.
 
-    Earlier links stop working. TILELAB_PUBLIC_URL is the portal's address for browsers.
+    It works once, for 14 days. Earlier links stop working. TILELAB_PUBLIC_URL is the portal's address for browsers.
 
     \b
     Example:
@@ -227,9 +227,10 @@ def invite(email: str) -> Answer:
 @click.argument("email")
 @answering()
 def reset_link(email: str) -> Answer:
-    """Print a link with which a person sets a new password. It works once, for 24 hours.
+    """Print a link with which a person sets a new password.
 
-    Using it signs out other browsers. TILELAB_PUBLIC_URL is the portal's address for browsers.
+    It works once, for 24 hours. Using it signs out other browsers. TILELAB_PUBLIC_URL is the portal's address for
+    browsers.
 
     \b
     Example:
@@ -244,7 +245,9 @@ def reset_link(email: str) -> Answer:
 @answering()
 @in_session
 def make_admin(session: Session, email: str, end: bool) -> Answer:
-    """Make a person an operator of this server, with the fleet and instructor's rights in all courses.
+    """Make a person an operator of this server.
+
+    Operators manage the fleet, and have an instructor's rights in all courses.
 
     \b
     Example:
@@ -267,8 +270,8 @@ def make_admin(session: Session, email: str, end: bool) -> Answer:
 def erase(email: str, yes: bool) -> Answer:
     """Remove a person's data and submissions. You can't undo this.
 
-    Counts, verdicts and measurements stay without a name. Leaderboard entries go. Backups still contain the data:
-    after you restore one, erase again. If REDIS_URL is set, workers stop grading this person's submissions.
+    Counts, verdicts and measurements stay without a name. Leaderboard entries are removed. Backups still contain the
+    data: after you restore one, erase again. If REDIS_URL is set, workers stop grading this person's submissions.
 
     \b
     Example:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to touch several times a second. If it gets old, the dispatcher hangs.",
+    help="File to touch several times a second. An old file means that the dispatcher hangs.",
 )
 @tell_option
 def dispatcher(heartbeat: Path | None, tell: int | None) -> None:

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to touch every second. If it gets old, the recorder hangs.",
+    help="File to touch every second. An old file means that the recorder hangs.",
 )
 @tell_option
 def recorder(heartbeat: Path | None, tell: int | None) -> None:

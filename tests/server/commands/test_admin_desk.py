@@ -42,7 +42,7 @@ def deeds(made: Sessions) -> list[str]:
 
 def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
     assert done("course", "change", "gpu", "--title", "Tiles", "--zone", "Europe/Vienna") == (
-        "gpu is now: Tiles (Europe/Vienna).\n"
+        "Changed gpu: Tiles (Europe/Vienna).\n"
     )
     assert "already" in done("course", "change", "gpu", "--title", "Tiles")
     assert told("course", "change", "gpu", "--archived") == {
@@ -90,7 +90,7 @@ def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessi
     assert told("roster", "change", *ada, "--role", "assistant") == {
         "email": "ada@example.edu", "role": "assistant", "section": "B2", "dropped": False, "changed": True,
     }  # fmt: skip
-    assert "no more" in done("roster", "drop", *ada)
+    assert "Dropped " in done("roster", "drop", *ada)
     assert told("roster", "drop", *ada)["dropped"] is True
     done("roster", "back", *ada)
     assert deeds(made) == ["member.changed", "member.changed", "member.dropped", "member.taken_back"]
@@ -147,7 +147,7 @@ def test_where_nothing_fits_nothing_is_graded_again_or_noted(course: ACourse, ma
     there = handed_in(course, "ada", source=b"// 1")
     nothing = {"count": 0, "waiting": 0, "jobs": [], "regrade": None}
     assert told("regrade", "gpu/tiled", "--verdict", "data_race") == nothing
-    assert " ffff " in refused("regrade", "gpu/tiled", "--submission", "ffff")
+    assert " ffff." in refused("regrade", "gpu/tiled", "--submission", "ffff")
     assert deeds(made) == []
     assert "`tilelab admin regrades show gpu " in done("regrade", "gpu/tiled", "--submission", there)
     assert told("regrade", "gpu/tiled", "--submission", there) == nothing | {"waiting": 1}
@@ -176,7 +176,7 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
     assert " ffff" in refused("submissions", "gpu", "--after", "ffff")
     assert "gpu/none" in refused("submissions", "gpu", "--assignment", "none")
     for words in (["submissions", "gpu"], ["regrade", "gpu/tiled"]):
-        assert "--device is 'ZZZ!'" in refused(*words, "--device", "ZZZ!")
+        assert "--device 'ZZZ!'" in refused(*words, "--device", "ZZZ!")
         for bound in ("--since", "--until"):
             assert f"{bound} is 'none'" in refused(*words, bound, "none")
 

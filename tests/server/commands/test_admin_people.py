@@ -67,7 +67,7 @@ def test_who_runs_the_server_is_said_and_noted(ready: Sessions) -> None:
     assert "now an operator of this server." in done("user", "make-admin", "ada@example.edu")
     done("user", "make-admin", "ada@example.edu")
     assert done("user", "list").count("(admin)") == 2
-    assert "no more" in done("user", "make-admin", "ops@example.edu", "--end")
+    assert "no longer" in done("user", "make-admin", "ops@example.edu", "--end")
     told = {one["email"]: one["admin"] for one in json.loads(done("user", "list", "--json"))}
     assert told == {"ada@example.edu": True, "ops@example.edu": False}
     assert [action for action in actions(ready) if action.startswith("admin.")] == [

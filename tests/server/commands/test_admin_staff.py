@@ -57,7 +57,7 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
     told = json.loads(done("roster", "import", "gpu", "-", "--json", stdin=ROSTER))
     assert told["done"] is True
     assert told["counts"]["new"] == 2
-    assert done("roster", "import", "gpu", str(file)) == "Now: 2 unchanged.\n"
+    assert done("roster", "import", "gpu", str(file)) == "Imported: 2 unchanged.\n"
     assert done("roster", "export", "gpu").splitlines() == [
         "email,name,role,section", "ina@example.edu,Ina,instructor,", "ada@example.edu,Ada,student,A1",
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
         assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-6:] == [
             "assignment.created", *["assignment.deadline_moved"] * 3, "assignment.changed", "extension.granted",
         ]  # fmt: skip
-    assert "any more" in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
+    assert "Removed " in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_file_for_another_exercise_is_told_how_to_grade_it():
     starter = find_exercise("reduction").starter.read_bytes()
     result = run("-", stdin=starter)
     assert result.exit_code == Exit.NOT_ACCEPTED
-    hint = "It was graded as tiled; --exercise reduction grades it as that."
+    hint = "Graded as tiled. For another exercise, use --exercise reduction."
     assert result.stdout.splitlines()[-1] == hint
     assert "--exercise" not in run("-", stdin=starter + HOST_CODE.encode()).stdout
 

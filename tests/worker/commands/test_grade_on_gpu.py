@@ -165,7 +165,7 @@ def test_a_profile_that_fails_changes_nothing_but_one_line(file, folder, ncu, tm
     assert "Measured on" in result.stdout
     assert "Profiled" not in result.stdout
     (line,) = result.stderr.strip().splitlines()
-    assert line.startswith("tilelab: no profile: the driver keeps its performance counters for root.")
+    assert line.startswith("tilelab: no profile: only root can use the driver's performance counters.")
     assert not (tmp_path / "out.ncu-rep").exists()
 
 

@@ -188,4 +188,4 @@ def test_a_gpu_has_one_worker(monkeypatch, tmp_path):
     with locked([gpu(1)]):
         result = called("start", "--redis", NOWHERE)
     assert result.exit_code == 3
-    assert "GPU 1 (NVIDIA H200, GPU-1) is " in result.stderr
+    assert "uses GPU 1 (NVIDIA H200, GPU-1)." in result.stderr

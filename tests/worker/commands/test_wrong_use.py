@@ -36,7 +36,7 @@ OWN = {
         ([SOLUTION, "--size", "0"], "use 1 to"),
         ([SOLUTION, "--size", "-5"], "use 1 to"),
         ([SOLUTION, "--size", "10000000"], "1 to 1,000,000"),
-        ([SOLUTION, "--size", "100000"], "too much memory"),
+        ([SOLUTION, "--size", "100000"], "too large for an analysis"),
         ([*SQUARE, "--size", "100", "--tile", "16"], "try 96 or 112"),
         ([*SQUARE, "--size", "7", "--tile", "16"], "try 16"),
         ([SOLUTION, "--arch", "sm_80", "--cc", "8.6"], "only one of them"),

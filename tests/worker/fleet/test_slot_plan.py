@@ -51,7 +51,7 @@ def test_what_is_asked_for_by_name(wish, expected):
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        (Wish(gpus="2"), "there is no GPU 2 here; there are 0 (NVIDIA H200), 1 (NVIDIA H200)"),
+        (Wish(gpus="2"), "no GPU 2 on this machine. It has 0 (NVIDIA H200), 1 (NVIDIA H200)"),
         (Wish(queues=frozenset({"cpu"}), gpus="0"), "--queues has no gpu"),
         (Wish(queues=frozenset({"gpu"}), cpu_slots=2), "--queues has no cpu"),
         (Wish(queues=frozenset({"gpu"}), gpus="none"), "this worker would have no slots"),

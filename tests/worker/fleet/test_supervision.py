@@ -233,7 +233,7 @@ def test_an_exception_of_a_callback_leaves_no_process():
 
 def test_a_part_has_to_come_after_one_that_is_there():
     supervisor = Supervisor()
-    with pytest.raises(ValueError, match="comes after two, which is not there"):
+    with pytest.raises(ValueError, match="comes after two, which doesn't exist"):
         supervisor.add(Part("one", ("true",), after=("two",)))
     supervisor.add(Part("one", ("true",)))
     with pytest.raises(ValueError, match="a part one already"):

@@ -170,7 +170,7 @@ def test_slices_stand_in_the_place_of_their_board(use):
 
 def test_a_gpu_that_is_not_there_is_named_with_those_that_are(use):
     use(board())
-    with pytest.raises(NoGPU, match=r"no GPU 3 here; there are 0 \(NVIDIA H200\)"):
+    with pytest.raises(NoGPU, match=r"no GPU 3 on this machine. It has 0 \(NVIDIA H200\)"):
         nvml.gpu(3)
     with pytest.raises(NoGPU, match="the driver finds 1"):
         nvml.memory_used(-1)
@@ -233,7 +233,7 @@ def test_a_read_is_four_questions(use):
     [
         ("LIBRARY_NOT_FOUND", "no NVIDIA driver is installed .*pass the GPU to the container"),
         ("DRIVER_NOT_LOADED", "not loaded.*nvidia-smi"),
-        ("LIB_RM_VERSION_MISMATCH", "restart the machine"),
+        ("LIB_RM_VERSION_MISMATCH", "Restart the machine"),
         ("NO_PERMISSION", "mode of /dev/nvidia"),
         ("NOT_SUPPORTED", r"does not answer \(code 3\)"),
     ],
@@ -257,7 +257,7 @@ def test_a_missing_package_is_told_with_the_way_to_it(use, monkeypatch):
     use()
     monkeypatch.setitem(sys.modules, "pynvml", None)
     monkeypatch.setattr(nvml, "_SIGNS", ("/dev/null",))
-    with pytest.raises(NoGPU, match="nvidia-ml-py is not installed here; `bin/setup gpu`"):
+    with pytest.raises(NoGPU, match="nvidia-ml-py is not installed; install it with `bin/setup gpu`"):
         nvml.gpus()
     assert ClockReader("GPU-1").read() == Clocks()
 

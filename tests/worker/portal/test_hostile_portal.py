@@ -110,7 +110,7 @@ def test_an_answer_is_bounded_in_bytes_and_in_values(hostile: Hostile, monkeypat
     assert "too many values" in str(refusal(hostile))
     monkeypatch.setattr(portal_http, "ANSWER_BYTES", 2**20)
     hostile.says(b" " * (2**20 + 1))
-    assert "more than 1 MiB" in str(refusal(hostile))
+    assert "exceeds 1 MiB" in str(refusal(hostile))
 
 
 def test_a_token_is_not_sent_on(hostile: Hostile):
@@ -132,7 +132,7 @@ def test_fields_of_a_newer_portal_are_passed_over():
     found = read(Submission, {**FOUND, "new": 1, "steps": [{"name": "check", "state": "done", "newer": []}]})
     assert found.over
     assert found.steps[0].seconds is None
-    with pytest.raises(Unreadable, match="does not fit"):
+    with pytest.raises(Unreadable, match="can't read the portal's answer"):
         read(Submission, {**FOUND, "state": 7})
 
 
@@ -208,7 +208,7 @@ def test_what_is_kept_comes_back_and_what_is_broken_is_told(tmp_path: Path):
         file.write_text(text, "latin-1")
         with pytest.raises(AccountError):
             read_account(file)
-    with pytest.raises(AccountError, match="TILELAB_TOKEN is set and TILELAB_URL is not"):
+    with pytest.raises(AccountError, match="TILELAB_TOKEN is set, but TILELAB_URL is not"):
         find_account({"TILELAB_TOKEN": "tl_x", "TILELAB_CONFIG": str(tmp_path / "none")})
 
 

@@ -48,7 +48,7 @@ def test_a_result_that_came_while_redis_was_dead_arrives_after(redis_of_our_own,
     redis_of_our_own.kill()
     (tmp_path / "go").touch()
     slot.idle(1)
-    until(lambda: slot.logged("are kept"))
+    until(lambda: slot.logged("keeping them"))
     redis_of_our_own.start()
     result = server.record()
     assert (result.ticket, result.fault) == (ticket, "")
@@ -233,9 +233,9 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
     [
         ("", [], "REDIS_URL is not set"),
         ("amqp://user:word@host/", [], "REDIS_URL begins with amqp://"),
-        ("redis://host/0", ["--queue", "other"], "no slot serves the queue other"),
+        ("redis://host/0", ["--queue", "other"], "--queue other: unknown queue"),
         ("redis://host/0", ["--queue", "gpu.h200"], "needs --arch"),
-        ("redis://host/0", ["--worker", "w" * 99], "too long"),
+        ("redis://host/0", ["--worker", "w" * 99], "together exceed"),
     ],
 )
 def test_a_wrong_call_ends_with_2_and_one_line(url, arguments, said, tmp_path):

@@ -45,7 +45,7 @@ _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
     "--profile",
     metavar="OUT.ncu-rep",
     type=click.Path(path_type=Path),
-    help="Profile an accepted kernel with Nsight Compute, and write the report here.",
+    help="Profile an accepted kernel with Nsight Compute, and write the report to this file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.pass_obj

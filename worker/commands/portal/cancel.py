@@ -16,9 +16,9 @@ from worker.commands.portal.connection import EXITS, in_portal, page_of, submiss
 @in_portal
 @answering("Print the cancelled submission as one JSON object.")
 def cancel(asked: Portal, id: str) -> Answer:  # noqa: A002 - the argument's name
-    """Cancel the submission ID. ID may also be the address of its page.
+    """Cancel a submission by its ID, or by the address of its page.
 
-    Before a worker starts it, this uses no attempt.
+    If no worker has started it, it doesn't use an attempt.
 
     \b
     Example:

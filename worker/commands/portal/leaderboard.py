@@ -23,12 +23,12 @@ from worker.commands.portal.text import figures
 @click.option(
     "--class",
     "device_class",
-    help="Device class, such as h200; cpu without a GPU.  [default: the assignment's]",
+    help="Device class, such as h200, or cpu.  [default: the assignment's]",
 )
 @in_portal
 @answering("Print one JSON object.")
 def leaderboard(asked: Portal, assignment: str | None, device_class: str | None) -> Answer:
-    """Show an assignment's leaderboard (by default, of the only open one).
+    """Show an assignment's leaderboard, by default for the only open assignment.
 
     \b
     Examples:

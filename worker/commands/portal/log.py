@@ -18,7 +18,7 @@ from worker.commands.root import WrongUse
 @in_portal
 @answering("Print the submission and its report as one JSON object.")
 def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's name
-    """Show the findings, compiler warnings and printed output of the submission ID.
+    """Show a submission's findings, compiler warnings and printed output.
 
     Without ID, show your latest submission.
 

@@ -27,7 +27,7 @@ _CLEAR = "\033[H\033[J"
     "--limit", default=10, show_default=True, type=click.IntRange(1, 100), help="Length of the list."
 )
 def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # noqa: A002 - the argument's name
-    """Show your latest submissions, or the state of the submission ID.
+    """Show your latest submissions, or one submission by its ID.
 
     ID may also be the address of its page.
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to touch every 2 s. If it gets old, the worker hangs.",
+    help="File to touch every 2 s. An old file means that the worker hangs.",
 )
 @tell_option
 @redis_option
