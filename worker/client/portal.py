@@ -26,7 +26,7 @@ _ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class NewSubmission:
     """A kernel to submit or check. device_class: None for the assignment's."""
 
     assignment: str
@@ -59,13 +59,13 @@ class Portal:
             raise Unreadable("the portal's answer has an invalid name of an assignment.")
         return found
 
-    def submit(self, handed: Handed) -> Accepted:
+    def submit(self, new: NewSubmission) -> Accepted:
         """Submit a kernel. Retries use the same idempotency key, so they make only one submission."""
         body = {
-            "assignment": handed.assignment,
-            "source": handed.source,
-            "mode": "check" if handed.check else "rank",
-            **({} if handed.device_class is None else {"device_class": handed.device_class}),
+            "assignment": new.assignment,
+            "source": new.source,
+            "mode": "check" if new.check else "rank",
+            **({} if new.device_class is None else {"device_class": new.device_class}),
         }
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         answer = self._until_answered(

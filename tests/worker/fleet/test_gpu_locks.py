@@ -31,7 +31,7 @@ def test_another_process_cannot_have_it_until_the_first_is_gone(tmp_path):
         with pytest.raises(GpuInUse) as refused, locked([gpu(1), gpu(0)], folder):
             pass
         assert str(refused.value).startswith(
-            f"GPU 0 (NVIDIA H200, GPU-0) is another worker's already (process {other.pid})"
+            f"another worker (process {other.pid}) already uses GPU 0 (NVIDIA H200, GPU-0)."
         )
         with locked([gpu(1)], folder):
             pass

@@ -236,7 +236,7 @@ def test_a_part_has_to_come_after_one_that_is_there():
     with pytest.raises(ValueError, match="comes after two, which doesn't exist"):
         supervisor.add(Part("one", ("true",), after=("two",)))
     supervisor.add(Part("one", ("true",)))
-    with pytest.raises(ValueError, match="a part one already"):
+    with pytest.raises(ValueError, match="part one already exists"):
         supervisor.add(Part("one", ("true",)))
 
 

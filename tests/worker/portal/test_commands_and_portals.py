@@ -78,7 +78,7 @@ def test_a_page_is_opened_by_the_name_of_its_assignment(hostile: Hostile) -> Non
     assert neither.startswith("tilelab: no assignment or submission tilde")
     for words in (["status", "zzz"], ["log", "zzz"], ["open", f"{url}/submissions/zzz"]):
         assert line_of(run(*words), 2) == (
-            "tilelab: there is no such submission, or it is someone else's; `tilelab status` lists yours.\n"
+            "tilelab: you have no submission with this ID. `tilelab status` lists your submissions.\n"
         )
     assert "gpu/none" in line_of(run("open", "gpu/none", "--print"), 2)
 

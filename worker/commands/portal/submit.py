@@ -9,7 +9,7 @@ import click
 
 from kernels.rendering.text_safety import safe
 from worker.client.answers import Accepted, Submission
-from worker.client.portal import PATIENCE_SECONDS, Handed, Portal, submission_path
+from worker.client.portal import PATIENCE_SECONDS, NewSubmission, Portal, submission_path
 from worker.commands.portal.connection import chosen, exit_of, page_of, portal
 from worker.commands.root import Exit, WrongUse, leave
 from worker.commands.submission import read_file
@@ -45,9 +45,9 @@ def submit(
         name = assignment
         if name is None or "/" not in name:
             name = chosen(asked.assignments(), name, "--assignment").id
-        accepted = asked.submit(Handed(name, source, check, device_class))
+        accepted = asked.submit(NewSubmission(name, source, check, device_class))
         if not wait:
-            _handed_in(asked, accepted, name, as_json)
+            _show_accepted(asked, accepted, name, as_json)
             leave(Exit.ACCEPTED)
         click.echo(f"tilelab: submitted to {safe(name)}: {page_of(asked.url, safe(accepted.id))}", err=True)
         found = _graded(asked, accepted, file, source, as_json)
@@ -68,7 +68,7 @@ def _source(file: str) -> str:
         ) from error
 
 
-def _handed_in(asked: Portal, accepted: Accepted, name: str, as_json: bool) -> None:
+def _show_accepted(asked: Portal, accepted: Accepted, name: str, as_json: bool) -> None:
     page = page_of(asked.url, safe(accepted.id))
     if as_json:
         told = {"id": accepted.id, "assignment": name, "position": accepted.position, "page": page}
