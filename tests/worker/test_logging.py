@@ -119,7 +119,7 @@ def test_the_level_holds_and_wordy_libraries_speak_up_only_when_something_is_wro
 
 @pytest.mark.parametrize(
     ("given", "name"),
-    [({"TILELAB_LOG": "xml"}, "TILELAB_LOG is"), ({"TILELAB_LOG_LEVEL": "7"}, "TILELAB_LOG_LEVEL")],
+    [({"TILELAB_LOG": "xml"}, "TILELAB_LOG 'xml'"), ({"TILELAB_LOG_LEVEL": "7"}, "TILELAB_LOG_LEVEL")],
 )
 def test_a_setting_that_there_is_not_is_said(given, name):
     with pytest.raises(LogSettingError, match=name):

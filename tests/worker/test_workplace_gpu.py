@@ -189,7 +189,7 @@ def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, check
 
     monkeypatch.setattr(workplace_gpu, "preparation", fail)
     place.prepare()
-    assert "nothing is prepared for the next measurement: start: no room" in caplog.text
+    assert "cannot prepare the next measurement: start: no room" in caplog.text
     assert "no room" in done(place, probing(checked, *NOTHING)).fault
 
 
@@ -202,7 +202,7 @@ def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, check
             {"verdict": Verdict.UNSUPPORTED, "findings": (Finding(Verdict.DATA_RACE, "a race"),)},
             "the check ended with unsupported",
         ),
-        ({"arch": "sm_120"}, "compiled for sm_120, and this slot's GPU takes sm_90"),
+        ({"arch": "sm_120"}, "compiled for sm_120, but this slot's GPU needs sm_90"),
     ],
 )
 def test_what_is_not_to_be_measured_here_is_a_fault(place, checked, changes, words):

@@ -100,7 +100,7 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.message.startswith("P[17][3] is ")
     assert (
-        f"(Width={RANKING}, repeat 1 of the measurement). The cases before it were right." in finding.message
+        f"(Width={RANKING}, repeat 1 of the measurement). The earlier cases were correct." in finding.message
     )
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("P[17][3]", f"Width={RANKING}")
@@ -112,7 +112,7 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
 
 def test_rows_of_a_product_are_not_counted_as_elements():
     (finding,) = measured(request_for(kernel(before=f"  if ({AT_RANKING} && i % 2) sum += 1;\n"))).findings
-    assert finding.message.endswith(f" {RANKING // 2} rows of P are wrong.")
+    assert finding.message.endswith(f" {RANKING // 2} rows of P are incorrect.")
     assert finding.count == 1
 
 
@@ -124,7 +124,7 @@ def test_a_kernel_that_is_wrong_in_a_later_repeat_is_found_out():
     never_settled = Scripted([1.0 + number % 2 for number in range(200)])
     (finding,) = measured(request_for(text, budget_seconds=1000), never_settled).findings
     assert finding.kind is Verdict.WRONG_ANSWER
-    assert "other inputs, were right" in finding.message
+    assert "other inputs, were correct" in finding.message
 
 
 def test_a_kernel_that_is_wrong_at_another_size_is_wrong():
@@ -157,7 +157,7 @@ def test_an_input_that_is_written_is_found_out():
     text = kernel(after=f"  if ({AT_RANKING} && i == 47 && j == 47) M[5] = 0;\n")
     (finding,) = measured(request_for(text)).findings
     assert finding.kind is Verdict.INPUT_MODIFIED
-    assert finding.message.startswith("M[0][5] is no longer what it was")
+    assert finding.message.startswith("Your kernel changed M[0][5] ")
 
 
 def test_memory_that_belongs_to_nobody_ends_the_job_calmly():
@@ -169,7 +169,7 @@ def test_memory_that_belongs_to_nobody_ends_the_job_calmly():
     assert response.measurement is None
 
 
-@pytest.mark.parametrize(("place", "where"), [(1, "just behind its end"), (0, "just in front of its start")])
+@pytest.mark.parametrize(("place", "where"), [(1, "just after its end"), (0, "just before its start")])
 @pytest.mark.parametrize("launch", [1, 4])
 def test_a_hurt_guard_zone_is_found_out(right, place, where, launch):
     """On a GPU such a write ends nothing; here it is put there. Launch 1 is of a small case; warm-up begins with 3."""
@@ -184,7 +184,7 @@ def test_a_hurt_guard_zone_is_found_out(right, place, where, launch):
     response = measured(right, device)
     (finding,) = response.findings
     assert finding.kind is Verdict.OUT_OF_BOUNDS
-    assert finding.message.startswith("The kernel wrote outside P on the GPU (Width=")
+    assert finding.message.startswith("Your kernel wrote outside P on the GPU (Width=")
     assert where in finding.message
     assert not response.lost
     assert response.measurement is None
@@ -201,7 +201,7 @@ def test_an_endless_launch_at_the_ranking_size_is_a_time_limit():
     response = measured(request_for(kernel(first=loop), launch_seconds=0.1))
     (finding,) = response.findings
     assert finding.kind is Verdict.TIME_LIMIT
-    assert f"did not end within 0.1 s at Width={RANKING} on the GPU" in finding.message
+    assert f"ran longer than 0.1 s at Width={RANKING} on the GPU" in finding.message
     assert response.lost
 
 
@@ -254,7 +254,7 @@ def test_a_size_that_would_take_too_long_is_left_out(right):
     assert measurement is not None
     assert [speed.sizes["Width"] for speed in measurement.curve] == [16, RANKING]
     (left_out,) = measurement.left_out
-    assert left_out == "Width=50: 3 launches would take about 0.27 s, longer than the 0.25 s there are for it"
+    assert left_out == "Width=50: 3 launches would take about 0.27 s, more than the limit of 0.25 s"
 
 
 def test_times_that_never_agree_are_not_settled(right):
