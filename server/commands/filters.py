@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kernels.verdict import Verdict
-from server.commands.moments import read_time
+from server.commands.course_times import read_time
 from server.commands.options import together
 from server.courses.models import Course
 from server.courses.service import is_device_class

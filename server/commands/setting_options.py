@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from server.commands.moments import METAVAR, read_time, time_text
+from server.commands.course_times import METAVAR, read_time, time_text
 from server.commands.options import together
 from server.courses.models import Counts, Course
 from server.staff.assignments.setting import Setting, mistakes

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.audit.models import AREAS
+from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
-from server.commands.moments import clock_text, zone_of
 from server.commands.names import course_named, person_named
 from server.staff.audit_log import Entry, read_entries
 from server.staff.local_time import zone_named

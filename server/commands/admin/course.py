@@ -11,8 +11,8 @@ from kernels.rendering.text_safety import safe
 from server.accounts.service import find_person
 from server.audit.service import note
 from server.commands.admin.assignment import set_exercise
+from server.commands.course_times import time_text
 from server.commands.database import database_in_use, in_session
-from server.commands.moments import time_text
 from server.commands.names import course_named
 from server.courses import service
 from server.courses.models import Assignment, Course, Role

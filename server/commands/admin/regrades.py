@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from server.commands.course_times import clock_text, zone_of
 from server.commands.database import database_in_use, in_session
-from server.commands.moments import clock_text, zone_of
 from server.commands.names import course_named
 from server.commands.revocation import revoke
 from server.staff.submissions.regrades import Run, cancel_waiting, changed_verdicts, runs

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.filters import filter_options, filtered
-from server.commands.moments import clock_text, zone_of
 from server.commands.names import assignment_named, course_named
 from server.grading.models import JobState
 from server.staff.submissions.queries import Asked, Row, listing
