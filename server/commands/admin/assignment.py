@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from server.commands.course_times import METAVAR, NONE, read_time
 from server.commands.database import database_in_use, in_session
+from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
 from server.commands.names import assignment_named, course_named, person_named
-from server.commands.own_exercise import check_solution, exercise_in, exercise_named
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
 from server.courses.exercises import Content
 from server.courses.models import Assignment
