@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 import shlex
+from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path
 
@@ -41,8 +43,16 @@ def names(pages: list[Path]) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_links_lead_somewhere(page):
-    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text())
-    assert not [target for target in targets if ":" not in target and not (page.parent / target).exists()]
+    for file, heading in re.findall(r"\]\(([^)#\s:]*)(?:#([^)\s]+))?\)", page.read_text()):
+        target = page.parent / file if file else page
+        assert target.exists(), file
+        assert not heading or heading in anchors(target), f"{file}#{heading}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)", CODE.sub(r"\g<span>", page.read_text()), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
@@ -66,6 +76,26 @@ def test_make_targets_exist(page):
         for word in match.groups()
     }
     assert asked <= TARGETS
+
+
+def test_messages_quoted_for_operators_are_those_of_the_code():
+    pages = "".join((ROOT / "docs" / page).read_text() for page in ("troubleshooting.md", "workers.md"))
+    symptoms = " ".join(re.findall(r"^\| (.*?) \|", pages, flags=re.MULTILINE))
+    quoted = [text for text in re.findall(r"`([^`]+)`", symptoms) if " " in text and "tilelab" not in text]
+    assert len(quoted) > 50
+    texts = "\n".join(strings())
+    assert not [text for text in quoted if any(part.strip() not in texts for part in text.split("..."))]
+
+
+def strings() -> Iterator[str]:
+    """Every string of the program, and the shell scripts that install it."""
+    for folder in ("kernels", "server", "worker"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+    for script in ("find-python", "make-venv"):
+        yield (ROOT / "bin" / script).read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
@@ -108,16 +138,16 @@ def test_every_verb_and_option_is_described_for_students():
 
 
 def test_every_verb_and_option_of_a_worker_is_described_for_operators():
-    assert not undescribed("worker", "operators.md")
+    assert not undescribed("worker", "server-reference.md")
 
 
 @pytest.mark.parametrize("verb", ["serve", "up"])
 def test_every_verb_and_option_of_the_server_is_described(verb):
-    assert not undescribed(verb, "server.md")
+    assert not undescribed(verb, "server-reference.md")
 
 
 def test_every_verb_of_an_operator_is_described():
-    text = "".join((ROOT / "docs" / page).read_text() for page in ("instructors.md", "operators.md"))
+    text = "".join((ROOT / "docs" / page).read_text() for page in ("instructors.md", "server-reference.md"))
     admin = tilelab.get_command(click.Context(tilelab), "admin")
     assert not [name for name in verbs_of(admin, "tilelab admin") if name not in text]
 

@@ -114,7 +114,7 @@ def test_a_system_error_is_not_blamed_on_the_judge():
     result = run_selftest(answers(only("wrong", Verdict.SYSTEM_ERROR)), around())
     (problem,) = result.problems
     assert "a system error" in problem
-    assert "When something goes wrong" in problem
+    assert "docs/troubleshooting.md" in problem
 
 
 def test_a_judge_that_raises_ends_no_test():

@@ -203,7 +203,7 @@ def _said(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-_LOOK = 'See "When something goes wrong" in docs/operators.md.'
+_LOOK = 'See docs/troubleshooting.md, "Grading doesn\'t start".'
 _AGAIN = (
     "Reinstall Tilelab (`make clean`, then `make run`) and test again. If this does not help, send the output of "
     "--json to Tilelab's maintainers."

@@ -143,7 +143,7 @@ def attempt(made: Sessions, workplace: Workplace, queue: str) -> tuple[int, str,
 
 @ON_SQLITE
 def test_a_measurement_that_waited_ends_in_a_system_error(made: Sessions, tmp_path: Path) -> None:
-    """As docs/operators.md says; a retry has it graded again, by the exercise as it is now."""
+    """As docs/failures.md says; a retry has it graded again, by the exercise as it is now."""
     workplace = GpuWorkplace(None, "h200", "sm_90", tmp_path / "cache")
     for expected in (Recorded.AGAIN, Recorded.AGAIN, Recorded.GIVEN_UP):
         number, fault, outcome = attempt(made, workplace, GPU)

@@ -1,4 +1,4 @@
-"""The alert rules fire where they should, and the operators' page speaks of the metrics that there are."""
+"""The alert rules fire where they should, and the reference lists every metric."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
 
 RULES = yaml.safe_load((ROOT / "docs" / "alerts.yml").read_text())["groups"][0]["rules"]
-PAGE = (ROOT / "docs" / "operators.md").read_text()
+PAGE = (ROOT / "docs" / "server-reference.md").read_text()
 NAME = re.compile(r"tilelab_[a-z_]+")
 
 
