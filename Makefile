@@ -38,7 +38,7 @@ lint: ## ruff: rules and formatting; import-linter: which room may import which;
 	@.venv/bin/lint-imports --no-cache --no-logo
 	@$(PY) -m bin.prose --brief
 
-prose: ## how often texts break each rule of bin/prose.toml, by area (T=docs/students.md lists the places)
+prose: ## what people read, against the style in bin/prose.toml (T=docs/students.md for some of it)
 	@bin/setup dev
 	@$(PY) -m bin.prose $(T)
 

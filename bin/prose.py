@@ -1,7 +1,6 @@
-"""Check texts for people against the style in prose.toml: `python -m bin.prose [--brief] [--keep] [PATH...]`.
+"""Check texts for people against the style in prose.toml: `python -m bin.prose [--brief] [PATH...]`.
 
-Each rule is counted by area. A count may fall but never grow. prose-counts.toml holds the last counts; a missing rule
-has none. With paths, every finding in them is listed with a suggestion.
+Every finding is listed with a suggestion. Without `--brief`, a table shows findings and reading ease by area.
 """
 
 from __future__ import annotations
@@ -20,11 +19,9 @@ from bin.texts import Sentence, sentences
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = tomllib.loads(Path(__file__).with_name("prose.toml").read_text())
-KEPT = Path(__file__).with_name("prose-counts.toml")
 READ = (".md", ".html", ".toml", ".ts", ".py")
 AREAS = tuple(STYLE["words"])
 LONG, NAMED, NAME = "long sentence", "named in a review", "name of a module"
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -98,21 +95,6 @@ def counts(found: Iterable[Finding]) -> dict[str, Counter[str]]:
     return table
 
 
-def grown(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> list[tuple[str, str]]:
-    """Return rule and area of each count that is larger than the kept one."""
-    return [
-        (rule, area)
-        for rule, areas in now.items()
-        for area, n in areas.items()
-        if n > kept.get(rule, {}).get(area, 0)
-    ]
-
-
-def kept_counts() -> dict[str, dict[str, int]]:
-    """Return the last counts."""
-    return tomllib.loads(KEPT.read_text()) if KEPT.exists() else {}
-
-
 def reading_ease(texts: Sequence[Sentence]) -> tuple[float, float]:
     """Return Flesch's reading ease (60 and more is plain English) and the mean words per sentence."""
     whole = [found for one in texts if len(found := words_of(one.text)) > 3]
@@ -145,51 +127,18 @@ def _print_table(texts: Sequence[Sentence], now: dict[str, Counter[str]]) -> Non
     print(f"{'longest sentence':24}" + "".join(f"{n:>11}" for n in longest))
 
 
-def _print_findings(found: Iterable[Finding]) -> None:
-    for one in found:
-        print(f"{one.where.path}:{one.where.line}: {one.rule} ({one.instead})\n    {one.where.text}")
-
-
-def lowered(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> str:
-    """Return the counts to keep: the smaller of old and new; for a new rule, the new count."""
-    lines = [
-        "# Written by `python -m bin.prose --keep`: how often texts still break each rule of prose.toml, by area."
-    ]
-    for rule, areas in now.items():
-        before = kept.get(rule, areas)
-        least = {area: n for area in sorted(areas) if (n := min(areas[area], before.get(area, 0)))}
-        lines.append(f'"{rule}" = {{ ' + ", ".join(f"{area} = {n}" for area, n in least.items()) + " }")
-    return "\n".join(lines) + "\n"
-
-
 def main(arguments: Sequence[str]) -> int:
     """Run the command line."""
     options = {one for one in arguments if one.startswith("--")}
-    paths = [one for one in arguments if one not in options]
-    if options - {"--brief", "--keep"}:
+    if options - {"--brief"}:
         print(__doc__, file=sys.stderr)
         return 2
-    texts, found = read(files(paths))
-    now = counts(found)
-    if paths:
-        _print_findings(found)
-        return 0
-    kept = kept_counts()
-    if "--keep" in options:
-        KEPT.write_text(lowered(now, kept))
-        return 0
-    worse = grown(now, kept)
-    if "--brief" not in options:
-        _print_table(texts, now)
-    for rule, area in worse:
-        before = kept.get(rule, {}).get(area, 0)
-        print(
-            f"{rule}: {now[rule][area]} in {area}, {before} were kept. Those in the files that changed last:"
-        )
-        here = [one for one in found if (one.rule, one.where.area) == (rule, area)]
-        here.sort(key=lambda one: (ROOT / one.where.path).stat().st_mtime, reverse=True)
-        _print_findings(here[:_SHOWN])
-    return 1 if worse else 0
+    texts, found = read(files(one for one in arguments if one not in options))
+    if not options:
+        _print_table(texts, counts(found))
+    for one in found:
+        print(f"{one.where.path}:{one.where.line}: {one.rule} ({one.instead})\n    {one.where.text}")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ Code, names in backquotes, and inserted values become `X`, so that rules only se
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +62,9 @@ def _split(text: str) -> list[str]:
     text = re.sub(r"`[^`]*`|\{[^{}]*\}|%\(\w+\)s|%[sd]", "X", text)
     text = " ".join(unescape(text).replace("’", "'").split())
     return [
-        one for one in re.split(r"(?<=[.?!:])[\"”)]*\s+(?=[\"“(]*[A-Z0-9])", text) if re.search(r"[a-z]", one)
+        one
+        for one in re.split(r"(?<=[.?!:])[\"”)*]*\s+(?=[\"“(*]*[A-Z0-9])", text)
+        if re.search(r"[a-z]", one)
     ]
 
 
@@ -141,9 +145,7 @@ def _strings_of(value: Any) -> Iterator[str]:
 
 
 def _python(path: str, source: str) -> Iterator[tuple[str, int, str]]:
-    for match in re.finditer(r"(?:^[ \t]*#(?!!)[^\n]*\n)+", source, flags=re.MULTILINE):
-        text = re.sub(r"^[ \t]*#", "", match[0], flags=re.MULTILINE)
-        yield "comments", source[: match.start()].count("\n") + 1, text
+    yield from (("comments", line, text) for line, text in _comments(source))
     plain = "commands" if "/commands/" in path else "reports" if path.startswith("kernels/") else "messages"
     done: set[int] = set()
     of_commands = set()
@@ -162,6 +164,25 @@ def _python(path: str, source: str) -> Iterator[tuple[str, int, str]]:
                 yield from ((plain, line, text) for line, text in _string(node, done))
 
 
+def _comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield comments that have their lines to themselves, adjacent lines as one text."""
+    first, last, lines = 0, 0, list[str]()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if (
+            token.type == tokenize.COMMENT
+            and token.line.lstrip().startswith("#")
+            and token.string[:2] != "#!"
+        ):
+            if lines and token.start[0] > last + 1:
+                yield first, "\n".join(lines)
+                lines = []
+            last = token.start[0]
+            first = first if lines else last
+            lines.append(token.string[1:])
+    if lines:
+        yield first, "\n".join(lines)
+
+
 def _is_command(function: ast.FunctionDef) -> bool:
     calls = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
     return any(isinstance(one, ast.Attribute) and one.attr in {"command", "group"} for one in calls)
@@ -176,7 +197,7 @@ def _paragraphs(docstring: str) -> list[str]:
 
 _CODE = re.compile(
     r"[{};\\]\s*\n|\\|</|::|->|\w\(\w+ \w+|==|__global__|#define|redis\.call|^\W*(?:SELECT|INSERT|PRAGMA|UPDATE)\b"
-    r"|^[A-Za-z ]{200,}$"
+    r"|^[A-Za-z0-9\s]{200,}$|^import \w+;"
 )
 
 
@@ -191,4 +212,4 @@ def _string(node: ast.AST, done: set[int]) -> Iterator[tuple[int, str]]:
         done.add(id(node))
         text = node.value if isinstance(node.value, str) else ""
     if re.search(r"[A-Za-z,'’] [A-Za-z]", text) and not _CODE.search(text):
-        yield node.lineno, text
+        yield from ((node.lineno, part) for part in _paragraphs(text))

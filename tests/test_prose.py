@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from bin import prose
-from bin.prose import check, counts, grown, lowered, main, read, reading_ease
+from bin.prose import check, counts, main, read, reading_ease
 from bin.texts import sentences
 
 REWRITTEN = tomllib.loads(Path(__file__).with_name("rewritten.toml").read_text())["text"]
@@ -104,17 +103,6 @@ def test_a_module_is_a_noun_for_what_it_holds(monkeypatch):
     assert counts(found)[prose.NAME] == {"names": 1}
 
 
-def test_a_count_may_fall_and_not_grow():
-    now = {"anew": Counter(docs=2, pages=1), "beside": Counter(docs=4)}
-    kept = {"anew": {"docs": 3}, "beside": {"docs": 4}}
-    assert grown(now, kept) == [("anew", "pages")]
-    assert lowered(now, kept).splitlines()[1:] == ['"anew" = { docs = 2 }', '"beside" = { docs = 4 }']
-    assert lowered(now, {}).splitlines()[1:] == [
-        '"anew" = { docs = 2, pages = 1 }',
-        '"beside" = { docs = 4 }',
-    ]
-
-
 def test_plain_sentences_read_more_easily():
     plain = list(sentences("docs/page.md", "The queue is empty now. You can submit a kernel."))
     hard = list(
@@ -123,12 +111,16 @@ def test_plain_sentences_read_more_easily():
     assert reading_ease(plain)[0] > 60 > reading_ease(hard)[0]
 
 
-def test_findings_of_one_file_are_listed_with_what_to_write(capsys):
-    assert main(["docs/glossary.md"]) == 0
+def test_the_tree_has_no_finding(capsys):
+    assert main(["--brief"]) == 0, capsys.readouterr().out
     assert main(["--levitate"]) == 2
-    assert "usage" not in capsys.readouterr().out
 
 
-def test_no_count_grew():
-    _, found = read(prose.files([]))
-    assert not grown(counts(found), prose.kept_counts())
+def test_a_finding_is_listed_with_a_suggestion(tmp_path, capsys, monkeypatch):
+    page = tmp_path / "docs/page.md"
+    page.parent.mkdir()
+    page.write_text("# Title\n\nIt is made anew.\n")
+    monkeypatch.setattr(prose, "ROOT", tmp_path)
+    monkeypatch.setattr(prose, "files", lambda _: ["docs/page.md"])
+    assert main([]) == 1
+    assert "docs/page.md:3: anew (again; new)" in capsys.readouterr().out

@@ -57,7 +57,7 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
         boards = _boards(ground, results, looks)
     figures = {
         "queued": list(waiting), "seconds a job": _compared(jobs, waiting),
-        "results": list(results), "seconds a look at a board": _compared(boards, results),
+        "results": list(results), "seconds a look at a leaderboard": _compared(boards, results),
     }  # fmt: skip
     return figures, _text(figures)
 
@@ -216,7 +216,7 @@ def _text(figures: Mapping[str, Any]) -> str:
             ),
             table(
                 ("ms a look", *(f"{number:,} results" for number in results), "ratio", "goal"),
-                rows("seconds a look at a board", {"board": MOST_A_BOARD}),
+                rows("seconds a look at a leaderboard", {"board": MOST_A_BOARD}),
             ),
         )
     )

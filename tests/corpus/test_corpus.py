@@ -15,7 +15,7 @@ from kernels.rendering.page.report_page import Around, render_sections
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
 from tests.corpus.lines_on_page import follows_its_line, lines_of, marks_of
-from tests.kernels.page.reading import read
+from tests.kernels.page.page_text import read
 from tests.marks import first_of_each, linux
 from tests.worker.kept_processes import KeptProcesses
 from worker.steps.grading import Job, grade

@@ -15,7 +15,7 @@ from kernels.rendering.report import render
 from kernels.rendering.text_style import Style
 from kernels.report import Report, to_json
 from kernels.verdict import Verdict
-from tests.kernels.page.reading import read
+from tests.kernels.page.page_text import read
 from tests.worker.kept_processes import KeptProcesses
 from worker.commands.kernel.exercises import exercises
 from worker.steps.grading import Job, grade

@@ -53,7 +53,7 @@ def test_only_verdicts_count_as_verdicts():
 def test_a_gpu_that_waits_for_who_has_its_kernels_does_not_bind():
     """As two in one host do, whose timed launches wait for starts under way."""
     said = binds(of(turn(0, 0.0, 0.1, 9.9, 6000.0), turn(1, 0.0, 0.1, 9.9, 5000.0), gpus=2))
-    assert "Bottleneck: the GPU:" not in said
+    assert "Bottleneck: the GPU. " not in said
     assert said.startswith(
         "Bottleneck: the GPU processes. The GPU ran 55% of the time, and waited 43% for a process"
     )
@@ -61,7 +61,7 @@ def test_a_gpu_that_waits_for_who_has_its_kernels_does_not_bind():
 
 
 def test_what_binds():
-    assert "Bottleneck: the GPU:" in binds(of(turn(0, 0.0, 0.1, 9.5, 9000.0)))
+    assert "Bottleneck: the GPU. " in binds(of(turn(0, 0.0, 0.1, 9.5, 9000.0)))
     assert "starting GPU processes" in binds(of(turn(0, 0.0, 9.0, 9.5, 400.0)))
     assert "the processor" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=18.0, step=5.0))
     alone = Backlog((Graded(0, (turn(None, 0.0, None, 1.0, None),)),), 10.0, 0, 1, 9.0, {"run": 9.0})

@@ -107,20 +107,20 @@ def binds(found: Throughput) -> str:
     step, seconds = max(found.cpu_seconds.items(), key=lambda item: item[1], default=("other", 0.0))
     share = seconds / max(sum(found.cpu_seconds.values()), 1e-9)
     cores = (
-        f"the {found.cores} cores were used for {found.cores_busy:.0%} of the time, {share:.0%} of that"
-        f" for {_STEP_NAMES.get(step, step)}"
+        f"The {found.cores} cores were in use for {found.cores_busy:.0%} of the time. Of that, {share:.0%} went into"
+        f" {_STEP_NAMES.get(step, step)}."
     )
-    nothing = f"the GPU was idle for {idle:.0%} of the time" if found.lanes else "there is no GPU"
+    nothing = f"The GPU was idle for {idle:.0%} of the time." if found.lanes else "There is no GPU."
     if found.lanes and idle < 1 - _FULL:
         if found.busy >= _FULL:
-            had = f"it had a kernel for {1 - idle:.0%} of the time, and ran for {found.busy:.0%}"
-            return f"Bottleneck: the GPU: {had}; {cores}."
+            had = f"It had a kernel for {1 - idle:.0%} of the time and ran for {found.busy:.0%}."
+            return f"Bottleneck: the GPU. {had} {cores}"
         if waiting > handling:
-            return f"Bottleneck: starting GPU processes. The GPU waited {waiting:.0%} of the time for one; {cores}."
+            return f"Bottleneck: starting GPU processes. The GPU waited {waiting:.0%} of the time for one. {cores}"
         return (
             f"Bottleneck: the GPU processes. The GPU ran {found.busy:.0%} of the time, and waited {handling:.0%}"
-            f" for a process with a kernel; {cores}."
+            f" for a process with a kernel. {cores}"
         )
     if found.cores_busy >= _FULL:
-        return f"Bottleneck: the processor: {cores}; {nothing}."
-    return f"No bottleneck: {cores}, and {nothing}. Single submissions took the rest."
+        return f"Bottleneck: the processor. {cores} {nothing}"
+    return f"No bottleneck. {cores} {nothing} Single submissions took the rest."

@@ -13,7 +13,7 @@ from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofl
 from kernels.rendering.page.links import linked, typeset
 from kernels.rendering.page.listing.margin import listing
 from kernels.rendering.page.listing.syntax import coloured
-from tests.kernels.page.reading import read
+from tests.kernels.page.page_text import read
 from tests.kernels.page.sample import LINES, SOURCE
 
 

@@ -14,7 +14,7 @@ from kernels.evidence import Advice, Evidence, LineEvidence
 from kernels.rendering.page.render import render_page
 from kernels.rendering.page.summary import figures
 from kernels.verdict import Finding, Severity, Verdict
-from tests.kernels.page.reading import read
+from tests.kernels.page.page_text import read
 from tests.kernels.page.sample import ANALYSIS, EVIDENCE, LAUNCH, SOURCE, access
 
 HTML = render_page(ANALYSIS, SOURCE, "turned.cu")

@@ -19,7 +19,7 @@ from server.submissions.changes import retry
 from server.submissions.models import Mode
 from server.submissions.verdicts import failed
 from server.web.notices import NOTICES
-from tests.kernels.page.reading import read
+from tests.kernels.page.page_text import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
