@@ -83,8 +83,7 @@ def test_fields_come_with_what_their_class_says_of_them(document: dict[str, Any]
     assert found["verdict"]["description"] == "null before the first verdict"
     assert found["assignment"]["description"] == "COURSE/ASSIGNMENT"
     assert (
-        "null where nobody can tell"
-        in document["components"]["schemas"]["Wait"]["properties"]["seconds"]["description"]
+        "null if unknown" in document["components"]["schemas"]["Wait"]["properties"]["seconds"]["description"]
     )
 
 
