@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ KEYS = {
     "shared_load_conflicts", "shared_store_conflicts", "divergent_branches", "flops", "global_bytes",
     "ptx_global_load_requests", "ptx_shared_load_requests",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def stages(kept, monkeypatch) -> None:
+    """In processes that are kept."""
+    monkeypatch.setattr("worker.commands.kernel.analyze.start_stages", lambda: nullcontext(kept.stages()))
 
 
 def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
