@@ -18,10 +18,10 @@ def there(tmp_path_factory):
 
 
 def test_the_api_keeps_to_its_description(there: Target, tmp_path):
-    run = fuzz(there, seed=1, examples=10, folder=tmp_path)
+    run = fuzz(there, seed=1, examples=6, folder=tmp_path)
 
     assert run.passed, run.text
-    assert run.cases > 200, run.text
+    assert run.cases > 120, run.text
 
 
 @pytest.mark.parametrize(

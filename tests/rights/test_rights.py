@@ -19,7 +19,7 @@ from tests.server.databases import migrated_file
 
 _LONG = pytest.mark.long("walks on with a fault put in; the short suite walks once without")
 
-_A_FEW = 250
+_A_FEW = 180
 
 __all__ = ["cheap_hashes", "migrated_file"]
 

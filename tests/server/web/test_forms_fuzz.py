@@ -51,7 +51,7 @@ from tests.server.web.signed_in import COOKIE, BrowserClient, stranger
 # PostgreSQL refuses more than SQLite does; the many tries here are made on one of them.
 pytestmark = ON_POSTGRESQL
 
-CASES = int(os.environ.get("TILELAB_FORM_CASES", "100"))
+CASES = int(os.environ.get("TILELAB_FORM_CASES", "70"))
 ROLES = ("nobody", "student", "other", "assistant", "instructor", "root", "outsider")
 _IN_COURSE = {
     "student": Role.STUDENT,
@@ -174,14 +174,20 @@ def test_no_field_of_any_address_gives_a_fault(battered: Battered) -> None:
                 battered.ask(role, method, _path(battered, rule, dict.fromkeys(hostile, value), dice), **more)
 
 
-@pytest.mark.usefixtures("battered")
+@pytest.mark.long("the short suite looks for the forms where it makes up requests")
 def test_there_are_forms_to_try(battered: Battered) -> None:
+    check_forms(battered)
+
+
+def check_forms(battered: Battered) -> None:
     posted = {form.action for form in battered.forms if form.posted}
     assert {"/sign-in", "/account", "/staff/gpu/roster"} <= posted, sorted(posted)
     assert {"email", "role", "next", "text"} <= set(_NAMES)
 
 
 def test_no_request_that_is_made_up_gives_a_fault(battered: Battered) -> None:
+    check_forms(battered)
+
     @trying(
         max_examples=CASES, deadline=None, derandomize=CASES < 1000, database=None,
         suppress_health_check=list(HealthCheck),
