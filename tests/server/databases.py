@@ -80,6 +80,19 @@ def database_url(request: pytest.FixtureRequest) -> str:
 ON_BOTH = pytest.mark.both_databases
 """For locks, claims, upserts and whatever else the two do in ways of their own: both in the short suite, too."""
 
+OLDER_ON_SQLITE = pytest.mark.parametrize(
+    "empty_url",
+    [
+        "sqlite",
+        pytest.param(
+            "postgresql",
+            marks=pytest.mark.long("the short suite has it on SQLite, and either's tables in full"),
+        ),
+    ],
+    indirect=True,
+)
+"""For what a migration makes of older rows."""
+
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For what one kind of database shows as well as both."""
 

@@ -10,9 +10,11 @@ from server.database.engine import sessions
 from server.database.schema import upgrade
 from server.standings.service import board
 from tests.server.course import ACourse
+from tests.server.databases import OLDER_ON_SQLITE
 from tests.server.standings.results import ranked
 
 
+@OLDER_ON_SQLITE
 def test_lines_stay_and_draw_lots(empty: Engine) -> None:
     upgrade(empty)
     course = ACourse.make(sessions(empty))

@@ -14,6 +14,7 @@ from server.database.schema import upgrade
 from tests.server.course import NOW
 from tests.server.database.test_exercises_kept import insert
 from tests.server.database.test_judged_jobs_kept import fill, number
+from tests.server.databases import OLDER_ON_SQLITE
 
 FIRST, SECOND = "a" * 64, "b" * 64
 WORK = base64.b64encode(zlib.compress(json.dumps({"request": {}, "digests": [FIRST, SECOND]}).encode()))
@@ -27,6 +28,7 @@ STEPS: dict[int, tuple[str, bytes | None, str | None]] = {
 }
 
 
+@OLDER_ON_SQLITE
 def test_steps_that_wait_get_their_digests(empty: Engine) -> None:
     config = schema._config()
     with schema._alone(empty) as connection:

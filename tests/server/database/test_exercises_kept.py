@@ -16,6 +16,7 @@ from server.database.schema import upgrade
 from server.grading.models import Job
 from tests.server.commands.own_exercises import DEFINITION
 from tests.server.course import NOW
+from tests.server.databases import OLDER_ON_SQLITE
 
 TILED = (find_exercise("tiled").root / "exercise.toml").read_text()
 OLDER, OWN, COPY, UNUSED = "0" * 64, "1" * 64, "2" * 64, "3" * 64
@@ -71,6 +72,7 @@ def fill(connection: Connection) -> None:
         )  # fmt: skip
 
 
+@OLDER_ON_SQLITE
 def test_each_exercise_goes_to_whom_it_belongs(empty: Engine) -> None:
     config = schema._config()
     with schema._alone(empty) as connection:

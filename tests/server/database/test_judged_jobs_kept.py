@@ -10,6 +10,7 @@ from server.database import schema
 from server.database.schema import upgrade
 from tests.server.course import NOW
 from tests.server.database.test_exercises_kept import insert
+from tests.server.databases import OLDER_ON_SQLITE
 
 _OVER = {"accepted": "done", "wrong_answer": "done", "system_error": "done", "cancelled": "cancelled"}
 
@@ -65,6 +66,7 @@ def fill(connection: Connection) -> None:
             )  # fmt: skip
 
 
+@OLDER_ON_SQLITE
 def test_each_submission_keeps_the_verdict_that_it_had(empty: Engine) -> None:
     config = schema._config()
     with schema._alone(empty) as connection:

@@ -10,10 +10,12 @@ from sqlalchemy import Engine, text
 from server.database import schema
 from server.database.schema import upgrade
 from tests.server.course import NOW
+from tests.server.databases import OLDER_ON_SQLITE
 
 NAMES = ["Modest Buzzard 921", "Quick Ferret 500", "Silver Pelican 898", "Sharp Linnet 330"]
 
 
+@OLDER_ON_SQLITE
 def test_names_stay_and_who_came_with_a_code_is_known(empty: Engine) -> None:
     config = schema._config()
     with empty.begin() as connection:
