@@ -20,6 +20,7 @@ from kernels.report import Report, to_json
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
 from tests.worker.gpu import runners
+from tests.worker.gpu.measuring import KEPT, judge_wire
 from tests.worker.workplaces import (
     SEED,
     SMALL_TEXT,
@@ -32,7 +33,6 @@ from tests.worker.workplaces import (
     wait_until,
 )
 from worker.contract.messages import ExerciseText, StepMessage, StepResult, decode, encode, pack_work
-from worker.gpu.judge.code import judge_code
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.cpu_check import FAILURES
 from worker.steps.grading import Job, grade
@@ -54,11 +54,10 @@ NOTHING: tuple[object, ...] = ("each", [])
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory) -> Path:
+def cache() -> Path:
     """With the judge's kernels in it."""
-    folder: Path = tmp_path_factory.mktemp("cache")
-    judge_code(ARCH, folder)
-    return folder
+    judge_wire()
+    return KEPT
 
 
 @pytest.fixture(scope="module")

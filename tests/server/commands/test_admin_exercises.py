@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,19 @@ from server.grading.models import Step, StepState
 from tests.server.commands.own_exercises import FIGURE, WRONG_SOLUTION, matvec, replace_in
 from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import AFTER_ANY_PAUSE, ACourse
+from tests.worker.kept_processes import KeptProcesses
 from worker.commands.root import Exit
 from worker.contract.messages import CPU_QUEUE
 
 __all__ = ["course", "made"]
 
 MATVEC, MATMUL = 'kernel = "MatVec"', 'kernel = "MatrixMulKernel"'
+
+
+@pytest.fixture(autouse=True)
+def stages(kept: KeptProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solutions are graded in processes that are kept."""
+    monkeypatch.setattr("worker.steps.stages.SandboxedStages", lambda: nullcontext(kept.stages()))
 
 
 @pytest.fixture

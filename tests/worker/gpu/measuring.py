@@ -30,6 +30,8 @@ from worker.gpu.measure_step import measure
 
 ARCH = "sm_90"
 RANKING = 48
+KEPT = Path(gettempdir()) / "tilelab-tests"
+"""Where the judge's compiled kernels stay, also for later test runs."""
 
 HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
 INDICES = (
@@ -47,7 +49,7 @@ def kernel(*, variables: str = "", first: str = "", before: str = "", after: str
 
 @cache
 def judge_wire() -> WireCode:
-    return judge_code(ARCH, Path(gettempdir()) / "tilelab-tests")
+    return judge_code(ARCH, KEPT)
 
 
 def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:

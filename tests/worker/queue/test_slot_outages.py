@@ -19,6 +19,7 @@ from tests.worker.queue.slots import SCRIPTED, WORKER, Server, Slot, until
 from tests.worker.queue.workplaces import message
 from worker.contract.broker import BrokerUnavailable
 from worker.contract.claims import Claim, Stand
+from worker.slots.slot import main
 
 MINE = Claim(Stand.CLAIMED, f"{WORKER}/cpu-0")
 
@@ -238,24 +239,13 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
         ("redis://host/0", ["--worker", "w" * 99], "together exceed"),
     ],
 )
-def test_a_wrong_call_ends_with_2_and_one_line(url, arguments, said, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "worker.slots.slot",
-        "--name",
-        "cpu-0",
-        "--worker",
-        "w",
-        "--cache",
-        str(tmp_path),
-    ]
+def test_a_wrong_call_ends_with_2_and_one_line(url, arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("REDIS_URL", url)
     queue = [] if "--queue" in arguments else ["--queue", "cpu"]
-    ended = subprocess.run(
-        [*command, *queue, *arguments], env={**os.environ, "REDIS_URL": url}, stderr=subprocess.PIPE, text=True,
-        check=False,
-    )  # fmt: skip
-    assert ended.returncode == 2
-    last = ended.stderr.splitlines()[-1]
-    assert said in last
-    assert "word" not in ended.stderr
+    given = ["--name", "cpu-0", "--worker", "w", "--cache", str(tmp_path), *queue, *arguments]
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(given))
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert said in told.splitlines()[-1]
+    assert "word" not in told
