@@ -212,11 +212,16 @@ _LONG = pytest.mark.long("takes seconds; the short suite has other text that ope
 @pytest.mark.parametrize(
     "unit",
     [
-        "#if A\n", "#ifndef A\n", "const int ", "__global__ ", "template <", "(", "{", "\\\n",
-        '"', "'", "/*", 'R"(', "#define A\n", "!tilelab", "//!tilelab block=(1\n",
-        "a,", "#include <a>\n", "#define TILE 1\n", "blockIdx.x*TILE ", "const int TILE{", "void f(){TILE_WIDTH;}",
-        "\u00a0", "__global__ void __launch_bounds__(", "\r", "TILE_WIDTH ", "<<<",
-        *(pytest.param(unit, marks=_LONG) for unit in ("enum {", "namespace {", "const int a=")),
+        "#if A\n", "template <", "{", "\\\n", '"', "/*", 'R"(', "#define A\n", "//!tilelab block=(1\n",
+        "a,", "blockIdx.x*TILE ", "const int TILE{", "\u00a0", "TILE_WIDTH ", "<<<",
+        *(
+            pytest.param(unit, marks=_LONG)
+            for unit in (
+                "#ifndef A\n", "const int ", "__global__ ", "(", "'", "!tilelab", "#include <a>\n",
+                "#define TILE 1\n", "void f(){TILE_WIDTH;}", "__global__ void __launch_bounds__(", "\r",
+                "enum {", "namespace {", "const int a=",
+            )
+        ),
     ],
 )  # fmt: skip
 def test_a_file_full_of_one_thing_is_read_in_time(unit):

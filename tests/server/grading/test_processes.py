@@ -70,6 +70,7 @@ def test_from_the_portal_to_the_board(course, redis_url, tmp_path):
         assert "Traceback" not in house.log("dispatcher") + house.log("recorder")
 
 
+@pytest.mark.long("the short suite has the whole way, and slots that are killed")
 @on_postgresql
 def test_each_process_is_killed_while_work_is_under_way(course, redis_url, tmp_path):
     made, url = course
