@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from kernels.exercise.checks import check_whole
@@ -74,6 +75,12 @@ def read_exercise(name: str, definition: str, digest: str = "") -> Exercise:
 
 
 def _whole(name: str, text: str, path: Path, folder: Path | None) -> Exercise:
+    return _read_once(name, text, path, folder, JUDGE_VERSION)
+
+
+@lru_cache(maxsize=64)
+def _read_once(name: str, text: str, path: Path, folder: Path | None, _judge: int) -> Exercise:
+    """Kept for the same text, because pages and jobs ask for the same few, and each takes milliseconds."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
