@@ -14,11 +14,11 @@ def main() -> None:
     from worker.commands.unplanned_exit import calmly
 
     with calmly(), contextlib.ExitStack() as stack:
-        from worker.sandbox.limits import SandboxFailure
-        from worker.steps.stages import SandboxedStages
-
         stages = None
         if sys.argv[1:2] in (["grade"], ["analyze"]):
+            from worker.sandbox.limits import SandboxFailure
+            from worker.steps.stages import SandboxedStages
+
             # if the sandbox doesn't start, the verb tries again and reports the failure
             with contextlib.suppress(SandboxFailure):
                 stages = stack.enter_context(SandboxedStages())
