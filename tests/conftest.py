@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -31,10 +31,15 @@ def pytest_configure() -> None:
     gc.set_threshold(_GARBAGE)
 
 
-def pytest_collection_finish() -> None:
-    """What is there now stays: thousands of tests, and the modules that they are of."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is there then stays: thousands of tests, and the modules that they are of."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
