@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from dataclasses import dataclass
 from operator import attrgetter
@@ -24,8 +25,10 @@ FOLDER = Path(__file__).parent
 SEED = "5eed" * 8
 # Blocks of 64, 256 and 1,024 threads.
 TILES = (8, 16, 32)
-# Several blocks in both directions, of which the last are not full; the other exercises have no such size.
-ONE_SIZE = {"naive": "Width=37", "tiled": "Width=37"}
+# Several blocks in both directions, of which the last are not full where the exercise has such a size.
+ONE_SIZE = {"naive": "Width=37", "tiled": "Width=37", "tiled-square": "Width=32"}
+# The compiler reads each of these for a second.
+LARGE_HEADER = re.compile(r"#include <(cooperative_groups\.h|cuda/\w+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +81,24 @@ def tiles_of(expected: Expected) -> list[int]:
 
 
 def launches_of(number: int, expected: Expected) -> list[tuple[Expected, int, str | None]]:
-    """A right kernel with each tile and all sizes; before that four of five with one tile and one size."""
+    """A right kernel with each tile and all sizes; before that nine of ten with one tile and one size."""
     tiles = sorted(tiles_of(expected), key=lambda tile: tile != 16)
-    size = ONE_SIZE.get(expected.exercise) if number % 5 or expected.slow else None
+    size = ONE_SIZE.get(expected.exercise) if number % 10 or expected.slow else None
     soon = [(expected, tile, size) for tile in tiles[:1] if size]
     return [*soon, *((expected, tile, None) for tile in tiles)]
 
 
+def large_header_of(expected: Expected) -> str:
+    """The one that a right kernel includes, or none."""
+    found = LARGE_HEADER.search((FOLDER / "right" / f"{expected.name}.cu").read_text("utf-8"))
+    return found[0] if found else ""
+
+
 RIGHT_WITH_TILES = first_of_each(
     [each for number, expected in enumerate(RIGHT) for each in launches_of(number, expected)],
-    lambda each: each[0].name,
+    lambda each: large_header_of(each[0]) or each[0].name,
     lambda each: "-".join(map(str, filter(None, (each[0].name, *each[1:])))),
-    "the short suite has each right kernel at one tile, and one of five at all sizes",
+    "the short suite has each right kernel at one tile, one of ten at all sizes, and one of each large header",
 )
 
 
