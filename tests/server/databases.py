@@ -64,7 +64,11 @@ def on_each_database(metafunc: pytest.Metafunc) -> None:
     own = [mark for mark in metafunc.definition.iter_markers("parametrize") if "database_url" in mark.args[0]]
     if "database_url" in metafunc.fixturenames and not own:
         both = metafunc.definition.get_closest_marker("both_databases")
-        marks = [] if both else [pytest.mark.long("the short suite has the same on SQLite")]
+        marks = (
+            []
+            if both and both != ON_ONE.mark
+            else [pytest.mark.long("the short suite has the same on SQLite")]
+        )
         kinds = ["sqlite", pytest.param("postgresql", marks=marks)]
         metafunc.parametrize("database_url", kinds, indirect=True)
 
@@ -79,6 +83,9 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 ON_BOTH = pytest.mark.both_databases
 """For locks, claims, upserts and whatever else the two do in ways of their own: both in the short suite, too."""
+
+ON_ONE = pytest.mark.both_databases(False)
+"""For what takes long and shows no difference, among others that do."""
 
 OLDER_ON_SQLITE = pytest.mark.parametrize(
     "empty_url",

@@ -22,7 +22,7 @@ from server.recording.record import Recorded, record
 from server.settings import Settings
 from server.submissions.changes import cancel
 from tests.server.course import NOW, ACourse, check_result, result_of, step_of
-from tests.server.databases import ON_BOTH
+from tests.server.databases import ON_BOTH, ON_ONE
 from tests.server.dispatching.redis_stand_in import StandIn
 from worker.commands.root import tilelab
 from worker.contract.claims import Stand
@@ -106,6 +106,7 @@ def test_a_message_that_is_lost_in_an_empty_queue_is_soon_sent_anew(scene, cours
     assert first == second
 
 
+@ON_ONE
 def test_a_queue_that_nobody_serves_does_not_grow(scene, course):
     scene.redis.slots = {}
     for i in range(5):
@@ -114,6 +115,7 @@ def test_a_queue_that_nobody_serves_does_not_grow(scene, course):
     assert len(scene.redis.sent) == 2
 
 
+@ON_ONE
 def test_a_message_that_is_lost_among_others_is_sent_anew(scene, course):
     scene.redis.slots = {CPU_QUEUE: 2}
     for i in range(3):
@@ -149,6 +151,7 @@ def test_a_worker_that_stops_beating_loses_its_step_and_its_late_result_is_fence
         assert [each.outcome for each in step.attempts] == [AttemptOutcome.LOST, None]
 
 
+@ON_ONE
 def test_after_three_lost_attempts_the_job_ends_in_a_fault_of_our_own(scene, course, made):
     job = course.job("ada")
     for _ in range(3):
@@ -174,6 +177,7 @@ def test_after_three_lost_attempts_the_job_ends_in_a_fault_of_our_own(scene, cou
     assert len(scene.redis.sent) == 3
 
 
+@ON_ONE
 def test_redis_that_forgets_everything_costs_no_attempt(scene, course, made):
     running, waiting = course.job("ada"), course.job("bob")
     scene.tick()
@@ -190,6 +194,7 @@ def test_redis_that_forgets_everything_costs_no_attempt(scene, course, made):
     assert scene.redis.revoked == []
 
 
+@ON_ONE
 def test_an_outage_of_redis_gives_every_claim_a_whole_lease(scene, course, made):
     job = course.job("ada")
     scene.tick()
@@ -210,6 +215,7 @@ def test_an_outage_of_redis_gives_every_claim_a_whole_lease(scene, course, made)
         assert step_of(session, job).attempt == 2
 
 
+@ON_ONE
 def test_a_dispatcher_that_starts_or_slept_gives_every_claim_a_whole_lease(scene, course):
     course.job("ada")
     scene.tick()
@@ -225,6 +231,7 @@ def test_a_dispatcher_that_starts_or_slept_gives_every_claim_a_whole_lease(scene
     assert scene.redis.revoked == [ticket]
 
 
+@ON_ONE
 def test_what_a_broker_does_not_take_is_sent_when_it_is_back(scene, course, made):
     scene.redis.slots = {CPU_QUEUE: 3}
     jobs = [course.job(f"p{i}") for i in range(4)]
@@ -240,6 +247,7 @@ def test_what_a_broker_does_not_take_is_sent_when_it_is_back(scene, course, made
     assert {message.attempt for message in scene.redis.sent} == {1}
 
 
+@ON_ONE
 def test_the_broker_is_kept_short(scene, course):
     scene.redis.slots = {CPU_QUEUE: 2}
     for i in range(20):

@@ -17,7 +17,7 @@ from server.grading.attempts import claimed
 from server.grading.models import Job, Step, StepState
 from server.grading.queue import PROMPT, Place, place_of, places
 from tests.server.course import NOW, WORKER, ACourse, step_of
-from tests.server.databases import ON_BOTH
+from tests.server.databases import ON_BOTH, ON_ONE
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
 
@@ -54,6 +54,7 @@ def ended(made: Sessions, job: int, seconds: float, at: datetime = NOW) -> None:
         )
 
 
+@ON_ONE
 def test_the_wait_is_what_is_ahead_at_the_usual_pace(course, made):
     done = [course.job(f"d{i}") for i in range(3)]
     for job, seconds in zip(done, (3.0, 4.0, 90.0), strict=True):
