@@ -9,6 +9,8 @@ from tests.browser.accessible import assert_accessible
 from tests.browser.viewports import NARROW, WIDE
 from tests.browser.workbench import Workbench
 
+_LONG = pytest.mark.long("the short suite has one of each: text, marks, links, drafts, files")
+
 SOURCE = """// __global__ in a comment
 __global__ void scale(float* a, int n) {
     __shared__ float tile[16];
@@ -102,12 +104,14 @@ def test_it_has_the_colours_of_the_page_and_everybody_can_use_it(page, bench):
     assert_accessible(page)
 
 
+@_LONG
 def test_words_of_cuda_stand_out_but_not_in_a_comment(page, bench):
     page.goto(lay_out(bench))
     shown = page.locator(".cm-cuda").all_inner_texts()
     assert shown[:5] == ["__global__", "__shared__", "blockIdx", "blockDim", "threadIdx"]
 
 
+@_LONG
 def test_a_mark_at_the_end_of_a_line_is_on_its_last_character_and_shows_code_as_code(page, bench):
     page.goto(lay_out(bench, marks=json.dumps([GAP])))
     assert page.locator(".cm-mark-error").all_inner_texts() == [";"]
@@ -116,6 +120,7 @@ def test_a_mark_at_the_end_of_a_line_is_on_its_last_character_and_shows_code_as_
     expect(page.locator(".cm-tooltip")).not_to_contain_text("`")
 
 
+@_LONG
 def test_the_close_button_of_the_search_is_beside_its_fields(page, bench):
     page.goto(lay_out(bench))
     editor(page).focus()
@@ -139,6 +144,7 @@ def test_marks_stand_on_their_lines_and_say_why(page, bench):
     expect(page.locator(".cm-tooltip")).to_contain_text("data race")
 
 
+@_LONG
 def test_a_mark_stays_with_its_line_while_lines_are_added(page, bench):
     page.goto(lay_out(bench, marks=json.dumps([RACE])))
     editor(page).click()
@@ -147,6 +153,7 @@ def test_a_mark_stays_with_its_line_while_lines_are_added(page, bench):
     assert page.locator(".cm-mark-error").all_inner_texts() == ["a[i] = tile[15 - threadIdx.x];"]
 
 
+@_LONG
 def test_marks_are_read_by_keyboard(page, bench):
     page.goto(lay_out(bench, marks=json.dumps([RACE])))
     editor(page).focus()
@@ -161,6 +168,7 @@ def test_a_link_goes_to_its_line(page, bench):
     expect(editor(page)).to_be_focused()
 
 
+@_LONG
 def test_a_link_to_the_field_goes_to_the_editor_in_its_place(page, bench):
     address = lay_out(bench)
     bench.page(
@@ -202,6 +210,7 @@ def test_a_draft_comes_back_and_can_be_given_up(page, bench):
     expect(editor(page)).not_to_contain_text("// mine")
 
 
+@_LONG
 def test_blank_text_is_no_draft(page, bench):
     address = lay_out(bench, draft_key="demo")
     page.goto(address)
@@ -222,6 +231,7 @@ def test_a_draft_ends_where_it_was_handed_in(page, bench):
     expect(page.get_by_role("status")).to_have_count(0)
 
 
+@_LONG
 def test_a_draft_does_not_end_with_what_was_sent_from_another_form(page, bench):
     address = lay_out(bench, draft_key="demo", draft_form="f2")
     page.goto(address)
@@ -231,6 +241,7 @@ def test_a_draft_does_not_end_with_what_was_sent_from_another_form(page, bench):
     expect(editor(page)).to_contain_text("// mine")
 
 
+@_LONG
 def test_what_was_typed_since_it_was_sent_is_a_draft_again(page, bench):
     address = lay_out(bench, draft_key="demo", draft_form="f1")
     page.goto(address)
@@ -243,6 +254,7 @@ def test_what_was_typed_since_it_was_sent_is_a_draft_again(page, bench):
     expect(editor(page)).to_contain_text("// and more")
 
 
+@_LONG
 def test_what_was_asked_for_stays_and_the_draft_is_offered(page, bench):
     page.goto(lay_out(bench, draft_key="demo"))
     type_at_end(page, "// mine")
@@ -261,6 +273,7 @@ def test_what_was_asked_for_stays_and_the_draft_is_offered(page, bench):
     expect(editor(page)).to_contain_text("// mine")
 
 
+@_LONG
 def test_a_form_that_comes_back_has_what_was_sent_and_no_older_draft(page, bench):
     page.goto(lay_out(bench, draft_key="demo"))
     type_at_end(page, "// older")
@@ -268,6 +281,7 @@ def test_a_form_that_comes_back_has_what_was_sent_and_no_older_draft(page, bench
     expect(editor(page)).to_have_text("// sent")
 
 
+@_LONG
 def test_signing_out_leaves_no_draft(page, bench):
     """Not even what was just typed on the page on which the button stands."""
     bench.page("<p>Gone.</p>", path="/gone")
@@ -291,6 +305,7 @@ def test_a_file_fills_it_and_undo_brings_back_what_was_there(page, bench):
     expect(editor(page)).to_contain_text("scale(")
 
 
+@_LONG
 def test_a_file_can_be_dropped_on_it(page, bench):
     page.goto(lay_out(bench))
     editor(page).evaluate(DROP, ["dropped.cu", "void dropped();\n"])
@@ -298,6 +313,7 @@ def test_a_file_can_be_dropped_on_it(page, bench):
     assert handed_in(page, bench) == "void dropped();\n"
 
 
+@_LONG
 def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page, bench):
     page.goto(lay_out(bench))
     page.locator("body").evaluate(DROP, ["dropped.cu", "void dropped();\n"])
@@ -308,12 +324,11 @@ def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "odd is empty"),
-        (b"x" * 65537, "65,537 bytes"),
-        (b"\xff\xfe\x00", "UTF-8"),
-        (b"\x00\x01", "is not a source"),
+        pytest.param(b"", "odd is empty", id="empty", marks=_LONG),
+        pytest.param(b"x" * 65537, "65,537 bytes", id="large", marks=_LONG),
+        pytest.param(b"\xff\xfe\x00", "UTF-8", id="other-text", marks=_LONG),
+        pytest.param(b"\x00\x01", "is not a source", id="binary"),
     ],
-    ids=["empty", "large", "other-text", "binary"],
 )
 def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told):
     page.goto(lay_out(bench))
@@ -329,6 +344,7 @@ def refused_file(page: Page, bench: Workbench) -> None:
     page.get_by_role("button", name="Check").click()
 
 
+@_LONG
 def test_after_a_refused_file_the_text_from_before_is_sent_only_where_that_is_said(page, bench):
     refused_file(page, bench)
     expect(page.get_by_role("status")).to_contain_text("Nothing was sent")
@@ -340,7 +356,7 @@ def test_after_a_refused_file_the_text_from_before_is_sent_only_where_that_is_sa
     assert handed_in(page, bench) == SOURCE
 
 
-@pytest.mark.parametrize("way", ["typed", "file"])
+@pytest.mark.parametrize("way", [pytest.param("typed", marks=_LONG), "file"])
 def test_after_a_refused_file_what_is_put_there_next_is_sent(page, bench, way):
     refused_file(page, bench)
     if way == "typed":
@@ -351,6 +367,7 @@ def test_after_a_refused_file_what_is_put_there_next_is_sent(page, bench, way):
     assert handed_in(page, bench).endswith("// mine")
 
 
+@_LONG
 def test_of_several_dropped_files_none_is_taken(page, bench):
     page.goto(lay_out(bench))
     editor(page).evaluate(

@@ -14,6 +14,8 @@ from tests.browser.workbench import Exchange, Workbench, workbench
 # That a page notices that its server is away, and that it is back.
 LONG = 60_000
 ADDRESSES = 'data-state="/state" data-events="/events"'
+_LONG = pytest.mark.long("the short suite has one such answer")
+
 IMPATIENT = f'{ADDRESSES} data-every="100"'
 
 
@@ -172,7 +174,12 @@ def test_what_stays_keeps_focus_and_what_was_opened_stays_open(page, bench, prog
 
 
 @pytest.mark.parametrize(
-    ("status_code", "told"), [(401, "signed out"), (403, "no longer have access"), (404, "no longer exists")]
+    ("status_code", "told"),
+    [
+        (401, "signed out"),
+        pytest.param(403, "no longer have access", marks=_LONG),
+        pytest.param(404, "no longer exists", marks=_LONG),
+    ],
 )
 def test_who_may_see_it_no_longer_is_sent_to_the_server_once(
     page, bench, progress, complaints, status_code, told
@@ -186,7 +193,7 @@ def test_who_may_see_it_no_longer_is_sent_to_the_server_once(
     assert bench.asked.count("/") == 2
 
 
-@pytest.mark.parametrize("status_code", [429, 503])
+@pytest.mark.parametrize("status_code", [429, pytest.param(503, marks=_LONG)])
 def test_a_server_that_refuses_is_busy_and_not_away(page, bench, progress, complaints, status_code):
     complaints.allow("429|503|MIME type")
     address = lay_out(bench, progress, IMPATIENT)

@@ -10,6 +10,7 @@ from kernels.source.headers import HEADERS, HeaderKind, header_text
 from tests.marks import some_of
 
 SUPPLIED = {name: header_text(name) for name, kind in HEADERS.items() if kind is HeaderKind.EMPTY}
+OWN = ["cuda_fp16.h", "cuda_pipeline.h", "mma.h", "cuda/std/cstdint"]
 INCLUDES = "".join(f'#include <{name}>\n#include "{name}"\n' for name in SUPPLIED)
 USES = """
 __global__ void k(float* P, int n) {
@@ -50,7 +51,7 @@ def test_each_supplied_header_stands_alone(name):
     assert compiled(text, {name: SUPPLIED[name]}).diagnostics == ()
 
 
-@pytest.mark.parametrize("name", ["cuda_fp16.h", "cuda_pipeline.h", "mma.h", "cuda/std/cstdint"])
+@pytest.mark.parametrize("name", some_of(OWN, 2, str, "the short suite has every second"))
 def test_supplied_headers_go_together_with_the_compilers_own(name, tmp_path):
     text = f"{INCLUDES}#include <{name}>\n{INCLUDES}{USES}"
     assert compiled(text, bundle.header_texts(text, tmp_path)).diagnostics == ()

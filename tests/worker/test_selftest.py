@@ -16,6 +16,7 @@ from kernels.verdict import Verdict
 from kernels.wire import from_plain
 from tests.kernels.measured import H200, measured_report, measurement
 from tests.marks import linux
+from tests.worker.gpu.measuring import KEPT, judge_wire
 from worker.sandbox.limits import Isolation, SandboxFailure
 from worker.selftest.local_grader import LocalGrader
 from worker.selftest.selftest import (
@@ -226,9 +227,10 @@ def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
 
 
 @linux
-def test_the_process_that_drives_a_device_tells_what_it_found(tmp_path):
+def test_the_process_that_drives_a_device_tells_what_it_found():
+    judge_wire()
     isolation: dict[str, Isolation] = {}
-    environment = LocalGrader("sm_90", tmp_path)._runner(isolation)
+    environment = LocalGrader("sm_90", KEPT)._runner(isolation)
     assert environment.device_class == "cpu"
     assert set(isolation) == {"measure"}
 

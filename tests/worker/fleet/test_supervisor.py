@@ -235,6 +235,7 @@ def test_a_step_that_takes_too_long_is_given_back(redis_url, board, server):
         assert watched.ends() == 0
 
 
+@pytest.mark.long("the short suite gives a step back at a worker's end, and drains one that ends its step")
 def test_drain_gives_back_what_takes_longer_than_the_grace_and_says_so(redis_url, board, server, tmp_path):
     with working(redis_url, grace=0.5) as watched:
         server.send(message(f"wait {tmp_path / 'never'}"))

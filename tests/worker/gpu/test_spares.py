@@ -21,6 +21,8 @@ from worker.sandbox.limits import Failure, SandboxFailure
 
 pytestmark = linux
 
+_LONG = pytest.mark.long("the short suite has another crash and other floods")
+
 
 @pytest.fixture(autouse=True)
 def probe(monkeypatch, tmp_path):
@@ -99,10 +101,10 @@ def test_one_that_hangs_is_killed_at_the_wall_limit():
     [
         (["fail"], Failure.ERROR, "ZeroDivisionError"),
         (["crash"], Failure.CRASH, ""),
-        (["abort"], Failure.CRASH, ""),
+        pytest.param(["abort"], Failure.CRASH, "", marks=_LONG),
         (["ask", "secrets"], Failure.ERROR, "secrets"),
         (["flood", "x"], Failure.MEMORY, ""),
-        (["flood", "[]\n"], Failure.ERROR, ""),
+        pytest.param(["flood", "[]\n"], Failure.ERROR, "", marks=_LONG),
         (["flood", "\n"], Failure.CRASH, ""),
     ],
 )

@@ -19,6 +19,7 @@ from worker.contract.messages import VERSION, StepKind, StepMessage, Ticket, enc
 from worker.queue.outbox import MOST_LETTERS
 
 NAME = f"{WORKER}/cpu-0"
+_LONG = pytest.mark.long("the short suite has one of the two")
 MINE = Claim(Stand.CLAIMED, NAME)
 
 
@@ -184,7 +185,7 @@ def test_a_killed_slot_leaves_a_claim_that_runs_out(server, slot, tmp_path):
     assert server.waiting() == 0, "the broker sends nothing anew by itself for hours"
 
 
-@pytest.mark.parametrize("revoked", [False, True])
+@pytest.mark.parametrize("revoked", [False, pytest.param(True, marks=_LONG)])
 def test_a_slot_that_was_frozen_past_its_lease_drops_the_result(server, slot, tmp_path, revoked):
     ticket = server.send(message(f"wait {tmp_path / 'go'}", lease=1.0))
     slot.busy(1)
@@ -237,7 +238,7 @@ DIFFERENT = (signal.SIGTERM, signal.SIGINT)
 """Of two alike, a process that is not run in between gets one."""
 
 
-@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("signals", [1, pytest.param(2, marks=_LONG)])
 def test_a_step_that_does_not_end_in_time_is_given_back(server, redis_url, tmp_path, signals):
     grace = "0.5" if signals == 1 else "600"
     with Slot(redis_url, tmp_path, *SCRIPTED, "--grace-seconds", grace) as slot:

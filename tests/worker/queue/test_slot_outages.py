@@ -121,9 +121,9 @@ def test_while_results_wait_to_be_recorded_no_copies_pile_up(server, slot):
     "text",
     some_of(
         ["garbage", "{}", '{"body": 1, "properties": {}, "headers": {}}', "[]"],
-        2,
+        4,
         str,
-        "the short suite has two such messages",
+        "the short suite has one such message",
     ),
 )
 def test_what_is_no_message_at_all_costs_a_start_at_most(server, slot, redis_of_our_own, tmp_path, text):
@@ -149,7 +149,7 @@ _MORE = pytest.mark.long("the short suite has others that are no arguments")
         pytest.param(b"5", {}, marks=_MORE),
         pytest.param(b'"args"', {}, marks=_MORE),
         pytest.param(b"[[], {}, 5]", {}, marks=_MORE),
-        (b"[5, 5, {}]", {}),
+        pytest.param(b"[5, 5, {}]", {}, marks=_MORE),
         (None, {"task": ["x"]}),
         (
             None,
