@@ -72,6 +72,7 @@ def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
     assert "The order of 01_first and 02_second differed between rounds." in bench_text(found, PLAIN)
 
 
+@pytest.mark.long("the short suite has a backlog without a GPU")
 def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):
     monkeypatch.setattr(subject, "ladder", lambda: TWO)
     found = run_bench(Bench("sm_90", tmp_path, ""), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Course, Extension, Role
 from server.fleet.models import Worker
 from server.fleet.service import GONE
+from tests.marks import first_of_each
 from tests.server.course import NOW
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -65,23 +67,32 @@ def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
     assert last_deed(portal).subject == "assignment gpu/lab-2"
 
 
+WRONG = [
+    ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
+    ("arch", "sm_1"), ("tile", "7"), ("tile", "x"),
+    ("device_class", "H 200"), ("device_class", "nonsense"), ("device_class", "v100"),
+    ("device_class", "v100-sxm2"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
+    ("points", "1,000"),
+    ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
+    ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"), ("attempts", "0"),
+    ("attempts", "9" * 40), ("min_interval_seconds", "-5"), ("checks_per_hour", "1.5"), ("counts", "worst"),
+    ("title", "x" * 201),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
-        ("arch", "sm_1"), ("tile", "7"), ("tile", "x"),
-        ("device_class", "H 200"), ("device_class", "nonsense"), ("device_class", "v100"),
-        ("device_class", "v100-sxm2"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
-        ("points", "1,000"),
-        ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
-        ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"), ("attempts", "0"),
-        ("attempts", "9" * 40), ("min_interval_seconds", "-5"), ("checks_per_hour", "1.5"), ("counts", "worst"),
-        ("title", "x" * 201),
-    ],
-)  # fmt: skip
+    "wrong",
+    first_of_each(
+        WRONG,
+        itemgetter(0),
+        "-".join,
+        "the short suite has one wrong value of each field",
+    ),
+)
 def test_what_is_wrong_stands_beside_its_field(
-    portal: Portal, ina: BrowserClient, field: str, value: str
+    portal: Portal, ina: BrowserClient, wrong: tuple[str, str]
 ) -> None:
+    field, value = wrong
     given = RIGHT | {
         "exercise": "naive",
         "slug": "lab-2",
