@@ -300,12 +300,12 @@ def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student
     (ada.home / "latin.cu").write_bytes(b"// \xe9\n")
     (ada.home / "empty.cu").write_bytes(b"")
     for words, text in (
-        (["large.cu"], "more than 64 KiB"),
-        (["latin.cu"], "no UTF-8 text (byte 3)"),
+        (["large.cu"], "The limit is 64 KiB"),
+        (["latin.cu"], "not UTF-8 text (byte 3)"),
         (["empty.cu"], "is empty"),
-        (["none.cu"], "no such file"),
+        (["none.cu"], "file not found"),
         ([kernel, "-a", "gpu/none"], "another name, or you are not in its course"),
-        ([kernel, "-a", "none"], "there are gpu/tiled"),
+        ([kernel, "-a", "none"], "Your assignments: gpu/tiled"),
         ([kernel, "--device-class", "a100"], "No worker measures on 'a100'"),
         ([kernel, "--device-class", "a100", "--check"], "Leave out --device-class"),
     ):
@@ -350,7 +350,7 @@ def test_who_may_not_come_in_is_told_so(server: Server, ada: Student, kernel: st
 
 
 def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str):
-    assert "nobody was measured yet" in ada.tilelab("leaderboard").out
+    assert "no results yet" in ada.tilelab("leaderboard").out
     ada.tilelab("submit", kernel)
     grade(server.course)
     shown = ada.tilelab("leaderboard", "gpu/tiled")
@@ -363,7 +363,7 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     assert "10 %" in line
     change(server, device_class="")
     shown = ada.tilelab("leaderboard")
-    assert "nobody has a right kernel yet" in shown.out
+    assert "no accepted kernels yet" in shown.out
     ada.tilelab("submit", kernel)
     grade(server.course, measure=False)
     shown = ada.tilelab("leaderboard")

@@ -42,4 +42,4 @@ def test_a_portal_that_is_away_is_a_fault_of_the_system(server: Server, ada: Stu
     server.stop()
     done = ada.tilelab("status")
     assert done.code == 3
-    assert f"{server.url} cannot be reached (Connection refused)" in done.line
+    assert f"cannot reach {server.url} (Connection refused)" in done.line
