@@ -132,7 +132,7 @@ def portal_url(text: str) -> str:
     host = parts.hostname or ""
     if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host) or "@" in parts.netloc:
         raise AccountError(
-            f"{text[:200]!r} is not an address. The portal's address looks like https://tilelab.example"
+            f"{text[:200]!r} is not an address. Use one such as https://tilelab.example for the portal."
         )
     place = f"[{host}]" if ":" in host else host
     usual = {"http": 80, "https": 443}[parts.scheme]
