@@ -170,7 +170,7 @@ def test_slices_stand_in_the_place_of_their_board(use):
 
 def test_a_gpu_that_is_not_there_is_named_with_those_that_are(use):
     use(board())
-    with pytest.raises(NoGPU, match=r"no GPU 3 on this machine. It has 0 \(NVIDIA H200\)"):
+    with pytest.raises(NoGPU, match=r"no GPU 3 .* 0 \(NVIDIA H200\)"):
         nvml.gpu(3)
     with pytest.raises(NoGPU, match="The driver finds 1"):
         nvml.memory_used(-1)
