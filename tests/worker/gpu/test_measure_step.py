@@ -104,7 +104,7 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     )
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("P[17][3]", f"Width={RANKING}")
-    assert finding.message.endswith(" 1 row of P is wrong.")
+    assert finding.message.endswith(" 1 row of P is incorrect.")
     assert response.measurement is None
     assert statuses(response)[f"Width={RANKING}"] is CaseStatus.FAILED
     assert not response.lost
