@@ -7,6 +7,7 @@ from collections import Counter
 from bench.gpu.gpu_verdicts import Outcome, judge_alone
 from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import corpus
+from kernels.wording import plural
 
 _TEXT = """\
 The GPU alone judges every kernel of `tests/corpus`, correct or not. The sizes are the exercise's and the ranking size.
@@ -50,9 +51,9 @@ def _text(data: Data) -> list[str]:
     refused = [row for row in ran if row["cpu"] == "accepted" and row["gpu"] != "accepted"]
     lines = [_TEXT, "", *table(head, cells), ""]
     lines.append(
-        f"{len(rows) - len(ran)} kernels never reach a device: they are rejected, or don't compile."
-        f" **The GPU alone would accept {len(alone)} incorrect kernels**{_sorted_by_kind(alone)}."
-        f" It fails {len(refused)} correct kernels."
+        f"{plural(len(rows) - len(ran), 'kernel')} can't reach a device, because of a rejection or a compile error."
+        f" **The GPU alone would accept {plural(len(alone), 'incorrect kernel')}**{_sorted_by_kind(alone)}."
+        f" It fails {plural(len(refused), 'correct kernel')}."
     )
     if alone:
         lines += ["", "Accepted by the GPU alone:", ""]

@@ -130,9 +130,9 @@ def test_what_only_the_gpu_would_accept_is_listed():
         row("right", "accepted", "accepted"),
     ]
     text = "\n".join(agreement._text({"rows": rows}))
-    assert "**The GPU alone would accept 1 incorrect kernels** (1 data_race)" in text
+    assert "1 incorrect kernel** (1 data_race)" in text
     assert "| `racy` | data_race |" in text
-    assert "1 kernels never reach a device" in text
+    assert "1 kernel can't reach" in text
     assert "| **all** | 3 | 2 | 0 | 2 |" in text
 
 

@@ -327,7 +327,7 @@ def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page
         pytest.param(b"", "odd is empty", id="empty", marks=_LONG),
         pytest.param(b"x" * 65537, "65,537 bytes", id="large", marks=_LONG),
         pytest.param(b"\xff\xfe\x00", "UTF-8", id="other-text", marks=_LONG),
-        pytest.param(b"\x00\x01", "is not a source", id="binary"),
+        pytest.param(b"\x00\x01", "null characters", id="binary"),
     ],
 )
 def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told):

@@ -155,7 +155,7 @@ def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(
         ticket = again(made, ticket) if left else ticket
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.SYSTEM_ERROR
-        assert f"version {VERSION + 1} came" in (step_of(session, sent.ticket.job).fault or "")
+        assert f"version {VERSION + 1}" in (step_of(session, sent.ticket.job).fault or "")
 
 
 def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made):

@@ -52,7 +52,7 @@ def test_a_huge_number_is_told_in_words_of_ours(portal: Portal, body: bytes) -> 
     answer = portal.post("ada", data=body)
     is_problem(answer, 400)
     detail = answer.get_json(force=True)["detail"]
-    assert "digits, and at most 20 are read. Send one object" in detail
+    assert "digits; the limit is 20" in detail
     assert "set_int" not in detail
 
 
@@ -62,7 +62,7 @@ def test_an_assignment_that_is_not_there_is_told_with_what_to_do(portal: Portal)
     body = answer.get_json(force=True)
     assert body["code"] == "no_such_assignment"
     assert body["detail"].count("such") == 2
-    assert "another name, or you are not in its course" in body["detail"]
+    assert "demo/tiled" in body["detail"]
 
 
 @ON_SQLITE
