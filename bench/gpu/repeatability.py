@@ -24,10 +24,10 @@ MOST_SPREAD = 0.003
 Times = dict[str, dict[int, list[float]]]
 
 _TEXT = """\
-Each rung of the ladder is compiled and checked once. Then it is measured {rounds} times, round by round. Each time has
-a new process, a new context and new inputs. **Quiet** means that nothing else runs on the machine. **Busy** means that
-the next processes start at the same time, as in a busy worker. The coefficient of variation, cv, is the standard
-deviation of the {rounds} medians divided by their mean."""
+Each rung of the ladder is compiled and checked once. Then {rounds} rounds follow, each with one measurement of every
+rung. Each measurement has a new process, a new context and new inputs. **Quiet** means that nothing else runs on the
+machine. **Busy** means that the next processes start at the same time, as in a busy worker. The coefficient of
+variation, cv, is the standard deviation of the {rounds} medians divided by their mean."""
 
 
 def run(section: Run) -> None:

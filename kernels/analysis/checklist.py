@@ -88,7 +88,7 @@ def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
         requests = sum(access.requests for _, access in accesses)
         evidence = f"{moved / requests:.2f} sectors per request, {_percent(share)} of them needed."
         if worst is not None:
-            evidence += f" Line {worst} causes most of the rest."
+            evidence += f" Line {worst} causes most of the unneeded ones."
     return ChecklistRow(
         key="coalescing",
         title="Coalesced global accesses",

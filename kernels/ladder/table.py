@@ -80,7 +80,7 @@ class Ladder:
         for rung in self.rungs:
             if rung.number == number:
                 return rung
-        raise LadderError(f"there is no rung {number}; they go from 1 to {len(self.rungs)}")
+        raise LadderError(f"there is no rung {number}; its rungs go from 1 to {len(self.rungs)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,7 +327,7 @@ def _line(text: str, what: str, longest: int) -> str:
     if not line:
         raise AccountError(f"Type a {what}.")
     if len(line) > longest or not line.isprintable():
-        raise AccountError(f"A {what} is one line of at most {longest} characters that can be printed.")
+        raise AccountError(f"A {what} must be one line of at most {longest} printable characters.")
     return line
 
 

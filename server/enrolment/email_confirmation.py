@@ -35,7 +35,7 @@ def is_unconfirmed(person: Person) -> bool:
 def why_not_staff(name: str) -> str:
     """Why staff can't give a role to this unconfirmed account."""
     return (
-        f"The email of {name}’s account isn’t confirmed, and the account isn’t only your course’s. "
+        f"The email of {name}’s account isn’t confirmed, and the account doesn’t belong to your course alone. "
         f"Add {name} as a student. For another role, ask an operator to send {name} a link first."
     )
 

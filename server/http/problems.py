@@ -185,8 +185,8 @@ def _changed_meanwhile(error: Exception) -> Response:
     return _refused(
         Refused(
             409, "changed_meanwhile", "This was changed at the same moment",
-            "Another request changed it first, or this request was sent twice. Read the current state, and send it "
-            "again if still needed.", {},
+            "Another request changed it first, or this request was sent twice. Read the current state, and send the "
+            "request again if it is still needed.", {},
             "It changed meanwhile, or the request was sent twice. Go back, reload the page, and send it again if "
             "needed.",
         )

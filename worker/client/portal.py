@@ -56,7 +56,7 @@ class Portal:
     def assignments(self) -> tuple[Assignment, ...]:
         found = read(Assignments, self.connection.get("/api/v1/assignments")).assignments
         if not all(_ASSIGNMENT.fullmatch(one.id) for one in found):
-            raise Unreadable("the portal's answer has an invalid name of an assignment.")
+            raise Unreadable("the portal's answer has an invalid assignment name.")
         return found
 
     def submit(self, new: NewSubmission) -> Accepted:

@@ -113,5 +113,5 @@ def _missing(race: Race, *, block_barrier: bool) -> str:
     if race.earlier.block != race.later.block:
         return "blocks run in any order, and `__syncthreads()` works only inside a block"
     if Kind.COPY in {race.earlier.kind, race.later.kind}:
-        return "no wait for the copy and `__syncthreads()` between"
+        return "a wait for the copy and then `__syncthreads()` are missing between"
     return f"no `{'__syncwarp()' if race.near and not block_barrier else '__syncthreads()'}` between"

@@ -39,7 +39,7 @@ def never_written(output: Output, wrong: Mask) -> Diagnosis | None:
         return None
     if poison.all():
         return Diagnosis("never_written", f"No element of {output.names[-1]} was ever written.")
-    return Diagnosis("partly_written", "No incorrect element was ever written.")
+    return Diagnosis("partly_written", "None of the incorrect elements was written.")
 
 
 def not_a_number(output: Output, wrong: Mask) -> Diagnosis | None:
