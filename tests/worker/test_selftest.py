@@ -209,6 +209,7 @@ def test_a_fit_worker_is_told_so():
 
 
 @linux
+@pytest.mark.long("`tilelab up --demo` in tests/browser tests its worker by the same kernels")
 def test_the_real_judge_is_fit_on_the_cpu_device(tmp_path, kept, monkeypatch):
     monkeypatch.setattr("worker.selftest.local_grader.SandboxedStages", lambda: nullcontext(kept.stages()))
     here = LocalGrader("sm_90", tmp_path)

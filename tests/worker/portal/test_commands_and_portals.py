@@ -138,7 +138,7 @@ def test_signing_in_and_out_and_opening_are_told_to_programs(
 def test_names_that_no_assignment_has_are_not_believed(hostile: Hostile, name: str) -> None:
     says(hostile, "/api/v1/assignments", {"assignments": [ASSIGNMENT | {"id": name}]})
     for words in (["open", "tiled", "--print"], ["open", name, "--print"], ["leaderboard"]):
-        assert "invalid name of an assignment" in line_of(run(*words), 3)
+        assert "invalid assignment name" in line_of(run(*words), 3)
 
 
 def test_what_was_stopped_has_no_report(hostile: Hostile) -> None:
