@@ -1,0 +1,66 @@
+"""The values of an axis as people write them: `4,8,16`, `1:8`, `512:4096:*2`, `64:256:+64`."""
+
+from __future__ import annotations
+
+import re
+
+from kernels.experiment.model import MOST_VALUES, Axis
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_RANGE = re.compile(r"(\d{1,18}):(\d{1,18})(?::([*+])(\d{1,18}))?", re.ASCII)
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+
+
+class AxisError(ValueError):
+    """An axis that can't be read; the message is a sentence without its full stop."""
+
+
+def parse_axis(text: str) -> Axis:
+    """An axis from `NAME=VALUES`; raises AxisError."""
+    name, equals, values = text.partition("=")
+    if not equals:
+        raise AxisError(f"`{text}` isn't an axis. Write NAME=VALUES, as in TILE_WIDTH=4,8,16")
+    return axis(name.strip(), parse_values(values))
+
+
+def axis(name: str, values: tuple[int, ...]) -> Axis:
+    """The axis with its name and values checked."""
+    if not _NAME.fullmatch(name):
+        raise AxisError(f"`{name}` isn't a C identifier")
+    if not values:
+        raise AxisError(f"`{name}` has no values")
+    if len(set(values)) != len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise AxisError(f"`{name}` has the value {twice} twice")
+    return Axis(name, values)
+
+
+def parse_values(text: str) -> tuple[int, ...]:
+    """Numbers and ranges with commas between them."""
+    values: list[int] = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        if _NUMBER.fullmatch(part):
+            values.append(int(part))
+        else:
+            values += _range(part)
+        if len(values) > MOST_VALUES:
+            raise AxisError(f"`{text}` has more than {MOST_VALUES:,} values")
+    return tuple(values)
+
+
+def _range(text: str) -> list[int]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        raise AxisError(f"`{text}` isn't a number or a range. Write ranges as 1:8, 64:256:+64 or 512:4096:*2")
+    first, last, step = int(match[1]), int(match[2]), int(match[4] or 1)
+    multiplies = match[3] == "*"
+    if first > last:
+        raise AxisError(f"`{text}` ends before it begins")
+    if step == 0 or (multiplies and (step == 1 or first == 0)):
+        raise AxisError(f"`{text}` never reaches its end")
+    values = [first]
+    while (value := values[-1] * step if multiplies else values[-1] + step) <= last:
+        values.append(value)
+        if len(values) > MOST_VALUES:
+            raise AxisError(f"`{text}` has more than {MOST_VALUES:,} values")
+    return values

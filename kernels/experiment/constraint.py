@@ -1,0 +1,63 @@
+"""Conditions on the values of a point, such as `BM % TM == 0 and BM * BN <= 1024`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kernels.expression import Expression, ExpressionError
+
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+# Shifts are arithmetic, so `<<` and `>>` don't compare.
+_COMPARISON = re.compile(r"<=|>=|==|!=|(?<!<)<(?!<)|(?<!>)>(?!>)")
+_AND = re.compile(r"\band\b|&&")
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    left: Expression
+    compare: str
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A condition that every point meets: its text and the names it uses."""
+
+    text: str
+    names: frozenset[str]
+    _parts: tuple[_Comparison, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Constraint:
+        """Read a condition; raises ExpressionError."""
+        parts = tuple(_comparison(part) for part in _AND.split(text))
+        names = frozenset[str]().union(*(each.left.names | each.right.names for each in parts))
+        return cls(text.strip(), names, parts)
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Whether these values meet it; values that divide by zero don't."""
+        try:
+            return all(
+                _COMPARE[each.compare](each.left.evaluate(values), each.right.evaluate(values))
+                for each in self._parts
+            )
+        except ExpressionError:
+            return False
+
+
+def _comparison(text: str) -> _Comparison:
+    found = list(_COMPARISON.finditer(text))
+    if len(found) != 1:
+        raise ExpressionError(f"`{text.strip()}` needs one comparison, such as `<=` or `==`")
+    sign = found[0]
+    return _Comparison(Expression.parse(text[: sign.start()]), sign[0], Expression.parse(text[sign.end() :]))

@@ -1,0 +1,181 @@
+"""Reads an experiment's file: every field typed, unknown fields refused, and each error with its line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from kernels.experiment.axes import AxisError, axis, parse_values
+from kernels.experiment.constraint import Constraint
+from kernels.experiment.model import MOST_POINTS, Axis, Design, DesignKind, Experiment, Measure
+from kernels.expression import ExpressionError
+from kernels.wording import did_you_mean
+
+_MOST_CHARACTERS = 100_000
+_MOST_NUMBER = 10**18
+_TABLES = ("experiment", "axes", "constraints", "design", "measure")
+_HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
+
+
+class DefinitionError(ValueError):
+    """An experiment that can't be used.
+
+    line: of the mistake; 0 for the file as a whole
+    """
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"line {line}: {reason}" if line else reason)
+        self.line = line
+        self.reason = reason
+
+
+def read_definition(text: str) -> Experiment:
+    """The experiment that a file describes; raises DefinitionError."""
+    if len(text) > _MOST_CHARACTERS:
+        raise DefinitionError(0, f"The file has more than {_MOST_CHARACTERS:,} characters.")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise DefinitionError(int(line[1]) if line else 0, f"This isn't TOML: {error}.") from None
+    return _Reader(text, data).experiment()
+
+
+class _Reader:
+    """The fields of one file, with the line of each."""
+
+    def __init__(self, text: str, data: Mapping[str, Any]) -> None:
+        self._lines = text.split("\n")
+        self._data = data
+
+    def experiment(self) -> Experiment:
+        self._only("", self._data, _TABLES)
+        head = self._table("experiment", ("name", "exercise", "kernels"))
+        axes = tuple(self._axis(name, values) for name, values in self._table("axes").items())
+        names = {each.name for each in axes}
+        return Experiment(
+            name=self._text("experiment", head, "name"),
+            exercise=self._text("experiment", head, "exercise"),
+            kernels=self._kernels(head),
+            axes=axes,
+            constraints=tuple(
+                self._constraint(name, text, names) for name, text in self._table("constraints").items()
+            ),
+            design=self._design(names),
+            measure=self._measure(),
+        )
+
+    def _kernels(self, head: Mapping[str, Any]) -> tuple[str, ...]:
+        given = head.get("kernels")
+        if not isinstance(given, list) or not given or not all(isinstance(each, str) for each in given):
+            raise self._error("experiment", "kernels", "Expected a list of files.")
+        for each in given:
+            path = PurePosixPath(each)
+            if path.is_absolute() or ".." in path.parts or not each.strip() or "\0" in each:
+                reason = f"`{each}` isn't a file in the experiment's folder or below it."
+                raise self._error("experiment", "kernels", reason)
+        if len(set(given)) != len(given):
+            raise self._error("experiment", "kernels", "A file is in the list twice.")
+        return tuple(given)
+
+    def _axis(self, name: str, given: object) -> Axis:
+        try:
+            if isinstance(given, str):
+                return axis(name, parse_values(given))
+            if isinstance(given, int) and not isinstance(given, bool):
+                return axis(name, (self._number("axes", name, given),))
+            if isinstance(given, list):
+                return axis(name, tuple(self._number("axes", name, value) for value in given))
+        except AxisError as error:
+            raise self._error("axes", name, f"{error}.") from None
+        raise self._error("axes", name, 'Expected a list of whole numbers, or a range such as "512:4096:*2".')
+
+    def _constraint(self, name: str, text: object, names: set[str]) -> Constraint:
+        if not isinstance(text, str):
+            raise self._error("constraints", name, 'Expected a condition, such as "BM * BN <= 1024".')
+        try:
+            found = Constraint.parse(text)
+        except ExpressionError as error:
+            raise self._error("constraints", name, f"`{text[:80]}`: {error}.") from None
+        if unknown := sorted(found.names - names):
+            hint = did_you_mean(unknown[0], names)
+            raise self._error("constraints", name, f"`{unknown[0]}` isn't an axis.{hint}")
+        return found
+
+    def _design(self, names: set[str]) -> Design:
+        table = self._table("design", ("kind", "points", "seed", "rows"))
+        try:
+            kind = DesignKind(table.get("kind", "grid"))
+        except ValueError:
+            kinds = ", ".join(f'"{each}"' for each in DesignKind)
+            raise self._error("design", "kind", f"Expected one of {kinds}.") from None
+        fitting = {DesignKind.GRID: (), DesignKind.RANDOM: ("points", "seed"), DesignKind.LIST: ("rows",)}
+        for key in table.keys() - {"kind"}:
+            if key not in fitting[kind]:
+                raise self._error("design", key, f'The design "{kind}" has no `{key}`.')
+        points = self._number("design", "points", table.get("points", 0))
+        if kind is DesignKind.RANDOM and not 1 <= points <= MOST_POINTS:
+            raise self._error("design", "points", f"Expected 1 to {MOST_POINTS:,} points.")
+        rows = self._rows(table.get("rows"), names) if kind is DesignKind.LIST else ()
+        return Design(kind, points, self._number("design", "seed", table.get("seed", 0)), rows)
+
+    def _rows(self, given: object, names: set[str]) -> tuple[Mapping[str, int], ...]:
+        if not isinstance(given, list) or not given or len(given) > MOST_POINTS:
+            raise self._error("design", "rows", f"Expected a list of 1 to {MOST_POINTS:,} tables.")
+        for row in given:
+            if not isinstance(row, dict) or set(row) != names:
+                wanted = ", ".join(sorted(names))
+                raise self._error("design", "rows", f"Each row needs a value for each axis: {wanted}.")
+        return tuple(
+            {name: self._number("design", "rows", value) for name, value in row.items()} for row in given
+        )
+
+    def _measure(self) -> Measure:
+        counts = self._table("measure", ("counts",)).get("counts", True)
+        if not isinstance(counts, bool):
+            raise self._error("measure", "counts", "Expected true or false.")
+        return Measure(counts)
+
+    def _table(self, name: str, fields: tuple[str, ...] = ()) -> Mapping[str, Any]:
+        """A table of the file, empty if absent; with fields, no others may be in it."""
+        table = self._data.get(name, {})
+        if not isinstance(table, dict):
+            raise self._error("", name, f"Expected a table: [{name}].")
+        if fields:
+            self._only(name, table, fields)
+        return table
+
+    def _only(self, table: str, data: Mapping[str, Any], known: tuple[str, ...]) -> None:
+        for key in data:
+            if key not in known:
+                what = f"[{table}]" if table else "an experiment's file"
+                raise self._error(table, key, f"`{key}` isn't a field of {what}.{did_you_mean(key, known)}")
+
+    def _text(self, table: str, data: Mapping[str, Any], key: str) -> str:
+        value = data.get(key)
+        if not isinstance(value, str) or not value.strip() or len(value) > 200:
+            raise self._error(table, key, f"Expected `{key}` as a text of 1 to 200 characters.")
+        return value
+
+    def _number(self, table: str, key: str, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_NUMBER:
+            raise self._error(table, key, f"Expected whole numbers from 0 to {_MOST_NUMBER:,}.")
+        return value
+
+    def _error(self, table: str, key: str, reason: str) -> DefinitionError:
+        return DefinitionError(self._line(table, key), reason)
+
+    def _line(self, table: str, key: str) -> int:
+        """The line of a field; of its table if the field is missing; 0 if both are."""
+        here, found = "", 0
+        for number, line in enumerate(self._lines, 1):
+            if header := _HEADER.match(line):
+                here = header[1].strip('"')
+                if here in (table, key):
+                    found = found or number
+            elif here == table and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+                return number
+        return found

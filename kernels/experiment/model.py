@@ -1,0 +1,80 @@
+"""An experiment: kernels, axes, and which combinations of their values are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernels.experiment.constraint import Constraint
+
+MOST_POINTS = 100_000
+MOST_VALUES = 10_000
+
+Params = Mapping[str, int]
+"""A value for each axis."""
+
+
+class DesignKind(StrEnum):
+    """Which combinations are tried."""
+
+    GRID = "grid"
+    RANDOM = "random"
+    LIST = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A name and its values. It names a macro or constant of the kernel, its tile, or a size of the exercise."""
+
+    name: str
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Which combinations are tried.
+
+    points: the size of a random sample
+    rows: the points of a list
+    """
+
+    kind: DesignKind = DesignKind.GRID
+    points: int = 0
+    seed: int = 0
+    rows: tuple[Params, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is recorded of a point.
+
+    counts: whether accesses are counted on the CPU device
+    """
+
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A whole experiment, as its file describes it.
+
+    exercise: the name of an exercise, or its folder
+    kernels: files, from the experiment's folder
+    """
+
+    name: str
+    exercise: str
+    kernels: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    constraints: tuple[Constraint, ...] = ()
+    design: Design = Design()
+    measure: Measure = Measure()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One kernel with one value for each axis."""
+
+    kernel: str
+    params: Params

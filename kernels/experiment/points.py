@@ -1,0 +1,67 @@
+"""The points of an experiment, in the order in which they are tried."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator
+
+from kernels.experiment.model import MOST_POINTS, DesignKind, Experiment, Params, Point
+
+_MOST_TRIED = 20 * MOST_POINTS
+
+
+class TooManyPoints(ValueError):
+    """More combinations than an experiment may have."""
+
+
+def points(experiment: Experiment) -> tuple[Point, ...]:
+    """All points, kernel by kernel; raises TooManyPoints before they are listed."""
+    params = tuple(_chosen(experiment))
+    found = len(params) * len(experiment.kernels)
+    if found > MOST_POINTS:
+        raise TooManyPoints(f"{found:,} points; an experiment has at most {MOST_POINTS:,}")
+    return tuple(Point(kernel, each) for kernel in experiment.kernels for each in params)
+
+
+def _chosen(experiment: Experiment) -> Iterator[Params]:
+    design = experiment.design
+    if design.kind is DesignKind.LIST:
+        return (row for row in design.rows if _valid(experiment, row))
+    combinations = math.prod(len(axis.values) for axis in experiment.axes)
+    if design.kind is DesignKind.GRID or combinations <= _MOST_TRIED:
+        if combinations > _MOST_TRIED:
+            raise TooManyPoints(f"{combinations:,} combinations; a grid has at most {_MOST_TRIED:,}")
+        valid = (row for row in _combinations(experiment) if _valid(experiment, row))
+        return valid if design.kind is DesignKind.GRID else _sample(experiment, list(valid))
+    return _drawn(experiment)
+
+
+def _combinations(experiment: Experiment) -> Iterator[Params]:
+    names = [axis.name for axis in experiment.axes]
+    for values in itertools.product(*(axis.values for axis in experiment.axes)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _valid(experiment: Experiment, row: Params) -> bool:
+    return all(constraint.holds(row) for constraint in experiment.constraints)
+
+
+def _sample(experiment: Experiment, valid: list[Params]) -> Iterator[Params]:
+    wanted = min(experiment.design.points, len(valid))
+    return iter(random.Random(experiment.design.seed).sample(valid, wanted))  # noqa: S311 - it must repeat
+
+
+def _drawn(experiment: Experiment) -> Iterator[Params]:
+    """A sample of a space too large to list: values are drawn until enough points are valid."""
+    dice = random.Random(experiment.design.seed)  # noqa: S311 - it must repeat
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(_MOST_TRIED):
+        if len(seen) == experiment.design.points:
+            return
+        row = {axis.name: dice.choice(axis.values) for axis in experiment.axes}
+        key = tuple(row.values())
+        if key not in seen and _valid(experiment, row):
+            seen.add(key)
+            yield row
