@@ -195,6 +195,7 @@ class Exercise:
     tiles: the values that `--tile` may have; `tile` is the default
     largest_tile: the largest tile that a submission may declare
     largest_on_cpu: a case with a larger size only runs on a GPU
+    curve: whether other sizes than the ranking's are measured too
     analysis: the sizes at which accesses are counted; None for the largest case on the CPU device
     phases: the small run for the table of phases, if the exercise has one
     digest: changes with everything that a verdict or a measurement depends on
@@ -228,6 +229,7 @@ class Exercise:
     phases: AnalysisRule | None
     goals: tuple[GoalRule, ...]
     digest: str
+    curve: bool = True
 
     @property
     def root(self) -> Path:

@@ -36,7 +36,7 @@ _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_RULE = "small letters, digits, single hyphens"
 # Fields that change no verdict and no measurement.
-_OUTSIDE_DIGEST = {"title", "analysis", "phases", "goals"}
+_OUTSIDE_DIGEST = {"title", "analysis", "curve", "phases", "goals"}
 
 
 def load_exercise(folder: Path) -> Exercise:
@@ -133,6 +133,7 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         phases=_analysis(table, "phases", sizes),
         goals=tuple(_goal(entry, names) for entry in table.tables("goals", may_be_empty=True)),
         digest=digest,
+        curve=table.boolean("curve", default=True),
     )
     tile.finish()
     table.finish()

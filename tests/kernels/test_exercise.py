@@ -257,6 +257,7 @@ def test_what_only_describes_is_outside_the_digest(folder):
         path.read_text()
         .replace("[phases]\nWidth = 4", "[phases]\nWidth = 8")
         .replace("[analysis]\nWidth = 256", "[analysis]\nWidth = 64")
+        .replace("[tile]", "curve = false\n[tile]")
         + '[[goals]]\ntext = "No conflicts"\ncounter = "shared_load_conflicts"\nat_most = 0\n'
     )
     exercise = load_exercise(folder)
@@ -264,6 +265,7 @@ def test_what_only_describes_is_outside_the_digest(folder):
     assert exercise.analysis_sizes(16) == {"Width": 64}
     assert exercise.phases == AnalysisRule({"Width": 8}, 2)
     assert exercise.goals == (GoalRule("No conflicts", "shared_load_conflicts", 0.0),)
+    assert not exercise.curve
 
 
 def test_without_sizes_for_an_analysis_the_largest_case_of_the_cpu_device_is_taken(folder):

@@ -13,6 +13,7 @@ from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from tests.marks import linux
 from tests.worker.gpu.judge_here import compiled
 from tests.worker.in_process import Here
+from tests.worker.supplies import right
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.verification import Judge
@@ -74,6 +75,19 @@ def test_an_accepted_kernel_is_measured(accepted):
     assert report.measurement.ptx_digest == stages.asked[0].modules[0].ptx_digest
     assert report.measured_occupancy is not None
     assert all(check.status is PASSED for check in report.checks)
+
+
+def test_an_exercise_may_leave_out_its_curve(small):
+    asked: list[MeasureRequest] = []
+
+    class Keeping(Here):
+        def measure(self, request: MeasureRequest) -> MeasureResponse:
+            asked.append(request)
+            return right(request)
+
+    graded(replace(small, curve=False), small.solution.read_text(), Keeping())
+    assert asked[0].ranking is not None
+    assert asked[0].curve == ()
 
 
 @pytest.mark.long("the short suite has the same with a process, in tests/worker/test_workplace_gpu.py")

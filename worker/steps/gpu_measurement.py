@@ -77,7 +77,7 @@ def request(task: Task, source: Source, made: Made) -> MeasureRequest:
 def _curve(task: Task, source: Source, made: Made) -> Iterator[CasePlan]:
     """Cases of other sizes that fit the exercise and that the source can launch, smallest first."""
     exercise = task.exercise
-    if exercise.operation is Operation.ANALYSIS:
+    if exercise.operation is Operation.ANALYSIS or not exercise.curve:
         return
     for factor in _CURVE:
         sizes = {name: int(size * factor) for name, size in exercise.ranking.items()}
