@@ -18,10 +18,10 @@ class TooManyPoints(ValueError):
 
 def points(experiment: Experiment) -> tuple[Point, ...]:
     """All points, kernel by kernel; raises TooManyPoints before they are listed."""
-    params = tuple(_chosen(experiment))
-    found = len(params) * len(experiment.kernels)
-    if found > MOST_POINTS:
-        raise TooManyPoints(f"{found:,} points; an experiment has at most {MOST_POINTS:,}")
+    most = MOST_POINTS // len(experiment.kernels)
+    params = tuple(itertools.islice(_chosen(experiment), most + 1))
+    if len(params) > most:
+        raise TooManyPoints(f"more than {MOST_POINTS:,} points")
     return tuple(Point(kernel, each) for kernel in experiment.kernels for each in params)
 
 
@@ -32,7 +32,7 @@ def _chosen(experiment: Experiment) -> Iterator[Params]:
     combinations = math.prod(len(axis.values) for axis in experiment.axes)
     if design.kind is DesignKind.GRID or combinations <= _MOST_TRIED:
         if combinations > _MOST_TRIED:
-            raise TooManyPoints(f"{combinations:,} combinations; a grid has at most {_MOST_TRIED:,}")
+            raise TooManyPoints(f"{combinations:,} combinations, more than {_MOST_TRIED:,}")
         valid = (row for row in _combinations(experiment) if _valid(experiment, row))
         return valid if design.kind is DesignKind.GRID else _sample(experiment, list(valid))
     return _drawn(experiment)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from kernels.source.text import Directive, Kind, Token, scan
 
 _TYPES = frozenset({"int", "unsigned", "long", "short", "size_t", "auto", "uint32_t", "int32_t"})
+_BEFORE_A_NAME = _TYPES | {
+    "const",
+    "constexpr",
+    "static",
+    "inline",
+    "__device__",
+    "__constant__",
+    "std",
+    "::",
+    ":",
+}
+_CONSTANT = {"const", "constexpr"}
 
 
 def variant(text: str, values: Mapping[str, int]) -> str:
@@ -19,10 +31,10 @@ def variant(text: str, values: Mapping[str, int]) -> str:
             name = item.tokens[0].text
             if name in values and not _takes_arguments(item):
                 _define(lines, item.line, name, values[name])
-    for name, line in _constants([item for item in items if isinstance(item, Token)]):
+    for name, line in _constants(lines, items):
         if name in values:
-            pattern = rf"\b({re.escape(name)}\s*(?:=\s*|\{{\s*))[^;{{}},]*"
-            lines[line - 1] = re.sub(pattern, rf"\g<1>{values[name]}", lines[line - 1], count=1)
+            start, end = _value(lines[line - 1], name) or (0, 0)
+            lines[line - 1] = f"{lines[line - 1][:start]}{values[name]}{lines[line - 1][end:]}"
     return "\n".join(lines)
 
 
@@ -37,7 +49,7 @@ def defined(text: str) -> frozenset[str]:
         and len(item.tokens) > 1
         and not _takes_arguments(item)
     }
-    return frozenset(macros | {name for name, _ in _constants([x for x in items if isinstance(x, Token)])})
+    return frozenset(macros | {name for name, _ in _constants(text.split("\n"), items)})
 
 
 def _takes_arguments(directive: Directive) -> bool:
@@ -57,14 +69,37 @@ def _define(lines: list[str], line: int, name: str, value: int) -> None:
         line += 1
 
 
-def _constants(tokens: list[Token]) -> list[tuple[str, int]]:
-    """Name and line of each `const` or `constexpr` integer with a value."""
+def _constants(lines: Sequence[str], items: Iterable[object]) -> list[tuple[str, int]]:
+    """Name and line of each `const` or `constexpr` integer with its value on the same line."""
+    tokens = [item for item in items if isinstance(item, Token)]
     found = []
     for place in range(2, len(tokens) - 1):
-        token, before, after = tokens[place], tokens[place - 1], tokens[place + 1]
-        if token.kind is Kind.NAME and before.text in _TYPES and after.text in {"=", "{"}:
-            start = max(0, place - 6)
-            words = {each.text for each in tokens[start:place]}
-            if words & {"const", "constexpr"}:
-                found.append((token.text, token.line))
+        token, after = tokens[place], tokens[place + 1]
+        if (
+            token.kind is not Kind.NAME
+            or after.text not in {"=", "{"}
+            or tokens[place - 1].text not in _TYPES
+        ):
+            continue
+        start = place
+        while start and tokens[start - 1].text in _BEFORE_A_NAME:
+            start -= 1
+        if _CONSTANT & {each.text for each in tokens[start:place]} and _value(
+            lines[token.line - 1], token.text
+        ):
+            found.append((token.text, token.line))
     return found
+
+
+def _value(line: str, name: str) -> tuple[int, int] | tuple[()]:
+    """Start and end of a constant's value in its line; () if the value goes on below."""
+    match = re.search(rf"\b{re.escape(name)}\s*[={{]\s*", line)
+    if match is None:
+        return ()
+    depth = 0
+    for place in range(match.end(), len(line)):
+        character = line[place]
+        if depth == 0 and character in ",;}":
+            return match.end(), match.end() + len(line[match.end() : place].rstrip())
+        depth += (character in "({[") - (character in ")}]")
+    return ()
