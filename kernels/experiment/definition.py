@@ -38,10 +38,42 @@ def read_definition(text: str) -> Experiment:
         raise DefinitionError(0, f"The file has more than {_MOST_CHARACTERS:,} characters.")
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         line = re.search(r"at line (\d+)", str(error))
-        raise DefinitionError(int(line[1]) if line else 0, f"This isn't TOML: {error}.") from None
+        reason = re.sub(r" \(at [^)]*\)", "", str(error).partition(";")[0])
+        raise DefinitionError(int(line[1]) if line else 0, f"This isn't TOML: {reason}.") from None
     return _Reader(text, data).experiment()
+
+
+def plain_definition(experiment: Experiment) -> dict[str, Any]:
+    """The experiment as its file would have it, for a manifest."""
+    design = experiment.design
+    by_kind: Mapping[DesignKind, dict[str, Any]] = {
+        DesignKind.GRID: {},
+        DesignKind.RANDOM: {"points": design.points, "seed": design.seed},
+        DesignKind.LIST: {"rows": [dict(row) for row in design.rows]},
+    }
+    return {
+        "experiment": {
+            "name": experiment.name,
+            "exercise": experiment.exercise,
+            "kernels": list(experiment.kernels),
+        },
+        "axes": {each.name: list(each.values) for each in experiment.axes},
+        "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
+        "design": {"kind": design.kind.value, **by_kind[design.kind]},
+        "measure": {"counts": experiment.measure.counts},
+    }
+
+
+def from_plain_definition(data: Mapping[str, Any]) -> Experiment:
+    """The experiment back; raises DefinitionError."""
+    return _Reader("", data).experiment()
+
+
+def line_of(text: str, table: str, key: str) -> int:
+    """The line of a field in a file's text. A missing field has its table's line, a missing table 0."""
+    return _Reader(text, {}).line(table, key)
 
 
 class _Reader:
@@ -166,9 +198,9 @@ class _Reader:
         return value
 
     def _error(self, table: str, key: str, reason: str) -> DefinitionError:
-        return DefinitionError(self._line(table, key), reason)
+        return DefinitionError(self.line(table, key), reason)
 
-    def _line(self, table: str, key: str) -> int:
+    def line(self, table: str, key: str) -> int:
         """The line of a field; of its table if the field is missing; 0 if both are."""
         here, found = "", 0
         for number, line in enumerate(self._lines, 1):
@@ -176,6 +208,14 @@ class _Reader:
                 here = header[1].strip('"')
                 if here in (table, key):
                     found = found or number
-            elif here == table and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+            elif _sets(line, table, key, here):
                 return number
         return found
+
+
+def _sets(line: str, table: str, key: str, here: str) -> bool:
+    """Whether a line gives a field its value, also as `table.key = ...` or `table = { ... }`."""
+    name, field = re.escape(table), rf"\"?{re.escape(key)}\"?"
+    if here == table and re.match(rf"\s*{field}\s*=", line):
+        return True
+    return bool(table) and here == "" and bool(re.match(rf"\s*{name}(\s*\.\s*{field})?\s*=", line))

@@ -1,0 +1,137 @@
+"""The results as a tidy table, and in the autotuning community's format T4."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kernels.counters import COUNTERS
+from kernels.evidence import Basis
+from kernels.experiment.quantities import QUANTITIES, Quantity
+from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
+
+Row = Mapping[str, str | int | float | bool | None]
+
+_T4_VERSION = "1.0.0"
+_INVALIDITY: Mapping[Verdict, str] = {
+    Verdict.ACCEPTED: "correct",
+    Verdict.COMPILE_ERROR: "compile",
+    Verdict.REJECTED: "constraints",
+    Verdict.RESOURCE_LIMIT: "constraints",
+    Verdict.TIME_LIMIT: "timeout",
+    Verdict.RUNTIME_ERROR: "runtime",
+    Verdict.SYSTEM_ERROR: "runtime",
+    Verdict.UNSUPPORTED: "runtime",
+}
+"""T4's word for a verdict; the verdicts that are left mean an incorrect kernel."""
+
+
+def rows(results: Sequence[PointResult]) -> list[Row]:
+    """One row a point, with the same columns in each. A column's name begins with what its number is.
+
+    `param_` and `size_` columns hold the point's values. An empty cell means that the point has no such number.
+    """
+    params = list(dict.fromkeys(name for each in results for name in each.params))
+    sizes = list(dict.fromkeys(name for each in results for name in each.sizes))
+    return [_row(each, params, sizes) for each in results]
+
+
+def to_csv(results: Sequence[PointResult]) -> str:
+    """The rows with their header."""
+    found = rows(results)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(found[0]) if found else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in found)
+    return out.getvalue()
+
+
+def to_t4(results: Sequence[PointResult], versions: Mapping[str, str]) -> dict[str, Any]:
+    """A document of T4's results schema."""
+    return {
+        "schema_version": _T4_VERSION,
+        "metadata": {"timeunit": "milliseconds", **versions},
+        "results": [_t4_result(each) for each in results],
+    }
+
+
+def _row(result: PointResult, params: Sequence[str], sizes: Sequence[str]) -> Row:
+    found, counted, finding = result.measurement, result.counted, result.finding
+    row: dict[str, str | int | float | bool | None] = {
+        "point": result.number,
+        "kernel": result.kernel,
+        **{f"param_{name}": result.params.get(name) for name in params},
+        **{f"size_{name}": result.sizes.get(name) for name in sizes},
+        "tile": result.tile,
+        "verdict": result.verdict.value,
+        "finding": finding.message if finding is not None else "",
+        "finding_line": finding.line if finding is not None else None,
+        "device": result.device,
+    }
+    for name, quantity in QUANTITIES.items():
+        if quantity.basis is Basis.COUNTED:
+            continue  # among the counters below
+        row[f"{quantity.basis}_{name}"] = quantity.of(result)
+        if quantity.basis is Basis.MEASURED:
+            low, high = quantity.interval(result) or (None, None)
+            row |= {f"measured_{name}_low": low, f"measured_{name}_high": high}
+    row |= {
+        "measured_repeats": found.repeats if found is not None else None,
+        "measured_settled": found.settled if found is not None else None,
+        "measured_cublas_share": found.cublas_share if found is not None else None,
+        "measured_sm_mhz": found.clocks.sm_mhz if found is not None else None,
+        "measured_temperature_c": found.clocks.temperature_c if found is not None else None,
+        "measured_power_w": found.clocks.power_w if found is not None else None,
+        "modelled_limit": result.modelled.limit if result.modelled is not None else "",
+        "modelled_occupancy_limit": result.occupancy.limit if result.occupancy is not None else "",
+        "counted_exact": counted.exact if counted is not None else None,
+        **{
+            f"counted_{name}": counter.of(counted.totals) if counted is not None else None
+            for name, counter in COUNTERS.items()
+        },
+        "seconds": round(sum(result.seconds.values()), 4),
+        "ended": result.ended,
+        "digest": result.digest,
+        "ptx_digest": found.ptx_digest if found is not None else "",
+    }
+    return row
+
+
+def _cell(value: object) -> object:
+    """CSV has no type for true and false; these words are read as such by most programs."""
+    return (
+        {True: "true", False: "false", None: ""}.get(value, value)
+        if isinstance(value, bool | None)
+        else value
+    )
+
+
+def _t4_result(result: PointResult) -> dict[str, Any]:
+    seconds, found = result.seconds, result.measurement
+    spent = {step: 1e3 * seconds.get(step, 0.0) for step in ("compile", "check", "count", "measure")}
+    names = [each for each in QUANTITIES.values() if each.of(result) is not None]
+    return {
+        "timestamp": result.ended,
+        "configuration": {"kernel": result.kernel, **result.params},
+        "times": {
+            "compilation_time": spent["compile"],
+            "compilation": spent["compile"],
+            "benchmark": spent["measure"],
+            "validation": spent["check"],
+            "framework": spent["count"],
+            "search_algorithm": 0.0,
+            "runtimes": [found.ms_median] if found is not None else [],
+        },
+        "invalidity": _INVALIDITY.get(result.verdict, "correctness"),
+        "correctness": 1 if result.verdict is Verdict.ACCEPTED else 0,
+        "measurements": [_t4_measurement(result, each) for each in names],
+        "objectives": ["gflops" if found is not None and found.gflops is not None else "ms"] if found else [],
+    }
+
+
+def _t4_measurement(result: PointResult, quantity: Quantity) -> dict[str, Any]:
+    name = quantity.name if quantity.basis is Basis.MEASURED else f"{quantity.basis}_{quantity.name}"
+    return {"name": name, "value": quantity.of(result), "unit": quantity.unit}

@@ -1,0 +1,92 @@
+"""What became of one point: its verdict, and what was measured, counted and modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernels.counters import Totals
+from kernels.evidence import Light
+from kernels.measurement import Measurement
+from kernels.occupancy import Occupancy
+from kernels.report import Report
+from kernels.report.model import first_error
+from kernels.verdict import Finding, Verdict
+from kernels.wire import from_plain, to_plain
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the CPU device counted at the point's sizes.
+
+    blocks_run: of the launch's `blocks`; the others are like these
+    exact: whether the totals belong to the whole launch; else `note` says why they are an estimate
+    """
+
+    blocks: int
+    blocks_run: int
+    exact: bool
+    note: str
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True)
+class PointResult:
+    """One point, as a line of points.jsonl.
+
+    number: its place in the experiment, from 0
+    message: the verdict in one sentence
+    measurement: only from a GPU, and only of a correct kernel
+    modelled: the speed of light
+    digest: SHA-256 of the kernel's text with the point's values
+    seconds: by step
+    ended: moment in UTC, as ISO 8601 writes it
+    finding: the first error
+    """
+
+    number: int
+    params: Mapping[str, int]
+    kernel: str
+    verdict: Verdict
+    message: str
+    digest: str
+    tile: int
+    sizes: Mapping[str, int]
+    device: str
+    measurement: Measurement | None = None
+    counted: Counted | None = None
+    modelled: Light | None = None
+    occupancy: Occupancy | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    ended: str = ""
+    finding: Finding | None = None
+
+    @property
+    def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
+        """The kernel and its values, by which points of two runs belong together."""
+        return self.kernel, tuple(sorted(self.params.items()))
+
+
+def counted_of(report: Report) -> Counted | None:
+    """The counts of a report; None if nothing was counted."""
+    extent = report.evidence.extent
+    if extent is None:
+        return None
+    return Counted(extent.launch.blocks, extent.blocks_run, extent.exact, extent.note, report.evidence.totals)
+
+
+def finding_of(report: Report) -> Finding | None:
+    """The error that gave a report its verdict."""
+    return first_error(report.findings, report.verdict)
+
+
+def to_json(result: PointResult) -> dict[str, Any]:
+    """The result as one JSON object."""
+    plain: dict[str, Any] = to_plain(result)
+    return plain
+
+
+def from_json(data: object) -> PointResult:
+    """The result back from its JSON object; raises WireError."""
+    return from_plain(PointResult, data, lenient=True)

@@ -1,0 +1,118 @@
+"""What an axis changes: the kernel's own text, its tile, a macro of the exercise, or a size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kernels.exercise import Exercise
+from kernels.experiment.model import Axis, Params
+from kernels.experiment.variant import defined
+from kernels.source import Source, read_source
+from kernels.wording import did_you_mean
+
+_MOST_BYTES = 2**35
+_FLOAT = 4
+
+
+class Role(StrEnum):
+    """What an axis changes."""
+
+    SIZE = "size"
+    DEFINE = "define"
+    TILE = "tile"
+    MACRO = "macro"
+
+
+class UnfitAxis(ValueError):
+    """An axis that a kernel and its exercise can't take; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The values of one point, by what they change.
+
+    tile: None for the exercise's own
+    """
+
+    defines: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    macros: Mapping[str, int] = field(default_factory=dict)
+    tile: int | None = None
+
+
+def roles(names: frozenset[str], text: str, kernel: str, exercise: Exercise) -> dict[str, Role]:
+    """What each axis changes of one kernel; raises UnfitAxis for the first that changes nothing."""
+    own = _own_names(text, exercise)
+    found = {}
+    for name in sorted(names):
+        role = _role(name, own, exercise)
+        if role is None:
+            known = {*own, *exercise.sizes, *exercise.macros, exercise.tile_name}
+            raise UnfitAxis(
+                f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro."
+                f"{did_you_mean(name, known)}"
+            )
+        found[name] = role
+    return found
+
+
+def change(params: Params, given: Mapping[str, Role], exercise: Exercise) -> Change:
+    """What a point changes; a size without an axis keeps its value of the ranking."""
+    by_role: dict[Role, dict[str, int]] = {role: {} for role in Role}
+    for name, value in params.items():
+        by_role[given[name]][name] = value
+    return Change(
+        defines=by_role[Role.DEFINE],
+        sizes={**exercise.ranking, **by_role[Role.SIZE]},
+        macros=by_role[Role.MACRO],
+        tile=by_role[Role.TILE].get(exercise.tile_name),
+    )
+
+
+def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
+    """Raise UnfitAxis for a value that the exercise can't take."""
+    if role is Role.TILE and (unfit := [value for value in axis.values if value not in exercise.tiles]):
+        allowed = ", ".join(map(str, exercise.tiles))
+        raise UnfitAxis(f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} is graded with {allowed}.")
+    if role is Role.MACRO:
+        most = exercise.largest_macros[axis.name]
+        if unfit := [value for value in axis.values if not 1 <= value <= most]:
+            raise UnfitAxis(f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} allows 1 to {most:,}.")
+    if role is Role.SIZE:
+        _check_sizes(axis, exercise)
+
+
+def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
+    if name in exercise.sizes:
+        return Role.SIZE
+    if name in own:
+        return Role.DEFINE
+    if name == exercise.tile_name:
+        return Role.TILE
+    return Role.MACRO if name in exercise.macros else None
+
+
+def _own_names(text: str, exercise: Exercise) -> frozenset[str]:
+    """The names whose value in the file counts. The exercise's value wins if the file guards its own with `#ifndef`."""
+    source = read_source(text.encode(), exercise)
+    given = {exercise.tile_name, *exercise.macros} if isinstance(source, Source) else set()
+    if isinstance(source, Source):
+        given -= source.own_macros
+        if source.declares_tile:
+            given.discard(exercise.tile_name)
+    return defined(text) - given - exercise.size_macros.keys()
+
+
+def _check_sizes(axis: Axis, exercise: Exercise) -> None:
+    if min(axis.values) < 1:
+        raise UnfitAxis(f"`{axis.name}` can't be 0: sizes are at least 1.")
+    largest = {**exercise.ranking, axis.name: max(axis.values)}
+    shapes = [each.shape(exercise.names(exercise.tile, largest)) for each in exercise.operands]
+    needed = _FLOAT * sum(rows * columns for rows, columns in shapes)
+    if needed > _MOST_BYTES:
+        raise UnfitAxis(
+            f"`{axis.name}` can't be {max(axis.values):,}: the operands would take {needed / 2**30:,.0f} GiB. "
+            f"The limit is {_MOST_BYTES // 2**30} GiB."
+        )

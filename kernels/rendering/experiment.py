@@ -1,0 +1,153 @@
+"""Results of an experiment as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kernels.experiment.comparison import Comparison, Pair, Repeated
+from kernels.experiment.quantities import QUANTITIES, Quantity, speed_of
+from kernels.experiment.result import PointResult
+from kernels.rendering.measured_numbers import ms_text, speed_text
+from kernels.rendering.table import percent, short, table
+from kernels.rendering.text_safety import cut, safe
+from kernels.rendering.text_style import Style
+from kernels.wording import plural
+
+_BOLD, _DIM = "1", "2"
+SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "ms"})
+NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
+
+
+def columns(results: Sequence[PointResult]) -> list[Quantity]:
+    """What a table of these results shows: the measured speed where there is one, bound, occupancy and loads."""
+    speed = speed_of(list(results))
+    return [
+        *([speed] if speed is not None else []),
+        *(QUANTITIES[name] for name in ("bound", "occupancy", "loads")),
+    ]
+
+
+def results_text(name: str, results: Sequence[PointResult], points: int, style: Style) -> str:
+    """A table with one line a point."""
+    shown = columns(results)
+    head = f"{safe(name)}: {len(results):,} of {plural(points, 'point')}"
+    lines = [style.paint(cut(head, style.width), _BOLD), ""]
+    if results:
+        lines += _table(results, shown, style)
+        lines += ["", *style.wrap(verdicts_text(results))]
+    if not any(each.basis == "measured" for each in shown):
+        lines += style.wrap(NOTHING_MEASURED)
+    return "\n".join(lines)
+
+
+def verdicts_text(results: Sequence[PointResult]) -> str:
+    """How many points have which verdict, and why the first one failed."""
+    counts: dict[str, int] = {}
+    for each in results:
+        counts[each.verdict.value] = counts.get(each.verdict.value, 0) + 1
+    said = ", ".join(f"{count:,} {verdict.replace('_', ' ')}" for verdict, count in counts.items())
+    failed = next((each for each in results if each.verdict.value != "accepted"), None)
+    if failed is None:
+        return f"Verdicts: {said}."
+    line = failed.finding.line if failed.finding is not None else None
+    place = f", line {line}" if line else ""
+    return f"Verdicts: {said}. {params_text(failed.params)}{place}: {safe(failed.message)}"
+
+
+def params_text(params: Mapping[str, int]) -> str:
+    """A point's values: `TILE_WIDTH=16, Width=2048`."""
+    return ", ".join(f"{name}={value}" for name, value in params.items())
+
+
+def value_text(quantity: Quantity, value: float | None) -> str:
+    """A number of a quantity, without its unit; "" for none."""
+    if value is None:
+        return ""
+    if quantity.name == "occupancy":
+        return percent(value)
+    if quantity.name == "ms":
+        return ms_text(value)
+    return short(value) if quantity.basis == "counted" and float(value).is_integer() else speed_text(value)
+
+
+def interval_text(quantity: Quantity, result: PointResult) -> str:
+    """The 95 % interval of a measured value; "" for none."""
+    ends = quantity.interval(result)
+    return " to ".join(value_text(quantity, end) for end in ends) if ends is not None else ""
+
+
+def _table(results: Sequence[PointResult], shown: Sequence[Quantity], style: Style) -> list[str]:
+    several = len({each.kernel for each in results}) > 1
+    names = list(results[0].params)
+    heads = [("kernel", "", "<")] * several + [(name, "", ">") for name in names] + [("verdict", "", "<")]
+    for each in shown:
+        unit = f"{each.unit}, " if each.unit in SPEED_UNITS else ""
+        heads.append(
+            (each.title.lower() if each.basis == "measured" else each.name, f"{unit}{each.basis}", ">")
+        )
+        if each.basis == "measured":
+            heads.append(("95 % interval", "", "<"))
+    rows = [[*([safe(each.kernel)] * several), *_cells(each, names, shown)] for each in results]
+    titles, bases, align = zip(*heads, strict=True)
+    lines = [cut(line, style.width) for line in table([titles, bases, *rows], "".join(align))]
+    return [*(style.paint(line, _DIM) for line in lines[:2]), *lines[2:]]
+
+
+def _cells(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> list[str]:
+    cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.value.replace("_", " ")]
+    for each in shown:
+        cells.append(value_text(each, each.of(result)))
+        if each.basis == "measured":
+            cells.append(interval_text(each, result))
+    return cells
+
+
+def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> str:
+    """Each pair with its ratio, and one sentence for all of them."""
+    what = found.quantity
+    head = f"{safe(names[1])} over {safe(names[0])}: {what.title.lower()}, {what.basis}"
+    several = len({each.kernel for each in found.pairs}) > 1
+    titles = [*(["kernel"] if several else []), "point", "first", "second", "ratio", "95 % interval", ""]
+    rows = [[*([safe(each.kernel)] if several else []), *_pair(each, what)] for each in found.pairs]
+    lines = [cut(line, style.width) for line in table([titles, *rows], ("<" if several else "") + "<>>><<")]
+    said = [style.paint(cut(head, style.width), _BOLD), "", style.paint(lines[0], _DIM), *lines[1:], ""]
+    said += style.wrap(overall_text(found))
+    for count, name in ((found.only_first, names[0]), (found.only_second, names[1])):
+        if count:
+            said += style.wrap(f"{plural(count, 'point')} only in {safe(name)}.")
+    return "\n".join(said)
+
+
+def overall_text(found: Comparison) -> str:
+    """All pairs together, in a sentence."""
+    if found.ratio is None or found.interval is None:
+        return f"No point has this in both: {found.quantity.title.lower()}, {found.quantity.basis}."
+    low, high = found.interval
+    points = plural(sum(pair.ratio is not None for pair in found.pairs), "point")
+    what = f"Over {points}, the ratio is {found.ratio:.4f}"
+    verdict = "" if found.differs else " No difference shown."
+    return f"{what}, with a 95 % interval from {low:.4f} to {high:.4f}.{verdict}"
+
+
+def _pair(pair: Pair, what: Quantity) -> list[str]:
+    interval = f"{pair.interval[0]:.4f} to {pair.interval[1]:.4f}" if pair.interval is not None else ""
+    verdict = "" if pair.ratio is None else "differs" if pair.differs else "same"
+    return [
+        params_text(pair.params),
+        value_text(what, pair.first),
+        value_text(what, pair.second),
+        f"{pair.ratio:.4f}" if pair.ratio is not None else "",
+        interval or ("exact" if pair.ratio is not None else ""),
+        verdict,
+    ]
+
+
+def repeated_text(found: Sequence[Repeated], style: Style) -> str:
+    """Which points of a repeated run agree with the first."""
+    differing = [each for each in found if each.differences]
+    lines = style.wrap(
+        f"{len(found) - len(differing):,} of {plural(len(found), 'point')} agree with the first run."
+    )
+    for each in differing:
+        lines += style.wrap(f"{params_text(each.params)}: {'; '.join(each.differences)}", "  ")
+    return "\n".join(lines)

@@ -1,0 +1,87 @@
+"""Two experiments: a difference is shown only if it is more than the intervals allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.experiment.comparison import compare, repeated
+from kernels.experiment.quantities import QUANTITIES, NoSuchQuantity, quantity, speed_of
+from kernels.verdict import Verdict
+from tests.kernels.experiment.made import failed, measured, result
+
+SPEED = QUANTITIES["gflops"]
+
+
+def speeds(*values: float, spread: float = 0.001):
+    return [result(n, value, measurement=measured(value, spread)) for n, value in enumerate(values)]
+
+
+def test_equal_speeds_show_no_difference():
+    found = compare(speeds(1000, 2000, 3000), speeds(1000.4, 1999.5, 3000.3), SPEED)
+    assert len(found.pairs) == 3
+    assert not any(pair.differs for pair in found.pairs)
+    assert not found.differs
+
+
+def test_a_kernel_slower_by_a_hundredth_is_told_apart():
+    found = compare(speeds(1000, 2000, 3000), speeds(990, 1980, 2970), SPEED)
+    assert all(pair.differs for pair in found.pairs)
+    assert found.ratio == pytest.approx(0.99)
+    assert found.differs
+    assert found.interval is not None
+    assert found.interval[0] < 0.99 < found.interval[1] < 1
+
+
+def test_intervals_of_both_sides_add_up():
+    (pair,) = compare(speeds(1000, spread=0.03), speeds(1000, spread=0.04), SPEED).pairs
+    assert pair.interval is not None
+    assert pair.interval[1] == pytest.approx(1.05, abs=0.002)
+    assert pair.interval[0] == pytest.approx(1 / 1.05, abs=0.002)
+
+
+def test_counts_are_exact():
+    found = compare([result(0, loads=100)], [result(0, loads=50)], QUANTITIES["loads"])
+    assert [(pair.ratio, pair.interval, pair.differs) for pair in found.pairs] == [(0.5, None, True)]
+
+
+def test_points_without_a_partner_or_a_value_are_left_out():
+    found = compare(
+        [result(0, 10.0), result(1, 10.0), result(3)], [result(0, 10.0), result(3), result(4)], SPEED
+    )
+    assert [pair.params["T"] for pair in found.pairs] == [1, 8]
+    assert [pair.ratio for pair in found.pairs] == [1.0, None]
+    assert (found.only_first, found.only_second) == (1, 1)
+
+
+def test_two_kernels_of_other_names_are_compared():
+    assert len(compare([result(0)], [result(0, kernel="b.cu")], QUANTITIES["loads"]).pairs) == 1
+    both = [result(0), result(0, kernel="b.cu")]
+    assert len(compare(both, [result(0, kernel="b.cu")], QUANTITIES["loads"]).pairs) == 1
+
+
+def test_the_bootstrap_repeats():
+    one, other = speeds(1000, 2000, 3100), speeds(1010, 1990, 3000)
+    assert compare(one, other, SPEED).interval == compare(one, other, SPEED).interval
+
+
+def test_a_repeat_agrees_within_intervals_and_with_equal_counts():
+    first = [*speeds(1000, 1000), result(2), failed(3)]
+    again = [*speeds(1000.5, 900), result(2, loads=101), result(3)]
+    found = repeated(first, again, SPEED)
+    assert [len(each.differences) for each in found] == [0, 1, 1, 1]
+    assert not any(each.differences for each in repeated(first, first, SPEED))
+
+
+def test_a_quantity_may_be_a_counter():
+    assert quantity("global_load_requests").of(result(0, loads=7)) == 7
+    assert quantity("shared_conflicts").basis == "counted"
+    assert quantity("loads").of(failed(0, Verdict.COMPILE_ERROR)) is None
+    with pytest.raises(NoSuchQuantity):
+        quantity("levitation")
+
+
+def test_the_measured_speed_is_what_the_exercise_ranks_by():
+    timed = result(0, measurement=measured(10.0, metric="time"))
+    assert speed_of([result(1), timed]) is QUANTITIES["ms"]
+    assert speed_of([result(1), result(0, 10.0)]) is SPEED
+    assert speed_of([result(1)]) is None

@@ -1,0 +1,98 @@
+"""Lines of a plot, its picture, the page and the table in the terminal."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from kernels.experiment.quantities import QUANTITIES
+from kernels.experiment.series import NoLines, lines, varied
+from kernels.rendering.experiment import NOTHING_MEASURED, results_text
+from kernels.rendering.page.charts.series import standalone
+from kernels.rendering.page.experiment_page import TooManySeries, chart, render_experiment
+from kernels.rendering.text_style import Style
+from tests.kernels.experiment.made import failed, result
+
+LOADS, SPEED = QUANTITIES["loads"], QUANTITIES["gflops"]
+GRID = [
+    result(number, params={"T": t, "N": n, "B": b}, loads=n // t * b)
+    for number, (t, n, b) in enumerate((t, n, b) for t in (4, 8) for n in (64, 128, 256) for b in (1, 2))
+]
+DEFINITION = {"experiment": {"name": "a <name>"}}
+
+
+def test_there_is_a_line_for_each_combination_of_the_other_axes():
+    found = lines(GRID, "N", LOADS)
+    assert [line.name for line in found] == ["T=4, B=1", "T=4, B=2", "T=8, B=1", "T=8, B=2"]
+    assert [point.params["N"] for point in found[0].points] == [64, 128, 256]
+
+
+def test_with_an_axis_of_its_own_a_line_has_the_best_of_the_rest():
+    found = lines(GRID, "N", LOADS, "T")
+    assert [line.name for line in found] == ["T=4", "T=8"]
+    assert {point.params["B"] for line in found for point in line.points} == {1}
+
+
+def test_several_kernels_are_several_lines():
+    found = lines([result(0), result(1), result(0, kernel="b.cu")], "T", LOADS)
+    assert [(line.name, len(line.points)) for line in found] == [("a.cu", 2), ("b.cu", 1)]
+
+
+@pytest.mark.parametrize(
+    ("across", "what", "by"), [("X", LOADS, None), ("T", LOADS, "X"), ("T", SPEED, None)]
+)
+def test_what_cannot_be_drawn_is_refused(across, what, by):
+    with pytest.raises(NoLines):
+        lines(GRID, across, what, by)
+
+
+def test_points_without_a_value_leave_a_gap():
+    found = lines([result(0), failed(1), result(2)], "T", LOADS)
+    assert [point.params["T"] for point in found[0].points] == [1, 4]
+
+
+def test_a_plot_is_a_picture_that_says_what_it_shows():
+    text = standalone(chart(GRID, "N", LOADS, "T"))
+    root = ET.fromstring(text)
+    assert root.tag.endswith("svg")
+    assert {child.tag.rpartition("}")[2] for child in root} >= {"title", "desc", "style", "polyline"}
+    assert "counted" in text
+
+
+def test_a_measured_point_has_its_interval():
+    results = [result(n, 1000.0 * (n + 1)) for n in range(3)]
+    upright = 'stroke-width="1.5"'
+    assert chart(results, "T", SPEED).count(upright) == 3
+    assert chart(results, "T", QUANTITIES["bound"]).count(upright) == 0
+
+
+def test_more_lines_than_can_be_told_apart_are_refused():
+    many = [result(n, params={"T": n % 2, "B": n // 2}) for n in range(40)]
+    with pytest.raises(TooManySeries):
+        chart(many, "T", LOADS)
+    assert '<svg class="chart"' not in render_experiment(DEFINITION, many, {})
+
+
+@pytest.mark.parametrize(
+    "results", [[], [result(0)], GRID, [failed(0), result(1)], [result(n, 9e3) for n in range(3)]]
+)
+def test_a_page_has_all_points_and_only_our_markup(results):
+    page = render_experiment(DEFINITION, results, {"Device": "CPU device", "Driver": ""})
+    assert "a &lt;name&gt;" in page
+    assert "Driver" not in page
+    assert page.count("<tr>") == len(results) + 1
+
+
+def test_the_table_says_what_its_numbers_are():
+    text = results_text("name", [result(0, 1000.0), result(1)], 3, Style(width=100))
+    for word in ("measured", "modelled", "counted"):
+        assert word in text
+    assert NOTHING_MEASURED[:20] not in text
+    assert NOTHING_MEASURED[:20] in results_text("name", [result(0)], 1, Style(width=100))
+
+
+def test_axes_with_one_value_are_not_varied():
+    assert varied(GRID) == ["T", "N", "B"]
+    assert varied(GRID[:1]) == []
+    assert varied([]) == []
