@@ -141,6 +141,10 @@ def test_every_verb_and_option_of_a_worker_is_described_for_operators():
     assert not undescribed("worker", "server-reference.md")
 
 
+def test_every_verb_and_option_of_experiments_is_described():
+    assert not undescribed("experiment", "experiments.md")
+
+
 @pytest.mark.parametrize("verb", ["serve", "up"])
 def test_every_verb_and_option_of_the_server_is_described(verb):
     assert not undescribed(verb, "server-reference.md")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kernels.evidence import Basis
 from kernels.experiment.comparison import Comparison, Pair, Repeated
 from kernels.experiment.quantities import QUANTITIES, Quantity, speed_of
 from kernels.experiment.result import PointResult
@@ -35,7 +36,7 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
     if results:
         lines += _table(results, shown, style)
         lines += ["", *style.wrap(verdicts_text(results))]
-    if not any(each.basis == "measured" for each in shown):
+    if not any(each.basis is Basis.MEASURED for each in shown):
         lines += style.wrap(NOTHING_MEASURED)
     return "\n".join(lines)
 
@@ -81,15 +82,12 @@ def _table(results: Sequence[PointResult], shown: Sequence[Quantity], style: Sty
     names = list(results[0].params)
     heads = [("kernel", "", "<")] * several + [(name, "", ">") for name in names] + [("verdict", "", "<")]
     for each in shown:
-        unit = f"{each.unit}, " if each.unit in SPEED_UNITS else ""
-        heads.append(
-            (each.title.lower() if each.basis == "measured" else each.name, f"{unit}{each.basis}", ">")
-        )
-        if each.basis == "measured":
+        heads.append((each.unit if each.basis is Basis.MEASURED else each.name, each.basis.value, ">"))
+        if each.basis is Basis.MEASURED:
             heads.append(("95 % interval", "", "<"))
     rows = [[*([safe(each.kernel)] * several), *_cells(each, names, shown)] for each in results]
     titles, bases, align = zip(*heads, strict=True)
-    lines = [cut(line, style.width) for line in table([titles, bases, *rows], "".join(align))]
+    lines = table([titles, bases, *rows], "".join(align))
     return [*(style.paint(line, _DIM) for line in lines[:2]), *lines[2:]]
 
 
@@ -97,7 +95,7 @@ def _cells(result: PointResult, names: Sequence[str], shown: Sequence[Quantity])
     cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.value.replace("_", " ")]
     for each in shown:
         cells.append(value_text(each, each.of(result)))
-        if each.basis == "measured":
+        if each.basis is Basis.MEASURED:
             cells.append(interval_text(each, result))
     return cells
 

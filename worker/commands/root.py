@@ -21,6 +21,9 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
         "grade": "Grade one .cu file on this machine.",
         "occupancy": "Show how many of a kernel's blocks fit on a multiprocessor, and what limits it.",
     },
+    "Run experiments": {
+        "experiment": "Vary a kernel's tile, macros or size, and compare the points.",
+    },
     "Submit to your course": {
         "login": "Sign in to your course's portal with a token.",
         "submit": "Submit a file to your course.",

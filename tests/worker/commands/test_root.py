@@ -59,10 +59,11 @@ def test_a_name_that_is_nearly_right_is_suggested(words: list[str], meant: str):
 
 
 def test_the_help_keeps_students_and_operators_apart():
-    parts = CliRunner().invoke(tilelab, ["--help"]).stdout.split("\n\n")[-3:]
+    parts = CliRunner().invoke(tilelab, ["--help"]).stdout.split("\n\n")[-4:]
     commands = [[line.split()[0] for line in part.splitlines()[1:] if line[2] != " "] for part in parts]
     assert commands == [
         ["analyze", "exercises", "grade", "occupancy"],
+        ["experiment"],
         ["login", "submit", "status", "log", "cancel", "leaderboard", "open", "logout"],
         ["up", "serve", "worker", "admin"],
     ]
@@ -79,7 +80,8 @@ def test_the_help_loads_nothing_of_the_server():
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["worker", "--help"], ["serve", "--help"], ["admin", "--help"]]
+    "words",
+    [["--help"], ["worker", "--help"], ["experiment", "--help"], ["serve", "--help"], ["admin", "--help"]],
 )
 def test_a_verb_is_loaded_only_when_it_is_called(words: list[str]):
     done = run(

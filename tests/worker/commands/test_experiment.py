@@ -1,0 +1,193 @@
+"""`tilelab experiment`: what its verbs print and write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.kernels.experiment.made import failed, result
+from tests.marks import linux
+from tests.worker.experiment import runs
+from worker.commands.root import Exit, tilelab
+from worker.experiment import run as running
+from worker.experiment.folder import Folder
+
+FILE = runs.FILE.replace("Width = [16, 32]\n", "").replace("Width % ", "64 % ")
+
+
+def called(*words: object) -> Result:
+    return CliRunner().invoke(tilelab, ["experiment", *map(str, words)])
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Three points of a run: measured, accepted without a speed, and with a race."""
+    manifest, _ = runs.planned(tmp_path, "TILE_WIDTH=2,4,8")
+    made = Folder(tmp_path / "out")
+    made.begin_or_resume(manifest)
+    with made.writing() as keep:
+        for each in (result(0, 1000.0), result(1), failed(2)):
+            keep(each)
+    return made.path
+
+
+@pytest.fixture
+def quick(monkeypatch) -> list[int]:
+    """Every point is accepted at once; the numbers of those that ran."""
+    ran: list[int] = []
+
+    def run_all(plan, numbers, passed, cache, gpus, keep) -> None:
+        for number in numbers:
+            ran.append(number)
+            keep(
+                replace(result(number), params=plan.points[number].params, kernel=plan.points[number].kernel)
+            )
+
+    monkeypatch.setattr(running, "_run_all", run_all)
+    return ran
+
+
+def test_run_writes_a_folder_and_goes_on_with_it(tmp_path, quick):
+    file = runs.experiment(tmp_path, FILE)
+    out = tmp_path / "results"
+    done = called("run", file, "--device", "cpu", "--out", out)
+    assert done.exit_code == Exit.ACCEPTED
+    assert sorted(each.name for each in out.iterdir()) == ["manifest.json", "points.jsonl", "report.html"]
+    assert quick == [0, 1]
+    again = called("run", file, "--device", "cpu", "--out", out, "--json")
+    assert quick == [0, 1]
+    assert [point["number"] for point in json.loads(again.stdout)["points"]] == [0, 1]
+    assert called("run", file, "--device", "cpu", "--out", out, "--replace").exit_code == Exit.ACCEPTED
+    assert quick == [0, 1, 0, 1]
+
+
+def test_another_run_in_the_folder_is_refused_and_stays(tmp_path, quick):
+    file = runs.experiment(tmp_path, FILE)
+    out = tmp_path / "results"
+    called("run", file, "--device", "cpu", "--out", out)
+    before = (out / "points.jsonl").read_bytes()
+    for more in (("-a", "TILE_WIDTH=2"), ("--arch", "sm_80")):
+        assert called("run", file, "--device", "cpu", "--out", out, *more).exit_code == Exit.WRONG_USE
+    assert (out / "points.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (FILE.replace("[4, 8]", "[]"), "my.toml:7: "),
+        (FILE.replace("[4, 8]", "[4, 7]"), "my.toml:7: "),
+        (FILE.replace('"tiled"', '"tild"'), "my.toml:3: "),
+        (FILE.replace("64 %", "T %"), "my.toml:10: "),
+    ],
+)
+def test_a_mistake_in_the_file_starts_nothing(tmp_path, quick, text, place):
+    done = called("run", runs.experiment(tmp_path, text), "--device", "cpu", "--out", tmp_path / "out")
+    assert done.exit_code == Exit.WRONG_USE
+    assert place in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert quick == []
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("-a", "T"), ("-a", "T="), ("-a", "TILE_WIDTH=2", "-a", "TILE_WIDTH=4"), (), ("-a", "Width=4:2")],
+)
+def test_wrong_axes_of_the_command_line_start_nothing(tmp_path, quick, words):
+    (tmp_path / "my.cu").write_text(runs.KERNEL)
+    done = called("run", tmp_path / "my.cu", "--device", "cpu", *words, "--out", tmp_path / "out")
+    assert done.exit_code == Exit.WRONG_USE
+    assert not (tmp_path / "out").exists()
+
+
+def test_show_has_a_line_for_each_point(folder):
+    done = called("show", folder)
+    assert done.exit_code == Exit.ACCEPTED
+    for word in ("accepted", "data race", "line 12", "measured", "counted", "modelled"):
+        assert word in done.stdout
+    assert [point["verdict"] for point in json.loads(called("show", folder, "--json").stdout)["points"]] == [
+        *("accepted", "accepted", "data_race")
+    ]
+
+
+@pytest.mark.parametrize("verb", ["show", "export", "repeat"])
+def test_a_folder_without_an_experiment_is_refused(tmp_path, verb):
+    assert called(verb, tmp_path).exit_code == Exit.WRONG_USE
+    assert called(verb, tmp_path / "nothing").exit_code == Exit.WRONG_USE
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "t4"])
+def test_export_prints_or_writes_the_same(folder, tmp_path, kind):
+    printed = called("export", folder, "--format", kind).stdout
+    assert called("export", folder, "--format", kind, "-o", tmp_path / "table").stdout == ""
+    assert (tmp_path / "table").read_text() == printed
+    assert len(printed.splitlines()) == 4 if kind == "csv" else json.loads(printed)
+
+
+def test_compare_says_whether_a_difference_is_shown(folder):
+    done = called("compare", folder, folder, "--json")
+    found = json.loads(done.stdout)
+    assert (found["quantity"], found["basis"], found["ratio"], found["differs"]) == (
+        "gflops",
+        "measured",
+        1.0,
+        False,
+    )
+    assert (
+        json.loads(called("compare", folder, folder, "--y", "loads", "--json").stdout)["basis"] == "counted"
+    )
+    assert "T=1" in called("compare", folder, folder).stdout
+    assert called("compare", folder, folder, "--y", "levitation").exit_code == Exit.WRONG_USE
+
+
+def test_plot_writes_a_picture(folder, tmp_path):
+    picture = tmp_path / "plot.svg"
+    assert called("plot", folder, "--x", "T", "--y", "loads", "-o", picture).exit_code == Exit.ACCEPTED
+    assert ET.parse(picture).getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--x", "X", "-o", "p.svg"),
+        ("--x", "T", "--y", "levitation", "-o", "p.svg"),
+        ("--x", "T", "--by", "X", "-o", "p.svg"),
+        ("--x", "T", "-o", "p.png"),
+        ("--x", "T", "-o", "/nonexistent/p.svg"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(folder, words):
+    assert called("plot", folder, *words).exit_code == Exit.WRONG_USE
+
+
+def test_repeat_says_whether_all_agrees(folder, quick, tmp_path):
+    first = tmp_path / "first"
+    file = runs.experiment(tmp_path, FILE)
+    called("run", file, "--device", "cpu", "--out", first)
+    done = called("repeat", first, "--device", "cpu", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["agree"]) == (Exit.ACCEPTED, True)
+    assert (tmp_path / "first-repeat" / "points.jsonl").is_file()
+    with Folder(first).writing() as keep:
+        keep(replace(Folder(first).results()[0], counted=None))
+    other = called("repeat", first, "--device", "cpu", "--out", tmp_path / "other")
+    assert other.exit_code == Exit.NOT_ACCEPTED
+
+
+@linux
+@pytest.mark.long(
+    "the short suite runs two tiles without the command, in tests/worker/experiment/test_run.py"
+)
+def test_the_samples_run(tmp_path):
+    for name in ("tile", "size"):
+        file = runs.SAMPLE.with_name(f"{name}.toml")
+        done = called("run", file, "--device", "cpu", "--out", tmp_path / name, "--json")
+        points = json.loads(done.stdout)["points"]
+        assert {point["verdict"] for point in points} == {"accepted"}
+        for point in points:
+            loads = point["counted"]["totals"]["global_load_requests"]
+            assert loads == point["sizes"]["Width"] ** 3 // (16 * point["tile"])

@@ -1,0 +1,88 @@
+"""What each point changes: the kernel's text, its tile, a macro, or the sizes."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from kernels.exercise import list_exercises, read_exercise
+from kernels.exercise.schema import DEFINITION
+from kernels.experiment.exercise_text import point_text
+from kernels.experiment.roles import Change
+from tests.kernels.experiment.made import result
+from tests.worker.experiment.runs import KERNEL, planned
+from worker.experiment.setup import SetupError
+
+OWN = KERNEL.replace("#ifndef TILE_WIDTH\n", "").replace("#endif\n", "", 1)
+
+
+def work(plan, number, passed=None):
+    made = plan.work(plan.point(number), passed)
+    return (
+        made,
+        read_exercise(made.exercise.name, made.exercise.definition),
+        base64.b64decode(made.source).decode(),
+    )
+
+
+def test_a_tile_that_the_exercise_gives_leaves_the_text_as_it_is(tmp_path):
+    _, plan = planned(tmp_path, "TILE_WIDTH=4,8")
+    made, exercise, text = work(plan, 1)
+    assert (made.tile, text) == (8, KERNEL)
+    assert exercise.ranking == {"Width": 2048}
+
+
+def test_a_tile_of_the_file_is_changed_in_the_text(tmp_path):
+    _, plan = planned(tmp_path, "TILE_WIDTH=4,64", text=OWN)
+    made, _, text = work(plan, 1)
+    assert made.tile is None
+    assert "#define TILE_WIDTH 64" in text
+    assert len(text.split("\n")) == len(OWN.split("\n"))
+
+
+def test_a_size_is_where_a_point_is_measured_and_counted_and_nowhere_else(tmp_path):
+    _, plan = planned(tmp_path, "Width=64,128")
+    _, exercise, text = work(plan, 1)
+    assert exercise.ranking == {"Width": 128}
+    assert exercise.analysis is not None
+    assert exercise.analysis.sizes == {"Width": 128}
+    assert not exercise.curve
+    assert exercise.phases is None
+    assert text == KERNEL
+
+
+def test_a_text_that_passed_repeats_one_case_and_is_made_for_the_same_sizes(tmp_path):
+    _, plan = planned(tmp_path, "Width=64,128")
+    _, whole, _ = work(plan, 1)
+    _, short, _ = work(plan, 1, result(0, params={"Width": 64}))
+    assert len(whole.cases(16)) > 10
+    assert len(short.cases(16)) == 2, "one small case, and the size of the ranking"
+
+
+def test_a_macro_of_the_exercise_is_given_another_value(tmp_path):
+    solution = next(each for each in list_exercises() if each.name == "coarsened").solution.read_text("utf-8")
+    manifest, plan = planned(tmp_path, "COARSE_FACTOR=1,2", text=solution, exercise="coarsened")
+    assert manifest.points == 2
+    made, exercise, text = work(plan, 1)
+    assert exercise.macros["COARSE_FACTOR"] == 2 or "COARSE_FACTOR 2" in text
+    assert made.tile is None
+
+
+def test_an_axis_that_changes_nothing_is_refused(tmp_path):
+    with pytest.raises(SetupError, match="TILE_WIDTH"):
+        planned(tmp_path, "TILE_WIDT=4")
+
+
+def test_points_of_the_same_text_are_a_group(tmp_path):
+    _, plan = planned(tmp_path, "TILE_WIDTH=4,8", "Width=64,128")
+    groups = [plan.point(number).group for number in range(4)]
+    assert groups[0] == groups[1] != groups[2] == groups[3]
+
+
+@pytest.mark.parametrize("exercise", list_exercises(), ids=lambda each: each.name)
+def test_every_exercise_reads_back_at_its_own_sizes(exercise):
+    definition = (exercise.root / DEFINITION).read_text("utf-8")
+    made = read_exercise(exercise.name, point_text(definition, Change(sizes=exercise.ranking)))
+    assert made.digest == exercise.digest
+    assert made.ranking == exercise.ranking

@@ -1,0 +1,80 @@
+"""What is wrong with an experiment is found before it starts, with the file and the line."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.experiment.axes import parse_axis
+from tests.worker.experiment.runs import FILE, HERE, KERNEL, experiment, planned
+from worker.experiment.setup import SetupError, set_up
+
+
+def test_a_file_gives_its_points_and_all_that_a_run_needs(tmp_path):
+    manifest, plan = set_up(experiment(tmp_path), (), None, HERE)
+    assert manifest.points == len(plan.points) == 4
+    assert manifest.kernels[0].text == KERNEL
+    assert len(manifest.seed) == 32
+    assert "tilelab" in manifest.versions
+
+
+def test_axes_of_the_command_line_replace_those_of_the_file(tmp_path):
+    axes = [parse_axis("Width=16,32,64")]
+    assert set_up(experiment(tmp_path), axes, None, HERE)[0].points == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"tiled"\n', '"tild"\n', 3),
+        ('exercise = "tiled"', 'exercise = "../tiled"', 3),
+        ('exercise = "tiled"', 'exercise = "/etc"', 3),
+        ('exercise = "tiled"', 'exercise = ".."', 3),
+        ('["tiled.cu"]', '["other.cu"]', 4),
+        ('["tiled.cu"]', '["."]', 4),
+        ('["tiled.cu"]', '["link.cu"]', 4),
+        ('["tiled.cu"]', '["long.cu"]', 4),
+        ('["tiled.cu"]', '["latin.cu"]', 4),
+        ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 7]", 7),
+        ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 8]\nBM = [1]", 8),
+        ("Width = [16, 32]", "Width = [0]", 8),
+        ("Width = [16, 32]", "Width = [1000000]", 8),
+        ("TILE_WIDTH == 0", "TILE_WIDTH > 100", 10),
+        ("[16, 32]", '"1:9999"\n"A" = "1:9999"', 9),
+        ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4", 8),
+    ],
+)
+def test_a_mistake_is_found_with_its_line(tmp_path, old, new, line):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "secret.cu").write_text(KERNEL, "utf-8")
+    (tmp_path / "a" / "link.cu").symlink_to(tmp_path / "secret.cu")
+    (tmp_path / "a" / "long.cu").write_text("//" + "x" * 70_000, "utf-8")
+    (tmp_path / "a" / "latin.cu").write_bytes(b"// \xe4\n")
+    file = experiment(tmp_path / "a", FILE.replace(old, new, 1))
+    with pytest.raises(SetupError) as refused:
+        set_up(file, (), None, HERE)
+    assert refused.value.line == line
+    assert str(file) in str(refused.value)
+
+
+def test_too_many_points_are_found_before_they_are_listed(tmp_path):
+    text = KERNEL.replace("#ifndef", "#define A 1\n#define B 2\n#define C 3\n#ifndef", 1)
+    with pytest.raises(SetupError, match="random design"):
+        planned(tmp_path, "A=1:1000", "B=1:1000", "C=1:1000", text=text)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("no.toml", None), ("no.cu", None), ("a.toml", b"\xff\xfe"), ("a.toml", b"#" * 500_000)],
+)
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, content):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(SetupError):
+        set_up(tmp_path / name, [parse_axis("T=1")], None, HERE)
+
+
+def test_a_kernel_needs_an_axis_and_a_file_names_its_exercise(tmp_path):
+    with pytest.raises(SetupError):
+        planned(tmp_path)
+    with pytest.raises(SetupError):
+        set_up(experiment(tmp_path), (), "tiled", HERE)

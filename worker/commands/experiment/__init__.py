@@ -1,0 +1,36 @@
+"""`tilelab experiment`: its verbs live in modules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from worker.commands.root import Verbs
+
+_VERBS: Mapping[str, str] = {
+    "compare": "Compare two experiments point by point.",
+    "export": "Write the results as CSV, JSON or T4.",
+    "plot": "Draw a quantity over an axis as SVG.",
+    "repeat": "Run an experiment again, and check whether its figures agree.",
+    "run": "Run an experiment, or go on with it.",
+    "show": "Show the results of an experiment.",
+}
+
+
+class ExperimentVerbs(Verbs):
+    """The verbs of experiments."""
+
+    verbs = _VERBS
+    package = "worker.commands.experiment"
+
+
+@click.group(cls=ExperimentVerbs)
+def experiment() -> None:
+    """Vary a kernel's tile, macros or size, and see what each point costs.
+
+    \b
+    Examples:
+      tilelab experiment run my.cu -a TILE_WIDTH=8,16,32
+      tilelab experiment plot my --x TILE_WIDTH --y bound -o bound.svg
+    """  # noqa: D301 - click reads the escape

@@ -1,0 +1,48 @@
+"""`tilelab experiment compare`: two experiments, point by point."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
+
+
+@click.command(epilog="Exit code: 0 compared, 2 wrong use.")
+@click.argument("first", metavar="FIRST", type=click.Path(path_type=Path))
+@click.argument("second", metavar="SECOND", type=click.Path(path_type=Path))
+@click.option("--y", "name", help="What to compare: gflops, bound, loads, occupancy or a counter.")
+@answering("Print all pairs and the ratio as one JSON object.")
+def compare(first: Path, second: Path, name: str | None) -> Answer:
+    """Compare two folders: SECOND over FIRST, for each point that both have.
+
+    By default, the measured speeds are compared. If nothing was measured, the speeds of light are.
+
+    \b
+    Examples:
+      tilelab experiment compare before after
+      tilelab experiment compare before after --y loads
+    """  # noqa: D301 - click reads the escape
+    from kernels.experiment.comparison import compare as compared
+    from kernels.rendering.experiment import comparison_text
+    from kernels.wire import to_plain
+    from worker.commands.experiment.opened import opened, quantity_named
+    from worker.commands.terminal import style_of
+
+    one, other = opened(first), opened(second)
+    what = quantity_named("--y", name, [*one.results, *other.results])
+    found = compared(one.results, other.results, what)
+    if not found.pairs:
+        raise WrongUse(f"{first} and {second} have no point in common.")
+    data = {
+        "quantity": what.name,
+        "basis": what.basis.value,
+        "ratio": found.ratio,
+        "interval": found.interval,
+        "differs": found.differs,
+        "pairs": [{**to_plain(pair), "differs": pair.differs} for pair in found.pairs],
+    }
+    return Answer(data, lambda: comparison_text(found, (str(first), str(second)), style_of(sys.stdout)))

@@ -1,0 +1,45 @@
+"""`tilelab experiment export`: the results for other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from worker.commands.root import Exit, leave
+
+
+@click.command(epilog="Exit code: 0 written, 2 wrong use.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "json", "t4"]),
+    default="csv",
+    show_default=True,
+    help="A table, or the autotuning community's format T4.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write; standard output by default."
+)
+def export(folder: Path, kind: str, output: Path | None) -> None:
+    """Write the points of DIR as a tidy table: one row a point, one column a value.
+
+    \b
+    Examples:
+      tilelab experiment export my > my.csv
+      tilelab experiment export my --format t4 -o my.json
+    """  # noqa: D301 - click reads the escape
+    from kernels.experiment.export import rows, to_csv, to_t4
+    from worker.commands.experiment.opened import opened, written
+
+    found = opened(folder)
+    if kind == "csv":
+        text = to_csv(found.results)
+    elif kind == "json":
+        text = json.dumps(rows(found.results), indent=1) + "\n"
+    else:
+        text = json.dumps(to_t4(found.results, found.manifest.versions), indent=1) + "\n"
+    click.echo(written("--output", output, text), nl=False)
+    leave(Exit.ACCEPTED)

@@ -1,0 +1,56 @@
+"""Opens the folder of an experiment that was run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worker.commands.root import WrongUse
+
+if TYPE_CHECKING:
+    from kernels.experiment.quantities import Quantity
+    from kernels.experiment.result import PointResult
+    from worker.experiment.folder import Folder
+    from worker.experiment.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An experiment's folder, with what is in it."""
+
+    folder: Folder
+    manifest: Manifest
+    results: list[PointResult]
+
+
+def opened(path: Path) -> Opened:
+    """The manifest and the results of a folder."""
+    from worker.experiment.folder import Folder, FolderError
+
+    folder = Folder(path)
+    try:
+        return Opened(folder, folder.manifest(), folder.results())
+    except FolderError as error:
+        raise WrongUse(str(error)) from error
+
+
+def quantity_named(option: str, name: str | None, results: list[PointResult]) -> Quantity:
+    """A quantity by its name; by default the measured speed, or the speed of light if nothing was measured."""
+    from kernels.experiment.quantities import NoSuchQuantity, quantity, speed_of
+
+    try:
+        return quantity(name) if name is not None else speed_of(results) or quantity("bound")
+    except NoSuchQuantity as error:
+        raise WrongUse(f"{option}: {error}") from error
+
+
+def written(option: str, path: Path | None, text: str) -> str:
+    """The text, or where it was written to."""
+    if path is None:
+        return text
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise WrongUse(f"{option} {path}: the file can't be written: {error.strerror}.") from error
+    return ""

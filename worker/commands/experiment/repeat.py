@@ -1,0 +1,67 @@
+"""`tilelab experiment repeat`: the same run again, in a new folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from worker.commands.answer import Answer, answering
+from worker.commands.device import choose
+from worker.commands.root import Exit, WrongUse
+
+
+@click.command(epilog="Exit code: 0 all figures agree, 1 some don't, 2 wrong use, 3 the system's fault.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option("--out", type=click.Path(path_type=Path), help="The new folder.  [default: DIR-repeat]")
+@answering("Print what differs as one JSON object.")
+def repeat(folder: Path, device: str, out: Path | None) -> Answer:
+    """Run the experiment in DIR again, and check whether its figures agree.
+
+    Verdicts and counts must be equal. Speeds must have intervals that overlap.
+
+    \b
+    Example:
+      tilelab experiment repeat my --out my-again
+    """  # noqa: D301 - click reads the escape
+    from kernels.experiment.comparison import repeated
+    from kernels.experiment.quantities import speed_of
+    from kernels.rendering.experiment import repeated_text
+    from kernels.verdict import Verdict
+    from kernels.wire import to_plain
+    from worker.commands.experiment.opened import opened
+    from worker.commands.experiment.running import machine, run_here
+    from worker.commands.terminal import style_of
+    from worker.experiment.folder import Folder, FolderError
+    from worker.experiment.manifest import now, versions
+    from worker.experiment.plan import Plan
+
+    first = opened(folder)
+    gpu = choose(device)
+    here = machine(gpu, first.manifest.arch if gpu is None else None)
+    manifest = replace(
+        first.manifest,
+        device=here.device,
+        arch=here.arch,
+        seed=os.urandom(16).hex(),
+        versions=versions(),
+        started=now(),
+    )
+    target = Folder(out or folder.with_name(f"{folder.resolve().name}-repeat"))
+    try:
+        manifest = target.begin_or_resume(manifest)
+    except FolderError as error:
+        raise WrongUse(str(error)) from error
+    results = run_here(manifest, Plan(manifest), target, gpu)
+    found = repeated(first.results, results, speed_of(results))
+    agree = not any(each.differences for each in found) and len(found) == len(first.results)
+    failed = any(each.verdict is Verdict.SYSTEM_ERROR for each in results)
+    return Answer(
+        {"agree": agree, "folder": str(target.path), "points": to_plain(found)},
+        lambda: f"{repeated_text(found, style_of(sys.stdout))}\nThe folder is {target.path}.",
+        Exit.SYSTEM_FAULT if failed else Exit.ACCEPTED if agree else Exit.NOT_ACCEPTED,
+    )

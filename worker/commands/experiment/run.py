@@ -1,0 +1,85 @@
+"""`tilelab experiment run`: every point once, in a folder that a later call can go on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.answer import Answer, answering
+from worker.commands.device import DEFAULT_ARCH, choose
+from worker.commands.root import WrongUse
+
+if TYPE_CHECKING:
+    from kernels.experiment.model import Axis
+
+_EXIT_CODES = "Exit code: 0 every point has a result, 2 wrong use, 3 the system's fault."
+
+
+@click.command(epilog=_EXIT_CODES)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--axis",
+    "-a",
+    "axes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help='Such as "TILE_WIDTH=8,16" or "N=512:4096:*2".',
+)
+@click.option("--exercise", "-e", help="The exercise of a .cu file, by name or folder.  [default: tiled]")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the results; FILE's name by default."
+)
+@click.option("--replace", is_flag=True, help="Delete the results in the folder and start again.")
+@answering("Print the manifest and all points as one JSON object.")
+def run(
+    file: Path,
+    axes: tuple[str, ...],
+    exercise: str | None,
+    device: str,
+    arch: str | None,
+    out: Path | None,
+    replace: bool,
+) -> Answer:
+    """Run the experiment of FILE: a TOML file, or a .cu file with axes.
+
+    Every point is compiled, checked on the CPU device and counted. With a GPU, it's measured too. If a run is
+    interrupted, run the same command again: it goes on with the points that are missing.
+
+    \b
+    Examples:
+      tilelab experiment run my.toml
+      tilelab experiment run my.cu -a TILE_WIDTH=4,8,16,32
+      tilelab experiment run my.cu -a TILE_WIDTH=16 -a Width=512:4096:*2 --out sizes
+    """  # noqa: D301 - click reads the escape
+    from worker.commands.experiment.running import answer, machine, run_here
+    from worker.experiment.folder import Folder, FolderError
+    from worker.experiment.setup import SetupError, set_up
+
+    given = _axes(axes)
+    gpu = choose(device)
+    try:
+        manifest, plan = set_up(file, given, exercise, machine(gpu, arch))
+        folder = Folder(out or Path(file.stem))
+        if replace:
+            folder.clear()
+        manifest = folder.begin_or_resume(manifest)
+    except (SetupError, FolderError) as error:
+        raise WrongUse(str(error)) from error
+    return answer(manifest, run_here(manifest, plan, folder, gpu), folder)
+
+
+def _axes(texts: tuple[str, ...]) -> list[Axis]:
+    from kernels.experiment.axes import AxisError, parse_axis
+
+    try:
+        found = [parse_axis(text) for text in texts]
+    except AxisError as error:
+        raise WrongUse(f"--axis: {error}.") from error
+    names = [axis.name for axis in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise WrongUse(f"--axis: `{twice[0]}` is given twice. Put all its values into one axis.")
+    return found

@@ -1,0 +1,132 @@
+"""Runs an experiment on this machine, with its progress on the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.answer import Answer
+from worker.commands.device import architecture
+from worker.commands.root import Exit, SystemFault, WrongUse
+from worker.commands.submission import cache_folder
+
+if TYPE_CHECKING:
+    from kernels.experiment.result import PointResult
+    from worker.commands.progress import Progress
+    from worker.experiment.folder import Folder
+    from worker.experiment.manifest import Manifest
+    from worker.experiment.plan import Plan
+    from worker.experiment.setup import Machine
+    from worker.gpu.nvml import GpuFacts
+    from worker.workplaces.workplace import Workplace
+
+_BAR = 20
+
+
+def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
+    """What the run is made on."""
+    from worker.experiment.manifest import DeviceUsed
+    from worker.experiment.setup import Machine
+
+    device = DeviceUsed() if gpu is None else DeviceUsed(gpu.name, gpu.device_class, gpu.driver)
+    return Machine(device, architecture(arch, gpu))
+
+
+def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
+    """Run what is missing in a folder that has its manifest, and write its report."""
+    from kernels.compile.nvrtc import NVRTCUnavailable
+    from kernels.rendering.page.experiment_page import render_experiment
+    from worker.commands.progress import Progress
+    from worker.experiment.folder import FolderError
+    from worker.experiment.run import estimate, missing, run
+
+    left = len(missing(plan, folder.results()))
+    if left:
+        seconds = estimate(left, gpu is not None)
+        text = f"{left:,} of {manifest.points:,} points to run on {manifest.device.name}, {_about(seconds)}"
+        click.echo(f"tilelab: {text}.", err=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            places = [stack.enter_context(_place(gpu, manifest.arch))] if gpu is not None and left else []
+        except NVRTCUnavailable as reason:
+            raise SystemFault(str(reason)) from reason
+        progress = stack.enter_context(Progress())
+        told = _Told(manifest.points, manifest.points - left, progress)
+        try:
+            results = run(plan, folder, cache_folder(), places, told)
+        except FolderError as error:
+            raise WrongUse(str(error)) from error
+    folder.report.write_text(render_experiment(manifest.definition, results, facts(manifest)), "utf-8")
+    return results
+
+
+def facts(manifest: Manifest) -> dict[str, str]:
+    """What a report says of a run."""
+    return {
+        "Exercise": manifest.exercise.name,
+        "Device": manifest.device.name,
+        "Driver": manifest.device.driver,
+        "Architecture": manifest.arch,
+        "Started": manifest.started,
+        "Tilelab": manifest.versions.get("tilelab", ""),
+        "NVRTC": manifest.versions.get("nvidia-cuda-nvrtc", ""),
+    }
+
+
+def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> Answer:
+    """The results as text or JSON; a system error is our failure, any other verdict a result."""
+    from kernels.experiment.result import to_json
+    from kernels.rendering.experiment import results_text
+    from kernels.verdict import Verdict
+    from kernels.wire import to_plain
+    from worker.commands.terminal import style_of
+
+    failed = any(each.verdict is Verdict.SYSTEM_ERROR for each in results)
+    name = manifest.definition["experiment"]["name"]
+    return Answer(
+        lambda: {"manifest": to_plain(manifest), "points": [to_json(each) for each in results]},
+        lambda: (
+            f"{results_text(name, results, manifest.points, style_of(sys.stdout))}\n\nThe folder is {folder.path}."
+        ),
+        Exit.SYSTEM_FAULT if failed else Exit.ACCEPTED,
+    )
+
+
+class _Told:
+    """Shows a bar with the time left, judging by the points of this run."""
+
+    def __init__(self, points: int, before: int, progress: Progress) -> None:
+        self._points, self._before, self._progress = points, before, progress
+        self._began = time.monotonic()
+        self(before)
+
+    def __call__(self, done: int) -> None:
+        filled = _BAR * done // max(1, self._points)
+        bar = f"[{'#' * filled}{'.' * (_BAR - filled)}] {done:,} of {self._points:,} points"
+        ran = done - self._before
+        if ran and done < self._points:
+            bar += f", {_about((time.monotonic() - self._began) / ran * (self._points - done))} left"
+        self._progress.show(bar)
+
+
+def _about(seconds: float) -> str:
+    """A duration as a person says it."""
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s"
+    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
+
+
+@contextlib.contextmanager
+def _place(gpu: GpuFacts, arch: str) -> Iterator[Workplace]:
+    """Where kernels are measured."""
+    from worker.gpu.judge.code import preparation
+    from worker.workplaces.gpu import GpuWorkplace
+
+    preparation(arch, cache_folder())  # says at once if the compiler is missing
+    with contextlib.closing(GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder())) as place:
+        yield place

@@ -1,0 +1,1 @@
+"""Experiments on one machine: each point is graded once, and its result is kept in a folder."""

@@ -1,0 +1,126 @@
+"""An experiment's folder: its manifest, and a file with one line for each point that has a result.
+
+Lines are only ever added, each whole and flushed to the disk. If a run is killed, at most the last line is torn, and
+the next run drops it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from io import FileIO
+from pathlib import Path
+
+from kernels.experiment.result import PointResult, from_json, to_json
+from kernels.wire import WireError, from_plain, to_plain
+from worker.experiment.manifest import SCHEMA, Manifest, differences
+
+Keep = Callable[[PointResult], None]
+
+
+class FolderError(ValueError):
+    """A folder that can't be used; the message says why and what to do."""
+
+
+class Folder:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.report = path / "report.html"
+        self._manifest = path / "manifest.json"
+        self._points = path / "points.jsonl"
+
+    def clear(self) -> None:
+        """Delete the files of a run; raises FolderError for a folder with other files."""
+        if self.begun():
+            for file in (self._manifest, self._points, self.report):
+                file.unlink(missing_ok=True)
+
+    def begun(self) -> bool:
+        """Whether a run was started here; raises FolderError for a folder with other files."""
+        if self._manifest.is_file():
+            return True
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            return False
+        if self.path.exists():
+            raise FolderError(f"{self.path} isn't an experiment's folder. Choose another one with --out.")
+        return False
+
+    def manifest(self) -> Manifest:
+        """The manifest of the run; raises FolderError."""
+        try:
+            data = json.loads(self._manifest.read_text("utf-8"))
+            found = from_plain(Manifest, data, lenient=True)
+        except OSError as error:
+            raise FolderError(f"{self.path} isn't an experiment's folder: {error.strerror}.") from None
+        except (ValueError, WireError) as error:
+            raise FolderError(f"{self._manifest} can't be read: {error}.") from None
+        if found.schema != SCHEMA:
+            raise FolderError(f"{self._manifest} is from another version of Tilelab: schema {found.schema}.")
+        return found
+
+    def begin_or_resume(self, manifest: Manifest) -> Manifest:
+        """The manifest of a run like this that was begun here, else this one, now written; raises FolderError."""
+        if not self.begun():
+            self._begin(manifest)
+            return manifest
+        before = self.manifest()
+        if found := list(differences(before, manifest)):
+            raise FolderError(
+                f"{self.path} has another run: {', '.join(found)} changed. Choose another folder with --out, "
+                "or add --replace."
+            )
+        return before
+
+    def _begin(self, manifest: Manifest) -> None:
+        """Write the manifest, whole or not at all."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        new = self._manifest.with_suffix(".new")
+        with new.open("w", encoding="utf-8") as file:
+            json.dump(to_plain(manifest), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(self._manifest)
+
+    def results(self) -> list[PointResult]:
+        """The last result of each point, in their order; a torn last line isn't one."""
+        try:
+            data = self._points.read_bytes()
+        except FileNotFoundError:
+            return []
+        found = {}
+        for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
+            try:
+                result = from_json(json.loads(line))
+            except (ValueError, WireError) as error:
+                raise FolderError(f"{self._points}, line {number}, isn't a result: {error}.") from None
+            found[result.number] = result
+        return [result for _, result in sorted(found.items())]
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Keep]:
+        """Add results while this lasts; raises FolderError if another run does."""
+        with self._points.open("a+b", buffering=0) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FolderError(
+                    f"Another run is writing to {self.path}. Wait for it, or use --out."
+                ) from None
+            _drop_torn_line(file)
+            yield lambda result: _add(file, result)
+
+
+def _drop_torn_line(file: FileIO) -> None:
+    file.seek(0)
+    data = file.read()
+    file.truncate(data.rfind(b"\n") + 1)
+
+
+def _add(file: FileIO, result: PointResult) -> None:
+    file.write(json.dumps(to_json(result), separators=(",", ":")).encode() + b"\n")
+    os.fsync(file.fileno())

@@ -1,0 +1,113 @@
+"""Runs the points of an experiment that have no result yet."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
+from worker.bench.backlog import Graded, work_off
+from worker.experiment.folder import Folder, Keep
+from worker.experiment.plan import Group, Plan, PlannedPoint, result_of
+from worker.supervision.cores import cores
+from worker.workplaces.workplace import Workplace
+
+_AT_ONCE = 1000
+"""Points that are handed to the workplaces together: their texts are in memory at the same time."""
+
+_CPU_SECONDS, _GPU_SECONDS, _START_SECONDS = 0.9, 0.3, 1.5
+"""For the estimate before a run: a core's and a GPU's for a point, and the time to start."""
+
+Told = Callable[[int], None]
+"""Told how many points have a result, after each."""
+
+
+def estimate(points: int, gpus: int) -> float:
+    """About how many seconds so many points take on this machine."""
+    on_cores = points * _CPU_SECONDS / max(1, cores() - gpus)
+    return _START_SECONDS + max(on_cores, points * _GPU_SECONDS / gpus if gpus else 0.0)
+
+
+def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
+    """The points still to run. A point that ended in a system error runs again."""
+    done = {each.number for each in results if each.verdict is not Verdict.SYSTEM_ERROR}
+    return [number for number in range(len(plan.points)) if number not in done]
+
+
+def run(
+    plan: Plan,
+    folder: Folder,
+    cache: Path,
+    gpus: Sequence[Workplace] = (),
+    told: Told = lambda _: None,
+) -> list[PointResult]:
+    """Run what is missing, and return all results.
+
+    Points that differ in sizes alone have the same text. One of them runs first, with all test cases.
+
+    raise (FolderError): if the folder can't be used
+    """
+    with folder.writing() as keep:
+        results = {each.number: each for each in folder.results()}
+        left = missing(plan, results.values())
+        passed = _passed(plan, results.values())
+        firsts = _first_of_groups(plan, left, passed)
+        rest = [number for number in left if number not in firsts]
+        for numbers in (sorted(firsts), rest):
+            _run_all(plan, numbers, passed, cache, gpus, _keeping(keep, results, told))
+    return [results[number] for number in sorted(results)]
+
+
+def _keeping(keep: Keep, results: dict[int, PointResult], told: Told) -> Keep:
+    def kept(result: PointResult) -> None:
+        keep(result)
+        results[result.number] = result
+        told(len(results))
+
+    return kept
+
+
+def _passed(plan: Plan, results: Iterable[PointResult]) -> dict[Group, PointResult]:
+    """An accepted result for each text that has one."""
+    return {plan.point(each.number).group: each for each in results if each.verdict is Verdict.ACCEPTED}
+
+
+def _first_of_groups(plan: Plan, left: Sequence[int], passed: dict[Group, PointResult]) -> set[int]:
+    """The first point of each text that hasn't passed yet."""
+    first: dict[Group, int] = {}
+    for number in left:
+        group = plan.point(number).group
+        if group not in passed:
+            first.setdefault(group, number)
+    return set(first.values())
+
+
+def _run_all(
+    plan: Plan,
+    numbers: Sequence[int],
+    passed: dict[Group, PointResult],
+    cache: Path,
+    gpus: Sequence[Workplace],
+    keep: Keep,
+) -> None:
+    for some in _batches(numbers):
+        planned = [plan.point(number) for number in some]
+        works = [plan.work(each, passed.get(each.group)) for each in planned]
+
+        def told(graded: Graded, planned: Sequence[PlannedPoint] = planned) -> None:
+            mine = planned[graded.number]
+            result = result_of(mine, graded, plan.device)
+            keep(result)
+            if result.verdict is Verdict.ACCEPTED:
+                passed.setdefault(mine.group, result)
+
+        work_off(works, cache, gpus, told=told)
+
+
+def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in itertools.count(0, _AT_ONCE):
+        if start >= len(numbers):
+            return
+        yield numbers[start : start + _AT_ONCE]

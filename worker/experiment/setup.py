@@ -1,0 +1,160 @@
+"""Everything that an experiment needs, read and checked before anything starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernels.exercise import Exercise, ExerciseError, find_exercise
+from kernels.exercise.schema import DEFINITION
+from kernels.experiment.definition import DefinitionError, line_of, plain_definition, read_definition
+from kernels.experiment.model import Axis, Experiment
+from kernels.experiment.points import TooManyPoints
+from kernels.source import LARGEST_SOURCE
+from worker.contract.messages import ExerciseText
+from worker.experiment.manifest import DeviceUsed, KernelText, Manifest, now, versions
+from worker.experiment.plan import Plan, UnfitPoint
+
+_LARGEST_FILE = 400_000
+_SEED_BYTES = 16
+
+
+class SetupError(ValueError):
+    """A mistake in a file; the message names the file, the line if known, and the reason."""
+
+    def __init__(self, file: Path, line: int, reason: str) -> None:
+        super().__init__(f"{file}:{line}: {reason}" if line else f"{file}: {reason}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a run is made on.
+
+    arch: what kernels are compiled for
+    """
+
+    device: DeviceUsed
+    arch: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An experiment with where it came from.
+
+    text: of its file; "" for one from the command line
+    """
+
+    file: Path
+    text: str
+    experiment: Experiment
+
+    def error(self, table: str, key: str, reason: str) -> SetupError:
+        return SetupError(self.file, line_of(self.text, table, key) if self.text else 0, reason)
+
+
+def set_up(file: Path, axes: Sequence[Axis], exercise: str | None, machine: Machine) -> tuple[Manifest, Plan]:
+    """The run that a file describes, with its points; raises SetupError.
+
+    file: a TOML file, or a kernel
+    axes: from the command line; each replaces the file's axis of that name
+    exercise: for a kernel; a TOML file names its own
+    """
+    given = _from_toml(file, axes) if file.suffix == ".toml" else _from_kernel(file, axes, exercise)
+    if file.suffix == ".toml" and exercise is not None:
+        raise SetupError(file, 0, "This file names its exercise. Leave out --exercise.")
+    experiment = given.experiment
+    found = _exercise(given)
+    kernels = tuple(KernelText.of(name, _kernel_text(given, name)) for name in experiment.kernels)
+    manifest = Manifest(
+        definition=plain_definition(experiment),
+        exercise=ExerciseText(found.name, (found.root / DEFINITION).read_text("utf-8"), found.digest),
+        kernels=kernels,
+        points=0,
+        device=machine.device,
+        arch=machine.arch,
+        fmad=found.fmad,
+        seed=os.urandom(_SEED_BYTES).hex(),
+        versions=versions(),
+        started=now(),
+    )
+    return _planned(given, manifest)
+
+
+def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:
+    try:
+        plan = Plan(manifest)
+        plan.check_sizes()
+    except UnfitPoint as error:
+        raise given.error("axes", error.axis, str(error)) from None
+    except TooManyPoints as error:
+        raise given.error(
+            "axes", "", f"The axes have {error}. Use fewer values, or a random design."
+        ) from None
+    if not plan.points:
+        raise given.error("constraints", "", "No combination of values meets all constraints.")
+    return replace(manifest, points=len(plan.points)), plan
+
+
+def _from_toml(file: Path, axes: Sequence[Axis]) -> _Given:
+    text = _read(file, _LARGEST_FILE)
+    try:
+        experiment = read_definition(text)
+    except DefinitionError as error:
+        raise SetupError(file, error.line, error.reason) from None
+    changed = {axis.name: axis for axis in (*experiment.axes, *axes)}
+    return _Given(file, text, replace(experiment, axes=tuple(changed.values())))
+
+
+def _from_kernel(file: Path, axes: Sequence[Axis], exercise: str | None) -> _Given:
+    if not axes:
+        raise SetupError(file, 0, "Nothing is varied. Add an axis, such as -a TILE_WIDTH=8,16,32.")
+    return _Given(file, "", Experiment(file.stem, exercise or "tiled", (file.name,), tuple(axes)))
+
+
+def _exercise(given: _Given) -> Exercise:
+    name = given.experiment.exercise
+    if given.text and ("/" in name or name in {".", ".."}):
+        name = str(_inside(given, "exercise", name))
+    try:
+        return find_exercise(name)
+    except ExerciseError as error:
+        raise given.error("experiment", "exercise", f"{error}.") from None
+
+
+def _kernel_text(given: _Given, name: str) -> str:
+    path = _inside(given, "kernels", name)
+    try:
+        return _read(path, LARGEST_SOURCE)
+    except SetupError as error:
+        if not given.text:
+            raise
+        raise given.error("experiment", "kernels", str(error)) from None
+
+
+def _inside(given: _Given, key: str, name: str) -> Path:
+    """A path in the folder of the experiment's file, also after following links."""
+    folder = given.file.parent.resolve()
+    path = (folder / name).resolve()
+    if given.text and not path.is_relative_to(folder):
+        reason = f"`{name}` isn't in the experiment's folder or below it."
+        raise given.error("experiment", key, reason)
+    return path
+
+
+def _read(file: Path, most: int) -> str:
+    """A text file; raises SetupError."""
+    if not file.is_file():
+        raise SetupError(file, 0, "There is no such file." if not file.exists() else "This isn't a file.")
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise SetupError(file, 0, f"The file is too long. The limit is {most:,} bytes.")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise SetupError(file, 0, f"The file can't be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SetupError(file, 0, "The file isn't UTF-8 text.") from None
