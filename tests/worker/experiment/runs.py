@@ -39,9 +39,9 @@ def experiment(folder: Path, text: str = FILE, kernels: Mapping[str, str] | None
 
 
 def planned(
-    folder: Path, *axes: str, text: str = KERNEL, exercise: str | None = None
+    folder: Path, *axes: str, text: str = KERNEL, exercise: str | None = None, machine: Machine = HERE
 ) -> tuple[Manifest, Plan]:
     """A run of one kernel with axes of the command line."""
     file = folder / "my.cu"
     file.write_text(text, "utf-8")
-    return set_up(file, [parse_axis(axis) for axis in axes], exercise, HERE)
+    return set_up(file, [parse_axis(axis) for axis in axes], exercise, machine)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kernels.rendering.page.experiment_page import render_experiment
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux
@@ -22,7 +23,10 @@ from worker.bench.backlog import Graded, Step
 from worker.contract.messages import CheckWork, StepKind, StepResult, Ticket
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
+from worker.experiment.manifest import DeviceUsed
 from worker.experiment.run import estimate, run
+from worker.experiment.setup import Machine
+from worker.workplaces.gpu import GpuWorkplace
 
 pytestmark = linux
 
@@ -135,6 +139,28 @@ def test_two_tiles_on_the_cpu_device(tmp_path):
     assert large.modelled.sizes == {"Width": 64}
     assert large.occupancy is not None
     assert folder.results() == [small, large]
+
+
+@pytest.mark.long("the short suite measures with such a workplace in tests/worker/test_workplace_gpu.py")
+def test_with_the_cpu_device_in_the_gpus_place_each_size_is_measured(tmp_path):
+    machine = Machine(DeviceUsed("stand-in", "stand-in"), "sm_90")
+    manifest, plan = planned(tmp_path, "TILE_WIDTH=4,8", "Width=8,24", machine=machine)
+    folder = Folder(tmp_path / "out")
+    folder.begin_or_resume(manifest)
+    place = GpuWorkplace(None, "stand-in", "sm_90", tmp_path)
+    try:
+        results = run(plan, folder, tmp_path, [place])
+    finally:
+        place.close()
+    assert [each.device for each in results] == ["stand-in"] * 4
+    for each in results:
+        assert each.measurement is not None
+        assert each.measurement.sizes == each.sizes == {"Width": each.params["Width"]}
+        assert [dict(speed.sizes) for speed in each.measurement.curve] in ([], [dict(each.sizes)])
+        assert each.counted is not None
+    assert folder.results() == results
+    page = render_experiment(manifest.definition, results, {})
+    assert page.count('<svg class="chart"') == 4
 
 
 @pytest.mark.long("the short suite kills a process that writes, in tests/worker/experiment/test_folder.py")
