@@ -20,8 +20,9 @@ from worker.bench.backlog import Graded, encoded
 from worker.contract.messages import CheckWork, ExerciseText
 from worker.experiment.manifest import Manifest, digest, now
 
-Group = tuple[str, int | None, tuple[tuple[str, int], ...]]
-"""A kernel's text, its tile and its macros: points that differ in sizes alone share them."""
+_Values = tuple[tuple[str, int], ...]
+Group = tuple[str, _Values, int | None, _Values]
+"""A kernel with its defines, its tile and its macros: points that differ in sizes alone share them."""
 
 
 class UnfitPoint(ValueError):
@@ -34,19 +35,16 @@ class UnfitPoint(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PlannedPoint:
-    """One point with what it changes.
-
-    text: the kernel's, with the point's values
-    """
+    """One point with what it changes."""
 
     number: int
     point: Point
     change: Change
-    text: str
 
     @property
     def group(self) -> Group:
-        return self.text, self.change.tile, tuple(sorted(self.change.macros.items()))
+        defines, macros = (tuple(sorted(each.items())) for each in (self.change.defines, self.change.macros))
+        return self.point.kernel, defines, self.change.tile, macros
 
 
 class Plan:
@@ -71,8 +69,12 @@ class Plan:
         """A point by its number, with what it changes."""
         point = self.points[number]
         changed = change(point.params, self._roles[point.kernel], self._exercise)
-        text = self._variant(point.kernel, tuple(sorted(changed.defines.items())))
-        return PlannedPoint(number, point, changed, text)
+        return PlannedPoint(number, point, changed)
+
+    def text(self, planned: PlannedPoint) -> str:
+        """The kernel's text with the point's values."""
+        kernel, defines, _, _ = planned.group
+        return self._variant(kernel, defines)
 
     def check_sizes(self) -> None:
         """Raise UnfitPoint for sizes and macros that the exercise can't have."""
@@ -101,7 +103,7 @@ class Plan:
         if passed is not None:
             definition = self._shortened(definition, planned, passed.tile)
         return CheckWork(
-            source=encoded(planned.text.encode()),
+            source=encoded(self.text(planned).encode()),
             exercise=ExerciseText(self._exercise.name, definition, ""),
             arch=self._manifest.arch,
             device_class=self._manifest.device.device_class,
@@ -110,12 +112,12 @@ class Plan:
             evidence=self._counts,
         )
 
-    def _text(self, kernel: str, defines: tuple[tuple[str, int], ...]) -> str:
+    def _text(self, kernel: str, defines: _Values) -> str:
         return variant(self._texts[kernel], dict(defines))
 
     def _shortened(self, definition: str, planned: PlannedPoint, tile: int) -> str:
         exercise = read_exercise(self._exercise.name, definition)
-        source = read_source(planned.text.encode(), exercise)
+        source = read_source(self.text(planned).encode(), exercise)
         if not isinstance(source, Source) or source.asked:
             return definition
         shorter = shortened(definition, exercise, source, tile)
@@ -143,7 +145,7 @@ def all_roles(
     return found
 
 
-def result_of(planned: PlannedPoint, graded: Graded, device: str) -> PointResult:
+def result_of(plan: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
     """What is kept of a graded point."""
     report = graded.report
     common = PointResult(
@@ -152,10 +154,10 @@ def result_of(planned: PlannedPoint, graded: Graded, device: str) -> PointResult
         kernel=planned.point.kernel,
         verdict=Verdict.SYSTEM_ERROR,
         message=graded.error,
-        digest=digest(planned.text),
+        digest=digest(plan.text(planned)),
         tile=planned.change.tile or 0,
         sizes=planned.change.sizes,
-        device=device,
+        device=plan.device,
         ended=now(),
     )
     if report is None:

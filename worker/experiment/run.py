@@ -98,7 +98,7 @@ def _run_all(
 
         def told(graded: Graded, planned: Sequence[PlannedPoint] = planned) -> None:
             mine = planned[graded.number]
-            result = result_of(mine, graded, plan.device)
+            result = result_of(plan, mine, graded)
             keep(result)
             if result.verdict is Verdict.ACCEPTED:
                 passed.setdefault(mine.group, result)
