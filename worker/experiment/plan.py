@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kernels.exercise import Exercise, ExerciseError, read_exercise
+from kernels.exercise.sizes import misfit
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.exercise_text import point_text, shortened
 from kernels.experiment.model import Experiment, Point
@@ -15,7 +16,7 @@ from kernels.experiment.result import PointResult, counted_of, finding_of
 from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
 from kernels.experiment.variant import variant
 from kernels.source import Source, read_source
-from kernels.verdict import CPU_DEVICE, Verdict
+from kernels.verdict import CPU_DEVICE, Finding, Verdict
 from worker.bench.backlog import Graded, encoded
 from worker.contract.messages import CheckWork, ExerciseText
 from worker.experiment.manifest import Manifest, digest, now
@@ -115,10 +116,25 @@ class Plan:
     def _text(self, kernel: str, defines: _Values) -> str:
         return variant(self._texts[kernel], dict(defines))
 
-    def _shortened(self, definition: str, planned: PlannedPoint, tile: int) -> str:
+    def unfit(self, planned: PlannedPoint) -> str:
+        """Why the exercise isn't made for a point's sizes with its tile; "" if it is, or may be."""
+        definition = point_text(self._manifest.exercise.definition, planned.change)
+        exercise, source = self._read(definition, planned)
+        if source is None:
+            return ""
+        tile = source.tile(exercise, planned.change.tile)
+        reason = misfit(exercise, planned.change.sizes, tile, source.macros)
+        return reason[:1].upper() + reason[1:]
+
+    def _read(self, definition: str, planned: PlannedPoint) -> tuple[Exercise, Source | None]:
+        """The exercise of a point, and its kernel; None for a kernel that the text alone doesn't explain."""
         exercise = read_exercise(self._exercise.name, definition)
         source = read_source(self.text(planned).encode(), exercise)
-        if not isinstance(source, Source) or source.asked:
+        return exercise, source if isinstance(source, Source) and not source.asked else None
+
+    def _shortened(self, definition: str, planned: PlannedPoint, tile: int) -> str:
+        exercise, source = self._read(definition, planned)
+        if source is None:
             return definition
         shorter = shortened(definition, exercise, source, tile)
         try:
@@ -145,30 +161,37 @@ def all_roles(
     return found
 
 
-def result_of(plan: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
-    """What is kept of a graded point."""
-    report = graded.report
-    common = PointResult(
+def rejected(plan: Plan, planned: PlannedPoint, reason: str) -> PointResult:
+    """What is kept of a point that isn't run."""
+    finding = Finding(Verdict.REJECTED, reason)
+    return replace(_without_report(plan, planned, Verdict.REJECTED, reason), finding=finding)
+
+
+def _without_report(plan: Plan, planned: PlannedPoint, verdict: Verdict, message: str) -> PointResult:
+    return PointResult(
         number=planned.number,
         params=planned.point.params,
         kernel=planned.point.kernel,
-        verdict=Verdict.SYSTEM_ERROR,
-        message=graded.error,
+        verdict=verdict,
+        message=message,
         digest=digest(plan.text(planned)),
         tile=planned.change.tile or 0,
         sizes=planned.change.sizes,
         device=plan.device,
         ended=now(),
     )
+
+
+def result_of(plan: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
+    """What is kept of a graded point."""
+    report = graded.report
     if report is None:
-        return common
+        return _without_report(plan, planned, Verdict.SYSTEM_ERROR, graded.error)
     extent = report.evidence.extent
     # a kernel that isn't made for these sizes is counted at smaller ones, which say nothing about this point
     fits = extent is not None and dict(extent.sizes) == dict(planned.change.sizes)
     return replace(
-        common,
-        verdict=report.verdict,
-        message=report.message,
+        _without_report(plan, planned, report.verdict, report.message),
         tile=report.tile,
         device=report.device,
         measurement=report.measurement,

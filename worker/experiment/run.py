@@ -10,7 +10,7 @@ from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
 from worker.bench.backlog import Graded, work_off
 from worker.experiment.folder import Folder, Keep
-from worker.experiment.plan import Group, Plan, PlannedPoint, result_of
+from worker.experiment.plan import Group, Plan, PlannedPoint, rejected, result_of
 from worker.supervision.cores import cores
 from worker.workplaces.workplace import Workplace
 
@@ -93,7 +93,13 @@ def _run_all(
     keep: Keep,
 ) -> None:
     for some in _batches(numbers):
-        planned = [plan.point(number) for number in some]
+        planned = []
+        for number in some:
+            point = plan.point(number)
+            if reason := plan.unfit(point):
+                keep(rejected(plan, point, reason))
+            else:
+                planned.append(point)
         works = [plan.work(each, passed.get(each.group)) for each in planned]
 
         def told(graded: Graded, planned: Sequence[PlannedPoint] = planned) -> None:
@@ -103,7 +109,8 @@ def _run_all(
             if result.verdict is Verdict.ACCEPTED:
                 passed.setdefault(mine.group, result)
 
-        work_off(works, cache, gpus, told=told)
+        if works:
+            work_off(works, cache, gpus, told=told)
 
 
 def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -66,6 +66,16 @@ def test_run_writes_a_folder_and_goes_on_with_it(tmp_path, quick):
     assert quick == [0, 1, 0, 1]
 
 
+def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
+    def interrupted(*_) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "_run_all", interrupted)
+    done = called("run", runs.experiment(tmp_path, FILE), "--device", "cpu", "--out", tmp_path / "out")
+    assert done.exit_code == 130
+    assert "0 of 2 points" in done.stderr
+
+
 def test_another_run_in_the_folder_is_refused_and_stays(tmp_path, quick):
     file = runs.experiment(tmp_path, FILE)
     out = tmp_path / "results"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kernels.exercise import find_exercise
 from kernels.rendering.page.experiment_page import render_experiment
 from kernels.report import Report
 from kernels.verdict import Verdict
@@ -110,6 +111,21 @@ def test_points_that_are_not_accepted_are_results(tmp_path, backlogs):
     backlogs(verdicts)
     plan, folder = begun(tmp_path, "TILE_WIDTH=4,8,16")
     assert [each.verdict for each in run(plan, folder, tmp_path)] == verdicts
+
+
+def test_a_size_that_the_exercise_is_not_made_for_does_not_run(tmp_path, backlogs):
+    found = backlogs()
+    square = find_exercise("tiled-square").solution.read_text("utf-8")
+    manifest, plan = planned(
+        tmp_path, "TILE_WIDTH=8,16", "Width=96,104", text=square, exercise="tiled-square"
+    )
+    folder = Folder(tmp_path / "out")
+    folder.begin_or_resume(manifest)
+    results = run(plan, folder, tmp_path)
+    assert [each.verdict for each in results] == [Verdict.ACCEPTED] * 3 + [Verdict.REJECTED]
+    assert sum(map(len, found.asked)) == 3
+    assert results[3].finding is not None
+    assert results[3].params == {"TILE_WIDTH": 16, "Width": 104}
 
 
 def test_many_points_are_handed_on_in_parts(tmp_path, backlogs, monkeypatch):

@@ -61,6 +61,10 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
             results = run(plan, folder, cache_folder(), places, told)
         except FolderError as error:
             raise WrongUse(str(error)) from error
+        except KeyboardInterrupt:
+            text = f"{len(folder.results()):,} of {manifest.points:,} points have a result"
+            click.echo(f"tilelab: interrupted; {text}. Run the same command to go on.", err=True)
+            raise
     folder.report.write_text(render_experiment(manifest.definition, results, facts(manifest)), "utf-8")
     return results
 
