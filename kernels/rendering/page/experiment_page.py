@@ -1,4 +1,4 @@
-"""An experiment as one HTML page: charts over the first axis, and the table of all points."""
+"""An experiment as one HTML page: charts over the longest axis, and the table of all points."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def chart(
     found = lines(results, across, what, by)
     if len(found) > MOST_SERIES:
         raise TooManySeries(f"{len(found)} lines are too many for a chart. Choose one axis with --by.")
-    unit = f"{what.unit or what.name}, {what.basis}"
+    unit = f"{what.title}{f', {what.unit}' if what.unit in SPEED_UNITS else ''}, {what.basis}"
     if by is not None and set(varied(results)) - {across, by}:
         unit += f", {'highest' if what.better == 'more' else 'lowest'} over the other axes"
     titles = Titles(f"{what.title} over {across}", across, unit, share=what.name == "occupancy")
@@ -97,8 +97,8 @@ def _series(name: str, points: Sequence[PointResult], across: str, what: Quantit
 
 
 def _charts(results: Sequence[PointResult], shown: Sequence[Quantity]) -> list[tuple[Quantity, Markup]]:
-    """Of each quantity that can be drawn."""
-    axes = varied(results)
+    """Of each quantity that can be drawn, over the axis with the most values."""
+    axes = sorted(varied(results), key=lambda name: -len({each.params[name] for each in results}))
     if not axes:
         return []
     drawn = []

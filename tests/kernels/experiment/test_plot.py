@@ -68,7 +68,7 @@ def test_a_measured_point_has_its_interval():
 
 
 def test_more_lines_than_can_be_told_apart_are_refused():
-    many = [result(n, params={"T": n % 2, "B": n // 2}) for n in range(40)]
+    many = [result(n, params={"T": n % 13, "B": n // 13}) for n in range(169)]
     with pytest.raises(TooManySeries):
         chart(many, "T", LOADS)
     assert '<svg class="chart"' not in render_experiment(DEFINITION, many, {})

@@ -60,7 +60,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """What a chart says of itself. unit: of the values, with what they are, such as "GFLOPS, measured"."""
+    """What a chart says of itself. unit: the values' name and what they are, such as "Speed, GFLOPS, measured"."""
 
     chart: str
     across: str
