@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kernels.evidence import Basis
@@ -12,6 +13,7 @@ from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
+from kernels.verdict import Verdict
 from kernels.wording import plural
 
 _BOLD, _DIM = "1", "2"
@@ -36,23 +38,28 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
     if results:
         lines += _table(results, shown, style)
         lines += ["", *style.wrap(verdicts_text(results))]
+        for failure in _failures(results):
+            lines += style.wrap(failure, "  ", "    ")
     if not any(each.basis is Basis.MEASURED for each in shown):
         lines += style.wrap(NOTHING_MEASURED)
     return "\n".join(lines)
 
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
-    """How many points have which verdict, and why the first one failed."""
-    counts: dict[str, int] = {}
-    for each in results:
-        counts[each.verdict.value] = counts.get(each.verdict.value, 0) + 1
-    said = ", ".join(f"{count:,} {verdict.replace('_', ' ')}" for verdict, count in counts.items())
-    failed = next((each for each in results if each.verdict.value != "accepted"), None)
-    if failed is None:
-        return f"Verdicts: {said}."
-    line = failed.finding.line if failed.finding is not None else None
-    place = f", line {line}" if line else ""
-    return f"Verdicts: {said}. {params_text(failed.params)}{place}: {safe(failed.message)}"
+    """How many points have which verdict."""
+    counts = Counter(each.verdict.value.replace("_", " ") for each in results)
+    return f"Verdicts: {', '.join(f'{count:,} {verdict}' for verdict, count in counts.items())}."
+
+
+def _failures(results: Sequence[PointResult]) -> list[str]:
+    """For each verdict but accepted, its first point and why."""
+    first = {each.verdict: each for each in reversed(results) if each.verdict is not Verdict.ACCEPTED}
+    said = []
+    for each in sorted(first.values(), key=lambda each: each.number):
+        line = each.finding.line if each.finding is not None else None
+        place = f", line {line}" if line else ""
+        said.append(f"{params_text(each.params)}{place}: {safe(each.message)}")
+    return said
 
 
 def params_text(params: Mapping[str, int]) -> str:
