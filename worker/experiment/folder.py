@@ -7,6 +7,7 @@ the next run drops it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -85,6 +86,7 @@ class Folder:
             file.flush()
             os.fsync(file.fileno())
         new.rename(self._manifest)
+        _sync(self.path)
 
     def results(self) -> list[PointResult]:
         """The last result of each point, in their order; a torn last line isn't one."""
@@ -112,7 +114,20 @@ class Folder:
                     f"Another run is writing to {self.path}. Wait for it, or use --out."
                 ) from None
             _drop_torn_line(file)
-            yield lambda result: _add(file, result)
+            _sync(self.path)
+            yield lambda result: self._add(file, result)
+
+    def _add(self, file: FileIO, result: PointResult) -> None:
+        """Add a whole line and wait until the disk has it; raises FolderError."""
+        line = json.dumps(to_json(result), separators=(",", ":")).encode() + b"\n"
+        try:
+            reason = "" if file.write(line) == len(line) else os.strerror(errno.ENOSPC)
+            os.fsync(file.fileno())
+        except OSError as error:
+            reason = error.strerror or "unknown reason"
+        if reason:
+            more = "Mend this, and run the same command to go on."
+            raise FolderError(f"{self._points} can't be written: {reason}. {more}")
 
 
 def _drop_torn_line(file: FileIO) -> None:
@@ -121,6 +136,10 @@ def _drop_torn_line(file: FileIO) -> None:
     file.truncate(data.rfind(b"\n") + 1)
 
 
-def _add(file: FileIO, result: PointResult) -> None:
-    file.write(json.dumps(to_json(result), separators=(",", ":")).encode() + b"\n")
-    os.fsync(file.fileno())
+def _sync(folder: Path) -> None:
+    """Wait until the disk has the names of new files."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

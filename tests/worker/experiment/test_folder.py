@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from io import FileIO
 
 import pytest
 
@@ -64,6 +65,21 @@ def test_a_point_with_a_system_error_is_still_to_run(tmp_path):
     _, plan = planned(tmp_path, "TILE_WIDTH=2,4,8,16")
     error = replace(failed(1), verdict=Verdict.SYSTEM_ERROR)
     assert missing(plan, [result(0), error, failed(2)]) == [1, 3]
+
+
+@pytest.mark.parametrize("written", [0, 10])
+def test_a_full_disk_ends_the_run_and_the_torn_line_is_dropped(folder, written):
+    class Full(FileIO):
+        def write(self, data) -> int:
+            return super().write(bytes(data)[:written])
+
+    with folder.writing() as keep:
+        keep(result(0))
+    with Full(folder.path / "points.jsonl", "ab") as full, pytest.raises(FolderError):
+        folder._add(full, result(1))
+    with folder.writing() as keep:
+        keep(result(1))
+    assert folder.results() == [result(0), result(1)]
 
 
 def test_two_runs_cannot_write_at_once(folder):
