@@ -37,7 +37,9 @@ class Folder:
 
     def clear(self) -> None:
         """Delete the files of a run; raises FolderError for a folder with other files."""
-        if self.begun():
+        if not self.begun():
+            return
+        with self.writing():
             for file in (self._manifest, self._points, self.report):
                 file.unlink(missing_ok=True)
 
@@ -67,7 +69,10 @@ class Folder:
     def begin_or_resume(self, manifest: Manifest) -> Manifest:
         """The manifest of a run like this that was begun here, else this one, now written; raises FolderError."""
         if not self.begun():
-            self._begin(manifest)
+            try:
+                self._begin(manifest)
+            except OSError as error:
+                raise FolderError(f"{self.path} can't be written: {error.strerror}.") from None
             return manifest
         before = self.manifest()
         if found := list(differences(before, manifest)):

@@ -87,6 +87,18 @@ def test_two_runs_cannot_write_at_once(folder):
         pass
 
 
+def test_a_run_that_is_still_writing_is_not_cleared(folder):
+    with folder.writing(), pytest.raises(FolderError):
+        folder.clear()
+    assert folder.begun()
+
+
+def test_a_folder_that_cannot_be_made_is_refused(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FolderError):
+        Folder(tmp_path / "file" / "out").begin_or_resume(folder.manifest())
+
+
 def test_a_line_that_is_not_a_result_is_named(folder):
     with folder.writing() as keep:
         keep(result(0))
