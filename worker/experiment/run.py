@@ -52,21 +52,19 @@ def run(
     with folder.writing() as keep:
         results = {each.number: each for each in folder.results()}
         left = missing(plan, results.values())
+        done = itertools.count(len(plan.points) - len(left) + 1)
         passed = _passed(plan, results.values())
         firsts = _first_of_groups(plan, left, passed)
+
+        def kept(result: PointResult) -> None:
+            keep(result)
+            results[result.number] = result
+            told(next(done))
+
         rest = [number for number in left if number not in firsts]
         for numbers in (sorted(firsts), rest):
-            _run_all(plan, numbers, passed, cache, gpus, _keeping(keep, results, told))
+            _run_all(plan, numbers, passed, cache, gpus, kept)
     return [results[number] for number in sorted(results)]
-
-
-def _keeping(keep: Keep, results: dict[int, PointResult], told: Told) -> Keep:
-    def kept(result: PointResult) -> None:
-        keep(result)
-        results[result.number] = result
-        told(len(results))
-
-    return kept
 
 
 def _passed(plan: Plan, results: Iterable[PointResult]) -> dict[Group, PointResult]:

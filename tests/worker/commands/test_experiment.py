@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from click.testing import CliRunner, Result
 from tests.kernels.experiment.made import failed, result
 from tests.marks import linux
 from tests.worker.experiment import runs
+from worker.commands.experiment.running import _about, _Told
+from worker.commands.progress import Progress
 from worker.commands.root import Exit, tilelab
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
@@ -74,6 +77,25 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
     done = called("run", runs.experiment(tmp_path, FILE), "--device", "cpu", "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "0 of 2 points" in done.stderr
+
+
+def test_a_bar_shows_the_points_and_the_time_left(monkeypatch):
+    moments = iter([0.0, 30.0, 60.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
+    progress = Progress.__new__(Progress)
+    told = _Told(8, 2, progress)
+    assert progress._what == "[#####...............] 2 of 8 points"
+    told(4)
+    assert progress._what == "[##########..........] 4 of 8 points, about 60 s left"
+    told(8)
+    assert progress._what == "[####################] 8 of 8 points"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.1, "about 1 s"), (89, "about 89 s"), (120, "about 2 min"), (9000, "about 2.5 h")]
+)
+def test_a_duration_is_said_roughly(seconds, said):
+    assert _about(seconds) == said
 
 
 def test_another_run_in_the_folder_is_refused_and_stays(tmp_path, quick):

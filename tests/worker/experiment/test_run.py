@@ -106,6 +106,18 @@ def test_an_interrupted_run_goes_on_and_runs_nothing_twice(tmp_path, backlogs):
     assert run(plan, folder, tmp_path) == results
 
 
+def test_a_system_error_runs_again_and_counts_once(tmp_path, backlogs):
+    plan, folder = begun(tmp_path, "TILE_WIDTH=4,8,16")
+    backlogs([Verdict.ACCEPTED, Verdict.SYSTEM_ERROR])
+    run(plan, folder, tmp_path)
+    found = backlogs()
+    told: list[int] = []
+    results = run(plan, folder, tmp_path, told=told.append)
+    assert [work.tile for some in found.asked for work in some] == [8]
+    assert told == [3]
+    assert [each.verdict for each in results] == [Verdict.ACCEPTED] * 3
+
+
 def test_points_that_are_not_accepted_are_results(tmp_path, backlogs):
     verdicts = [Verdict.COMPILE_ERROR, Verdict.RESOURCE_LIMIT, Verdict.WRONG_ANSWER]
     backlogs(verdicts)

@@ -43,13 +43,10 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
     from kernels.rendering.page.experiment_page import render_experiment
     from worker.commands.progress import Progress
     from worker.experiment.folder import FolderError
-    from worker.experiment.run import estimate, missing, run
+    from worker.experiment.run import missing, run
 
     left = len(missing(plan, folder.results()))
-    if left:
-        seconds = estimate(left, gpu is not None)
-        text = f"{left:,} of {manifest.points:,} points to run on {manifest.device.name}, {_about(seconds)}"
-        click.echo(f"tilelab: {text}.", err=True)
+    _announce(left, manifest, gpu)
     with contextlib.ExitStack() as stack:
         try:
             places = [stack.enter_context(_place(gpu, manifest.arch))] if gpu is not None and left else []
@@ -99,6 +96,16 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
         ),
         Exit.SYSTEM_FAULT if failed else Exit.ACCEPTED,
     )
+
+
+def _announce(left: int, manifest: Manifest, gpu: GpuFacts | None) -> None:
+    """How much there is to do, before it starts."""
+    from worker.experiment.run import estimate
+
+    if left:
+        seconds = _about(estimate(left, gpu is not None))
+        text = f"{left:,} of {manifest.points:,} points to run on {manifest.device.name}, {seconds}"
+        click.echo(f"tilelab: {text}.", err=True)
 
 
 class _Told:
