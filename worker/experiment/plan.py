@@ -113,18 +113,18 @@ class Plan:
             evidence=self._counts,
         )
 
-    def _text(self, kernel: str, defines: _Values) -> str:
-        return variant(self._texts[kernel], dict(defines))
-
     def unfit(self, planned: PlannedPoint) -> str:
         """Why the exercise isn't made for a point's sizes with its tile; "" if it is, or may be."""
         definition = point_text(self._manifest.exercise.definition, planned.change)
         exercise, source = self._read(definition, planned)
-        if source is None:
+        if source is None or misfit(self._exercise, self._exercise.ranking, self._exercise.tile):
             return ""
         tile = source.tile(exercise, planned.change.tile)
         reason = misfit(exercise, planned.change.sizes, tile, source.macros)
         return reason[:1].upper() + reason[1:]
+
+    def _text(self, kernel: str, defines: _Values) -> str:
+        return variant(self._texts[kernel], dict(defines))
 
     def _read(self, definition: str, planned: PlannedPoint) -> tuple[Exercise, Source | None]:
         """The exercise of a point, and its kernel; None for a kernel that the text alone doesn't explain."""
