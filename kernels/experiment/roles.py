@@ -44,7 +44,8 @@ class Change:
 
 def roles(names: frozenset[str], text: str, kernel: str, exercise: Exercise) -> dict[str, Role]:
     """What each axis changes of one kernel; raises UnfitAxis for the first that changes nothing."""
-    own = _own_names(text, exercise)
+    source = read_source(text.encode(), exercise)
+    own = _own_names(text, source if isinstance(source, Source) else None, exercise)
     found = {}
     for name in sorted(names):
         role = _role(name, own, exercise)
@@ -54,6 +55,8 @@ def roles(names: frozenset[str], text: str, kernel: str, exercise: Exercise) -> 
                 f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro."
                 f"{did_you_mean(name, known)}"
             )
+        if role is Role.TILE and isinstance(source, Source) and source.own_tile is not None:
+            raise UnfitAxis(f"`{name}` changes nothing, because {kernel} sets its own tile.")
         found[name] = role
     return found
 
@@ -94,14 +97,15 @@ def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
     return Role.MACRO if name in exercise.macros else None
 
 
-def _own_names(text: str, exercise: Exercise) -> frozenset[str]:
-    """The names whose value in the file counts. The exercise's value wins if the file guards its own with `#ifndef`."""
-    source = read_source(text.encode(), exercise)
-    given = {exercise.tile_name, *exercise.macros} if isinstance(source, Source) else set()
-    if isinstance(source, Source):
-        given -= source.own_macros
-        if source.declares_tile:
-            given.discard(exercise.tile_name)
+def _own_names(text: str, source: Source | None, exercise: Exercise) -> frozenset[str]:
+    """The names whose value in the file counts. The exercise's value wins if the file guards its own with `#ifndef`.
+
+    source: None for a file that can't be graded; each point will say why
+    """
+    given: set[str] = set()
+    if source is not None:
+        tile = set() if source.declares_tile else {exercise.tile_name}
+        given = tile | (exercise.macros.keys() - source.own_macros)
     return defined(text) - given - exercise.size_macros.keys()
 
 

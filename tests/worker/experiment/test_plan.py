@@ -74,6 +74,12 @@ def test_an_axis_that_changes_nothing_is_refused(tmp_path):
         planned(tmp_path, "TILE_WIDT=4")
 
 
+def test_a_tile_that_a_launch_comment_sets_is_no_axis(tmp_path):
+    text = "//!tilelab tile=16\n" + KERNEL.replace("TILE_WIDTH", "SIDE")
+    with pytest.raises(SetupError, match="own tile"):
+        planned(tmp_path, "TILE_WIDTH=4,8", text=text)
+
+
 def test_points_of_the_same_text_are_a_group(tmp_path):
     _, plan = planned(tmp_path, "TILE_WIDTH=4,8", "Width=64,128")
     groups = [plan.point(number).group for number in range(4)]
