@@ -1,4 +1,4 @@
-// A tiled matrix product: a block computes one tile of P. The experiments in this folder vary TILE_WIDTH and Width.
+// A tiled matrix product: a block computes one tile of P. The experiments tile.toml and size.toml vary TILE_WIDTH and Width.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16
