@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from kernels.analysis.hardware import PTX_ONLY
 from kernels.exercise import Exercise, ExerciseError, read_exercise
 from kernels.exercise.sizes import misfit
 from kernels.experiment.definition import from_plain_definition
@@ -196,7 +197,10 @@ def result_of(plan: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
         device=report.device,
         measurement=report.measurement,
         counted=counted_of(report) if fits else None,
-        modelled=next(iter(report.evidence.light), None) if fits else None,
+        # the PTX has more accesses than the machine code, so its bound would be too low
+        modelled=next(iter(report.evidence.light), None)
+        if fits and PTX_ONLY not in report.evidence.notes
+        else None,
         occupancy=report.occupancy,
         seconds=report.seconds,
         finding=finding_of(report),

@@ -6,12 +6,20 @@ import base64
 
 import pytest
 
+from kernels.analysis.hardware import PTX_ONLY
+from kernels.evidence import Evidence, Extent, Light
 from kernels.exercise import list_exercises, read_exercise
 from kernels.exercise.schema import DEFINITION
 from kernels.experiment.exercise_text import point_text
 from kernels.experiment.roles import Change
+from kernels.launch import Launch
+from kernels.report import Report
+from kernels.verdict import Verdict
 from tests.kernels.experiment.made import result
 from tests.worker.experiment.runs import KERNEL, planned
+from worker.bench.backlog import Graded, Step
+from worker.contract.messages import StepKind, StepResult, Ticket
+from worker.experiment.plan import result_of
 from worker.experiment.setup import SetupError
 
 OWN = KERNEL.replace("#ifndef TILE_WIDTH\n", "").replace("#endif\n", "", 1)
@@ -92,3 +100,19 @@ def test_every_exercise_reads_back_at_its_own_sizes(exercise):
     made = read_exercise(exercise.name, point_text(definition, Change(sizes=exercise.ranking)))
     assert made.digest == exercise.digest
     assert made.ranking == exercise.ranking
+
+
+@pytest.mark.parametrize(("notes", "bound"), [((), 9000.0), ((PTX_ONLY,), None)])
+def test_only_counts_of_the_machine_code_give_a_bound(tmp_path, notes, bound):
+    _, plan = planned(tmp_path, "Width=64,128")
+    sizes = {"Width": 64}
+    extent = Extent(sizes, 16, Launch((4, 4, 1), (16, 16, 1), 0), 16, exact=True)
+    light = Light("H200", sizes, (), "fp32", 1.0, 9000.0)
+    report = Report(
+        Verdict.ACCEPTED, "said", "tiled", "cpu", "sm_90", 16,
+        evidence=Evidence(extent=extent, light=(light,), notes=notes),
+    )  # fmt: skip
+    step = Step(StepResult(Ticket(0, StepKind.CHECK, ""), "", report), None, 0.0, None, 1.0)
+    found = result_of(plan, plan.point(0), Graded(0, (step,)))
+    assert (found.modelled and found.modelled.gflops) == bound
+    assert found.counted is not None
