@@ -19,7 +19,7 @@ run: ## install, then run everything on this machine with a demo course, until C
 	@bin/setup run
 	@exec .venv/bin/tilelab up --demo --port $(PORT) $(if $(DATA),--data "$(DATA)")
 
-# Hundreds of processes start here; none shall compile all sources again. The tests of a file share what they start, so
+# Hundreds of processes start here; none may compile all sources again. The tests of a file share what they start, so
 # they run in one process, and tests/conftest.py says which come first.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
@@ -31,7 +31,7 @@ test-all: ## every test that this machine can run (T=path or T="-k word" for som
 	@bin/setup dev
 	@$(PYTEST) $(T)
 
-lint: ## ruff: rules and formatting; import-linter: which room may import which; no text harder to read than before
+lint: ## ruff: rules and formatting; import-linter: which room may import which; all texts follow bin/prose.toml
 	@bin/setup dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
@@ -58,7 +58,7 @@ format: ## let ruff format and repair what it can
 	@$(PY) -m ruff check --fix-only --quiet .
 	@$(PY) -m ruff format .
 
-docs: ## write the command output that README.md and docs/ show anew
+docs: ## update the command output that README.md and docs/ show
 	@bin/setup dev
 	@$(PY) bin/documented_output.py
 
@@ -66,7 +66,7 @@ screenshots: ## pictures of every page of the portal, wide and narrow, light and
 	@bin/setup dev
 	@$(PY) -m tests.browser.screenshots $(DIR) $(T)
 
-lock: ## write the lock files anew, with the newest releases that pyproject.toml allows
+lock: ## update the lock files to the newest releases that pyproject.toml allows
 	@bin/setup lock
 	@.venv-lock/bin/python bin/lock.py
 
@@ -90,11 +90,11 @@ mutants: ## put one-line faults into a copy of the tree, one at a time: the shor
 	@bin/setup dev
 	@$(PY) -m tests.mutants $(T)
 
-rights: ## try N random acts of staff, students and strangers (N=20000): nobody gets what is not theirs (T="--seed 7")
+rights: ## try N random acts of staff, students and strangers (N=20000): no one gets the data of others (T="--seed 7")
 	@bin/setup dev
 	@$(PY) -m tests.rights $(if $(filter command line environment,$(origin N)),$(N)) $(T)
 
-faults: ## hand in 500 kernels while every part dies 300 times: nothing may be lost (T="--seed 1 --submissions 100")
+faults: ## submit 500 kernels while parts are killed 300 times: nothing may be lost (T="--seed 1 --submissions 100")
 	@bin/setup dev
 	@$(PY) -m tests.faults $(T)
 
@@ -102,15 +102,15 @@ bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba'
 	@bin/setup bench
 	@.venv-bench/bin/python -m bench
 
-bench-queue: ## what the queue costs and how fair it is, beside bare Celery (T="fairness --quick" for a part)
+bench-queue: ## what the queue costs and how fair it is, compared with bare Celery (T="fairness --quick" for a part)
 	@bin/setup dev
 	@$(PY) -m bench.queue $(T)
 
-bench-portal: ## what the portal bears: submissions a second, pages at a million submissions, streams (T="pages --quick" for a part)
+bench-portal: ## the portal's load limits: submissions a second, pages at a million submissions, streams (T="pages --quick" for a part)
 	@bin/setup dev
 	@$(PY) -m bench.portal $(T)
 
-bench-gpu: ## measure what a GPU's figures are worth, and write docs/gpu-measurements.md (T="backlog --gpus 0,1" for a part)
+bench-gpu: ## measure how reliable a GPU's figures are, and write docs/gpu-measurements.md (T="backlog --gpus 0,1" for a part)
 	@bin/setup gpu
 	@$(PY) -m bench.gpu $(T)
 

@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     Pages, commands and reports read their sentences from this table.
 
     headline: the meaning in one sentence
-    advice: the next step; `report.advice` fills in {exercise}, {at} (lines), {between} (accesses) and {element}
+    advice: the next step; `report.advice` fills in {exercise}, {at}, {first} (line), {between} and {element}
     counted: the noun for a finding's count
     roles: labels of a finding's other line and of its own line
     """
@@ -60,7 +60,7 @@ class Verdict(StrEnum):
     COMPILE_ERROR = (
         "compile_error",
         "Your kernel does not compile.",
-        "Start with the first error{at}. Later errors often follow from it.",
+        "Start with the first error{first}. Later errors often follow from it.",
     )
     RESOURCE_LIMIT = (
         "resource_limit",

@@ -10,7 +10,7 @@ from kernels.exercise.model import InputKind
 from kernels.launch import is_launch_comment
 from kernels.report.model import Report
 from kernels.source.rules import HOST_CODE
-from kernels.verdict import CaseStatus, Finding, Verdict
+from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import plural
 
 _FEW_THREADS = 64
@@ -53,11 +53,13 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
     lines: of the graded source
     """
     leading = [finding for finding in report.findings if finding.kind is report.verdict]
+    leading = [finding for finding in leading if finding.severity is Severity.ERROR] or leading
     first = leading[0] if leading else Finding(report.verdict, "")
     return _general(report, lines, leading).format(
         exercise=report.exercise,
         name=_array(first),
         at=_at(leading),
+        first=_at(leading[:1]),
         between=_between(first),
         element=f"`{first.example.element}`" if first.example and first.example.element else "one element",
     )
@@ -65,9 +67,11 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
 
 def _at(findings: Sequence[Finding]) -> str:
     """` at lines 3, 7 and 9`: the first few lines of the findings; "" if none is known."""
-    known = sorted({finding.line for finding in findings if finding.line is not None})[:_MOST_LINES]
+    known = sorted({finding.line for finding in findings if finding.line is not None})
     if len(known) < 2:
         return f" at line {known[0]}" if known else ""
+    if len(known) > _MOST_LINES:
+        return f" at lines {', '.join(map(str, known[:_MOST_LINES]))} and others"
     return f" at lines {', '.join(map(str, known[:-1]))} and {known[-1]}"
 
 
@@ -252,7 +256,7 @@ _OWN_ELEMENT = (
     "only inside a block. Blocks run in any order."
 )
 _ONE_CELL = "Give each thread its own cell of `{name}`, or let one thread store it."
-_OWN_CELL = f"{_ONE_CELL} Does the index{{at}} use both `threadIdx.x` and `threadIdx.y`?"
+_OWN_CELL = f"{_ONE_CELL} Does the index{{first}} use both `threadIdx.x` and `threadIdx.y`?"
 _TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
 
 _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (

@@ -1,4 +1,4 @@
-"""The digests of the sources to measure, in a column next to the work that holds them.
+"""The digests of the checked PTX, in a column next to the work that holds them.
 
 Revision ID: 0009
 Revises: 0008

@@ -35,7 +35,11 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
     points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
     body.append(_best_line(points, up, metric, best))
     body += [_point(x, each, up) for x, each in points]
-    title = "Progress over your attempts" if not modelled else "Modelled bound of each attempt"
+    title = (
+        "Progress over submissions and checks"
+        if not modelled
+        else "Modelled bounds of submissions and checks"
+    )
     axis = [*_axis(up, metric), *_names(attempts)]
     return Markup(  # noqa: S704 - made of escaped parts
         f'<div class="progress-chart" role="group" aria-label="{svg.words(title)}">'
@@ -102,7 +106,7 @@ def _round(mark: float, metric: Metric) -> str:
 def _names(attempts: Sequence[Attempt]) -> list[str]:
     """The labels of the rows below the grid."""
     none = [_beside(_WRONG + 4, "none")] if _without(attempts) else []
-    return [*none, _beside(_HEIGHT - 12, "attempt")]
+    return [*none, _beside(_HEIGHT - 12, "number")]
 
 
 def _beside(y: float, words: str) -> str:
@@ -144,10 +148,10 @@ def _point(x: float, attempt: Attempt, up: Axis) -> str:
             up.place(attempt.value),
             6 if attempt.counts else 5,
         )
-        said = f"Attempt {attempt.number}: {attempt.shown}"
+        said = f"No. {attempt.number}: {attempt.shown}"
     else:
         mark = _cross(x) if attempt.entry.verdict is not None else svg.dot("point open", x, _WRONG, 4)
-        said = f"Attempt {attempt.number}: {_word(attempt)}"
+        said = f"No. {attempt.number}: {_word(attempt)}"
     return (
         f'<a href="/submissions/{attempt.public_id}" tabindex="-1" aria-hidden="true">'
         f"<title>{svg.words(said)}</title>{mark}</a>"

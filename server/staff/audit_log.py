@@ -53,6 +53,11 @@ class Entry:
     submission: str
 
     @property
+    def details(self) -> tuple[str, ...]:
+        """The detail as pages name it; programs read `detail`."""
+        return tuple(_renamed(part) for part in self.detail)
+
+    @property
     def title(self) -> str:
         """The action as pages name it; programs read `action`."""
         return _TITLES.get(self.action, self.action)
@@ -158,7 +163,12 @@ def _action(text: str) -> str:
 
 
 def _word(text: str) -> str:
-    return _WORDS.get(text, text.replace("_", " "))
+    return text.replace("_", " ")
+
+
+def _renamed(part: str) -> str:
+    name, colon, value = part.partition(":")
+    return _WORDS.get(name.replace(" ", "_"), name) + colon + value
 
 
 def _value(name: str, value: Any, names: Mapping[int, str]) -> str:

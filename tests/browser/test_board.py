@@ -86,7 +86,7 @@ def test_a_chart_begins_with_the_page_and_on_a_phone_shows_its_axis_and_its_end(
 
 def attempt(page: Page, number: int, side: str) -> Locator:
     """The button that picks it for one side of a comparison."""
-    return page.get_by_label(f"Attempt {number} on the {side}")
+    return page.get_by_label(f"No. {number} on the {side}")
 
 
 def compare(page: Page) -> None:
@@ -99,7 +99,7 @@ def compare(page: Page) -> None:
 def test_any_two_attempts_are_compared_and_a_finding_leads_to_its_line(page, site):
     page.goto(site.url + HISTORY)
     compare(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Attempt 2 compared with attempt 5")
+    expect(page.get_by_role("heading", level=1)).to_have_text("No. 2 compared with no. 5")
     expect(page.locator("del").first).to_have_text("16")
     expect(page.locator("ins").first).to_have_text("32")
     page.get_by_role("link", name="line 14").click()
@@ -165,7 +165,7 @@ def test_attempts_of_two_pages_are_compared_without_a_script(browser, site):
     page.get_by_role("button", name="Newer").click()
     expect(attempt(page, 2, "left")).to_be_checked()
     page.locator("#compare .actions button").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Attempt 2 compared with attempt 20")
+    expect(page.get_by_role("heading", level=1)).to_have_text("No. 2 compared with no. 20")
     context.close()
 
 

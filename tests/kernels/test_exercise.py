@@ -118,7 +118,7 @@ def test_a_folder_of_a_teachers_own_comes_first(folder):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ExerciseError, match=r"^tilled: .* Known are: .*tiled-square"):
+    with pytest.raises(ExerciseError, match=r"^tilled: .* Known exercises: .*tiled-square"):
         find_exercise("tilled")
 
 

@@ -143,7 +143,7 @@ class Mbarriers:
             machine, use.site, machine.registers[use.place.register], use.place.displacement, mask
         ):
             if part.allocation.space != "shared":
-                self._stop(use, part.lanes, "it uses a `cuda::barrier` that does not lie in shared memory")
+                self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
             act(use, part, sources[part.lanes], result)
             note_part(machine, part, use.site)
         if use.target is not None:
@@ -240,9 +240,7 @@ class Mbarriers:
         for key, lanes, phase in self._by_barrier(part, states.phase):
             unaware = lanes[self._ordering.seen(key).reshape(-1)[lanes] < phase]
             if unaware.size:
-                why = (
-                    "{thread} arrives at a `cuda::barrier`, but nothing shows it that the last phase is over"
-                )
+                why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase"
                 self._misused(use, unaware, why)
         if not use.opens and (last := total == states.missing).any():
             self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")
@@ -251,7 +249,7 @@ class Mbarriers:
         """Report that chance decides for which phase an arrival counts. `why` names the first thread as `{thread}`."""
         item = use.instruction
         if not self._trusted:
-            reason = "a `cuda::barrier` is not emulated where atomics or volatile loads order its uses"
+            reason = "a `cuda::barrier` is not emulated if atomics or volatile loads order its uses"
             raise Unsupported(item.opcode, item.line, reason)
 
         def describe() -> tuple[Example, str]:

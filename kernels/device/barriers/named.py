@@ -141,9 +141,7 @@ class NamedBarriers:
         """Check that each arriving thread knows that the barrier's last use is over."""
         unaware = part & (self._ordering.seen(("bar", number)) < self._uses[number])
         if unaware.any():
-            self._misused(
-                arrival, unaware, f"but nothing shows it that the last use of barrier {number} is over"
-            )
+            self._misused(arrival, unaware, f"without waiting for the last use of barrier {number}")
 
     def _expect(self, arrival: Arrival, number: int, part: Grid, blocks: Grid) -> None:
         """Check that the threads of a use agree on how many threads it needs."""
@@ -174,7 +172,7 @@ class NamedBarriers:
             raise Unsupported(
                 instruction.opcode,
                 instruction.line,
-                f"`{instruction.opcode}` is not emulated where atomics or volatile loads order its uses",
+                f"`{instruction.opcode}` is not emulated if atomics or volatile loads order its uses",
             )
 
         def describe() -> tuple[Example, str]:

@@ -77,7 +77,7 @@ def _lines(found: Sequence[Entry], zone: ZoneInfo) -> list[str]:
     rows = [
         [
             str(entry.number), clock_text(entry.at, zone), safe(entry.by or "command line"), entry.action,
-            safe(entry.subject), safe("; ".join(entry.detail)),
+            safe(entry.subject), safe("; ".join(entry.details)),
         ]
         for entry in found
     ]  # fmt: skip

@@ -110,8 +110,8 @@ def test_the_chart_leads_to_every_attempt(portal):
     page = client_of(portal, "ada").page(HISTORY)
     chart = drawn(page)
     assert re.findall(r'href="/submissions/(\w+)"', chart)[:3] == ids
-    assert "Attempt 4: wrong answer" in chart
-    assert "Attempt 3: 700" in chart
+    assert "No. 4: wrong answer" in chart
+    assert "No. 3: 700" in chart
 
 
 def test_the_chart_tells_what_waits_from_what_is_wrong(portal):
@@ -119,7 +119,7 @@ def test_the_chart_tells_what_waits_from_what_is_wrong(portal):
     portal.course.job("ada", source=b"// waits", now=later(1))
     page = client_of(portal, "ada").page(HISTORY)
     chart = drawn(page)
-    assert "Attempt 2: no verdict yet" in chart
+    assert "No. 2: no verdict yet" in chart
     assert "point open" in chart
     assert "cross" not in chart
 
@@ -130,8 +130,8 @@ def test_a_long_chart_has_the_last_attempts_and_the_best_of_before(portal, monke
         ranked(portal.course, "ada", gflops, source=b"// %d" % i, now=later(i))
     page = client_of(portal, "ada").page(HISTORY)
     chart_of_two = drawn(page)
-    assert "Attempt 1:" not in chart_of_two
-    assert "Attempt 2: 500" in chart_of_two
+    assert "No. 1:" not in chart_of_two
+    assert "No. 2: 500" in chart_of_two
     (line,) = re.findall(r'class="roof" points="([^"]*)"', chart_of_two)
     assert len({point.partition(",")[2] for point in line.split()}) == 1
 
@@ -181,7 +181,7 @@ def test_staff_see_a_student_and_nobody_else_does(portal):
     ranked(portal.course, "ada", 700.0)
     ada = portal.course.people["ada"]
     seen = client_of(portal, "ina", Role.ASSISTANT).page(f"{HISTORY}?student={ada}")
-    assert "Attempts of ada" in seen
+    assert "Submissions of ada" in seen
     assert len(rows(seen)) == 1
     ben = client_of(portal, "ben")
     assert ben.get(f"{HISTORY}?student={ada}").status_code == 404

@@ -24,7 +24,7 @@ def lines(*records: WorkerRecord) -> list[list[str]]:
 def test_the_table_has_a_row_for_each_slot():
     head, first, second = [[cell.strip() for cell in row] for row in lines(RECORD)]
     assert head == [
-        "worker", "host", "slot", "device", "state", "job", "done", "failed", "last beat", "versions",
+        "worker", "host", "slot", "device", "state", "job", "done", "failed", "last heartbeat", "versions",
     ]  # fmt: skip
     assert first == [
         "one-1-ab", "one", "cpu-0", "cpu", "idle", "12", "1", "1 s ago", "tilelab 0.1.0 driver 580.1",

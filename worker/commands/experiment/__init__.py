@@ -13,7 +13,7 @@ _VERBS: Mapping[str, str] = {
     "export": "Write the results as CSV, JSON or T4.",
     "plot": "Draw a quantity over an axis as SVG.",
     "repeat": "Run an experiment again, and check whether its figures agree.",
-    "run": "Run an experiment, or go on with it.",
+    "run": "Run an experiment, or resume it.",
     "show": "Show the results of an experiment.",
 }
 

@@ -11,7 +11,7 @@ from worker.commands.root import Exit, WrongUse, leave
 
 @click.command(epilog="Exit code: 0 drawn, 2 wrong use.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--x", "across", required=True, metavar="AXIS", help="The axis along the foot.")
+@click.option("--x", "across", required=True, metavar="AXIS", help="The axis from left to right.")
 @click.option("--y", "name", help="What to draw: gflops, bound, loads, occupancy or a counter.")
 @click.option("--by", metavar="AXIS", help='One line for each of its values; "kernel" for one a kernel.')
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="SVG file to write.")

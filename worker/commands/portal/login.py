@@ -33,7 +33,7 @@ _TOKEN_BYTES = 4096
 def login(url: str | None, token_stdin: bool) -> Answer:
     """Sign in to the portal at URL. Asks for a token, tests it, and stores it for other commands.
 
-    Create a token on your account page under Tokens. It is stored in a file that only you can read.
+    Create a token on your account page under API tokens. It is stored in a file that only you can read.
 
     \b
     Examples:

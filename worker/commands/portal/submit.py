@@ -47,7 +47,7 @@ def submit(
             name = chosen(asked.assignments(), name, "--assignment").id
         accepted = asked.submit(NewSubmission(name, source, check, device_class))
         if not wait:
-            _show_accepted(asked, accepted, name, as_json)
+            _show_accepted(asked, accepted, name, check, as_json)
             leave(Exit.ACCEPTED)
         click.echo(f"tilelab: submitted to {safe(name)}: {page_of(asked.url, safe(accepted.id))}", err=True)
         found = _graded(asked, accepted, file, source, as_json)
@@ -68,14 +68,15 @@ def _source(file: str) -> str:
         ) from error
 
 
-def _show_accepted(asked: Portal, accepted: Accepted, name: str, as_json: bool) -> None:
+def _show_accepted(asked: Portal, accepted: Accepted, name: str, check: bool, as_json: bool) -> None:
     page = page_of(asked.url, safe(accepted.id))
     if as_json:
         told = {"id": accepted.id, "assignment": name, "position": accepted.position, "page": page}
         click.echo(json.dumps(told, ensure_ascii=True))
         return
     place = f", number {accepted.position:,} in the queue" if accepted.position else ""
-    click.echo(f"Submitted to {safe(name)}{place}: {page}")
+    done = "Check queued for" if check else "Submitted to"
+    click.echo(f"{done} {safe(name)}{place}: {page}")
     click.echo(f"Follow it with `tilelab status {safe(accepted.id)} --watch`.")
 
 

@@ -85,8 +85,7 @@ def log_text(report: Report, source: str, style: Style) -> str:
     lines = safe_lines(source)
     parts = [[style.paint(safe(report.message), _COLOURS.get(report.verdict.value, _RED))]]
     for finding in report.findings:
-        place = f"line {finding.line}: " if finding.line is not None else ""
-        parts.append([f"{place}{finding.kind.value.replace('_', ' ')}: {safe(finding.message)}"])
+        parts.append([f"{finding.headline}: {safe(finding.message)}"])
         if finding.line is not None and 1 <= finding.line <= len(lines):
             parts[-1].append(f"    {lines[finding.line - 1].strip()}")
     if report.warnings:

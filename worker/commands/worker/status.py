@@ -56,7 +56,7 @@ def _show(fleet: RedisFleet, *, as_json: bool, clear: str) -> None:
 
 SILENT = "silent"
 
-_HEAD = ("worker", "host", "slot", "device", "state", "job", "done", "failed", "last beat", "versions")
+_HEAD = ("worker", "host", "slot", "device", "state", "job", "done", "failed", "last heartbeat", "versions")
 _BAD, _CAREFUL, _GOOD = "31", "33", "32"
 _COLOURS = {
     SILENT: _BAD, "out": _BAD, "draining": _CAREFUL, "drained": _CAREFUL, "stopping": _CAREFUL, "busy": _GOOD,
