@@ -191,12 +191,15 @@ def options_not_in(text: str, command: click.Command) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "section"), [("students.md", "What a verdict means"), ("glossary.md", "Verdicts")]
+    ("page", "section", "every"),
+    [("students.md", "What a verdict means", True), ("glossary.md", "Verdicts", False)],
 )
-def test_tables_of_verdicts_have_every_one_in_order(page, section):
+def test_a_table_has_every_verdict_in_order(page, section, every):
     text = (ROOT / "docs" / page).read_text().partition(f"\n## {section}\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\|(?: \*\*([^*]+)\*\* \|)? `(\w+)` \|", text, re.MULTILINE)
-    assert [value for _, value in rows] == list(Verdict)
+    named = [value for _, value in rows]
+    assert named == [verdict for verdict in Verdict if every or verdict in named]
+    assert len(named) > 10
     assert all(heading in {"", Verdict(value).words.capitalize()} for heading, value in rows)
 
 

@@ -93,7 +93,7 @@ def test_advice_names_the_lines_and_elements_that_are_known(finding, words):
     assert words in advice_for(report, [])
 
 
-def test_advice_names_at_most_three_lines():
+def test_advice_names_three_lines_and_says_that_there_are_others():
     found = tuple(Finding(Verdict.OUT_OF_BOUNDS, "", line) for line in (9, 3, 7, 5))
     report = Report(Verdict.OUT_OF_BOUNDS, "", "tiled", "cpu", "sm_90", 16, findings=found)
-    assert "at lines 3, 5 and 7 with" in advice_for(report, [])
+    assert "at lines 3, 5, 7 and others with" in advice_for(report, [])

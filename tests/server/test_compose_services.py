@@ -43,7 +43,7 @@ def test_what_is_handed_in_gets_its_verdict_from_the_services_as_they_are_starte
 
     migrated = house.run("migrate")
     assert migrated.returncode == 0, migrated.stderr
-    assert "The tables are now of version" in migrated.stdout
+    assert "The tables now have version" in migrated.stdout
 
     for name in LONG_RUNNING:
         assert not house.healthy(name)

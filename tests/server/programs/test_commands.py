@@ -157,7 +157,7 @@ def test_what_is_not_accepted_ends_with_1_and_its_line(server: Server, ada: Stud
     assert (found["verdict"], found["result"]["seed"]) == ("data_race", "")
     log = ada.tilelab("log")
     assert log.code == 0
-    assert "line 1: data race: two \\x1b[31mthreads\\x0ameet" in log.out
+    assert "Data race at line 1: two \\x1b[31mthreads\\x0ameet" in log.out
     assert "__global__ void MatrixMulKernel" in log.out
     assert "\\x1b]0;title\\x07" in log.out
     assert "\x1b" not in log.out + ada.tilelab("status", found["id"]).out
@@ -304,7 +304,7 @@ def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student
         (["latin.cu"], "not UTF-8 text (byte 3)"),
         (["empty.cu"], "is empty"),
         (["none.cu"], "file not found"),
-        ([kernel, "-a", "gpu/none"], "another name, or you are not in its course"),
+        ([kernel, "-a", "gpu/none"], "such as demo/tiled"),
         ([kernel, "-a", "none"], "Your assignments: gpu/tiled"),
         ([kernel, "--device-class", "a100"], "No worker measures on 'a100'"),
         ([kernel, "--device-class", "a100", "--check"], "Leave out --device-class"),
