@@ -273,6 +273,13 @@ class PhaseTable:
     note: str = ""
 
 
+PTX_ONLY = (
+    "The machine code of this kernel can't be read, so counts are from the PTX. "
+    "The hardware may join neighbouring accesses and make fewer requests."
+)
+"""A note of evidence without machine code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The results of an analysis; empty if the kernel wasn't analysed."""

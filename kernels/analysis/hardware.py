@@ -15,12 +15,7 @@ from kernels.analysis.merge_fit import Fit, Match, fit
 from kernels.analysis.sass import Sass
 from kernels.counters import AccessSum, Run, Totals, totals_of
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, Verb
-from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
-
-PTX_ONLY = (
-    "The machine code of this kernel can't be read, so counts are from the PTX. "
-    "The hardware may join neighbouring accesses and make fewer requests."
-)
+from kernels.evidence import PTX_ONLY, AccessEvidence, BranchEvidence, LineEvidence
 
 _OPCODES = {
     ("shared", Verb.LOAD): "LDS", ("shared", Verb.STORE): "STS", ("global", Verb.LOAD): "LDG",

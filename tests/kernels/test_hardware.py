@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from kernels import device
-from kernels.analysis.hardware import PTX_ONLY, Executed, as_executed
+from kernels.analysis.hardware import Executed, as_executed
 from kernels.analysis.merge_fit import Match
 from kernels.analysis.sass import MachineAccess, MachineBranch, MachineLine, Sass, read_sass
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
+from kernels.evidence import PTX_ONLY
 from kernels.launch import Launch
 from tests.marks import linux
 from worker.sandbox.disassembler import disassemble

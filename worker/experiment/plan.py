@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernels.analysis.hardware import PTX_ONLY
+from kernels.evidence import PTX_ONLY
 from kernels.exercise import Exercise, ExerciseError, read_exercise
 from kernels.exercise.sizes import misfit
 from kernels.experiment.definition import from_plain_definition

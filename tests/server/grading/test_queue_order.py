@@ -1,4 +1,4 @@
-"""QueueOrder: who waits is served in rounds, however much another has handed in."""
+"""QueueOrder: who waits is served in rounds, however much another has submitted."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ fits = "Width % TILE_WIDTH == 0"
 
 
 def experiment(folder: Path, text: str = FILE, kernels: Mapping[str, str] | None = None) -> Path:
-    """The file of an experiment, with its kernels beside it."""
+    """The file of an experiment, with its kernels next to it."""
     for name, kernel in (kernels or {"tiled.cu": KERNEL}).items():
         (folder / name).write_text(kernel, "utf-8")
     file = folder / "my.toml"

@@ -6,8 +6,7 @@ import base64
 
 import pytest
 
-from kernels.analysis.hardware import PTX_ONLY
-from kernels.evidence import Evidence, Extent, Light
+from kernels.evidence import PTX_ONLY, Evidence, Extent, Light
 from kernels.exercise import list_exercises, read_exercise
 from kernels.exercise.schema import DEFINITION
 from kernels.experiment.exercise_text import point_text
