@@ -146,7 +146,15 @@ def _judge_execution(
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
-        return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True)
+        return Outcome(
+            case,
+            CaseStatus.FAILED,
+            note,
+            found,
+            printed=execution.printed,
+            launched=True,
+            values=execution.values,
+        )
     passed = Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
     output = result(case, plan.tile, inputs, execution.values)
     if output is None:
@@ -244,7 +252,7 @@ def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
 def _with_wrong_value(
     findings: tuple[Finding, ...], by_size: Sequence[Outcome], plan: Plan, run: RunKernel, seed: int
 ) -> tuple[Finding, ...]:
-    """The findings. The first race between warps gets an incorrect value that it causes if warps run one at a time."""
+    """The findings. The first race between warps gets an incorrect value that another order of the warps causes."""
     races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
     outcome, race = next(races, (None, None))
     if outcome is None or race is None:
@@ -259,7 +267,12 @@ def _with_wrong_value(
     if any(finding.kind in _INCOMPLETE for finding in execution.findings):
         return findings
     output = result(case, plan.tile, inputs, execution.values)
-    bad = mismatch(output, wrong_elements(output.actual, output.expected)) if output is not None else None
+    usual = result(case, plan.tile, inputs, outcome.values)
+    if output is None or usual is None:
+        return findings
+    # A value that is incorrect in both orders has another cause, so it would prove nothing about the race.
+    changed = output.actual.view(np.uint32) != usual.actual.view(np.uint32)
+    bad = mismatch(output, wrong_elements(output.actual, output.expected) & changed)
     if bad is None:
         return findings
     text = f"If warps run one at a time, {value_text(bad, 'becomes')} ({size_text(case)})."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from kernels.judging.compare import NEVER_WRITTEN, Mismatch
+from kernels.judging.compare import NEVER_WRITTEN, Matrix, Mismatch
 from kernels.judging.diagnosis import Diagnosis
 from kernels.judging.plan import CasePlan
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, finding_order
@@ -18,7 +18,10 @@ REPEATED = "another case of this size ran too long"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one case."""
+    """The outcome of one case.
+
+    values: each matrix after the run, if an error failed the case
+    """
 
     case: CasePlan
     status: CaseStatus
@@ -28,6 +31,7 @@ class Outcome:
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
     launched: bool = False
+    values: Mapping[str, Matrix] = field(default_factory=dict)
 
     @property
     def endless(self) -> bool:

@@ -158,6 +158,22 @@ def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
     assert serial == [17]
 
 
+def test_a_race_shows_no_value_that_is_the_same_in_every_order_of_the_warps():
+    wrong = wrong_at(17)
+
+    def another_order(width: int, product: np.ndarray) -> np.ndarray:
+        changed = wrong(width, product)
+        changed[-1, 1] += 5
+        return changed
+
+    def message(serial: Change) -> str:
+        device = FakeDevice(wrong, lambda width, _: [race(width)] if width > 16 else [], serial)
+        return judge(plan(), device, (SMALL,)).findings[0].message
+
+    assert message(wrong) == "race at 17"
+    assert "P[16][1] becomes" in message(another_order)
+
+
 def test_a_race_within_a_warp_shows_no_value_of_another_order_of_warps():
     within = replace(race(17), example=Example(threads=((1, 0, 0), (0, 0, 0))))
     device = FakeDevice(findings=lambda *_: [within], serial=wrong_at(17))
