@@ -16,6 +16,11 @@ def part_of(part: int, whole: int, noun: str) -> str:
     return f"{part:,} of {plural(whole, noun)}"
 
 
+def at_line(line: int | None) -> str:
+    """The place in a sentence: ` at line 12`; "" for an unknown line."""
+    return "" if line is None else f" at line {line}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that follows a sentence, with the closest known name; "" if none is close."""
     close = get_close_matches(name, sorted(known), 1)

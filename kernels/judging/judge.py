@@ -211,7 +211,7 @@ def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
     needed = max((-(-matrix.columns // x) * -(-matrix.rows // y) for matrix in case.matrices), default=1)
     if needed >= launch.blocks:
         return finding
-    message = f"The launch has {launch.blocks:,} blocks; {size_text(case)} needs only {needed:,}."
+    message = f"The launch has {launch.blocks:,} blocks. {size_text(case)} needs only {needed:,}."
     return replace(finding, message=message, line=case.launch_lines.get("grid"))
 
 
@@ -231,7 +231,7 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
         yield Finding(
             kind=Verdict.INPUT_MODIFIED,
             message=f"{element} changed from {before[row, column]:g} to {after[row, column]:g} ({size_text(case)})."
-            f" {matrix.name} is an input; don't write to it.",
+            f" {matrix.name} is an input. Don't write to it.",
             line=next(iter(execution.stored.get(matrix.name, ())), None),
             count=int(changed.sum()),
             example=Example(element=element, case=case.name),
@@ -276,7 +276,7 @@ def _with_wrong_value(
     if bad is None:
         return findings
     text = f"If warps run one at a time, {value_text(bad, 'becomes')} ({size_text(case)})."
-    message = f"{findings[at].message.rstrip('.')}. {text}"
+    message = f"{findings[at].message} {text}"
     return (*findings[:at], replace(findings[at], message=message), *findings[at + 1 :])
 
 

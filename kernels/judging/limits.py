@@ -40,14 +40,14 @@ def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:
         detail = f" ({asked})" if launch.shared else ""
         return (
             "shared",
-            f"A block needs {byte_size(shared)} of shared memory{detail}; the limit is {byte_size(SHARED_BYTES)}.",
+            f"A block needs {byte_size(shared)} of shared memory{detail}. The limit is {byte_size(SHARED_BYTES)}.",
         )
     per_thread = -(-resources.registers // _REGISTER_UNIT) * _REGISTER_UNIT
     threads = -(-launch.threads // _WARP) * _WARP
     if per_thread * threads > REGISTERS:
         message = (
             f"A block of {launch.threads} threads with {resources.registers} registers each needs"
-            f" {per_thread * threads:,} registers; a multiprocessor has {REGISTERS:,}."
+            f" {per_thread * threads:,} registers. A multiprocessor has {REGISTERS:,}."
         )
         return "block", message
     return None

@@ -36,7 +36,7 @@ def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
         if finding.kind is Verdict.TIME_LIMIT and finding.line is not None:
             loop = _enclosing(text, finding.line)
             if loop is not None and _WAITS not in finding.message:
-                message = f"{finding.message.rstrip('.')}. The loop begins at line {loop.first}."
+                message = f"{finding.message} The loop begins at line {loop.first}."
                 finding = replace(finding, line=loop.first, message=message)  # noqa: PLW2901
             key = finding.line, finding.severity
         known = named.get(key)

@@ -223,7 +223,7 @@ def _check_macros(exercise: Exercise, lines: Mapping[str, int | None], names: Na
         if line is None or (len(values) == 1 and 1 <= values[0] <= largest):
             continue
         what = f"is {values[0]}" if len(values) == 1 else "isn't one number"
-        message = f"`{name}` {what} here; the launch needs a number from 1 to {largest}."
+        message = f"`{name}` {what} here. The launch needs a number from 1 to {largest}."
         findings.append(_rejected(message, line))
     return findings
 

@@ -47,12 +47,12 @@ RACY = [
 @pytest.mark.parametrize(
     ("element", "message", "words"),
     [
-        ("Mds[0][0]", "a and b both write it in line 1", "threadIdx.y"),
-        ("Mds[0][0]", "a reads, b writes; no `__syncwarp()` between", "`__syncwarp()` between"),
-        ("Mds[0][0]", "a reads it, and b copies asynchronously to it", "__pipeline_wait_prior"),
-        ("Mds[0][0]", "a reads, b writes; no `__syncthreads()` between", "A tile needs two"),
-        ("P[0][0]", "a atomically updates it, and b writes it", "another launch"),
-        ("total", "a reads it, and b writes it", "__threadfence"),
+        ("Mds[0][0]", "Thread a and thread b both write it at line 1.", "threadIdx.y"),
+        ("Mds[0][0]", "A reads it. B writes it, with no `__syncwarp()` between them.", "`__syncwarp()` between"),
+        ("Mds[0][0]", "A reads it. B copies asynchronously to it.", "__pipeline_wait_prior"),
+        ("Mds[0][0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "A tile needs two"),
+        ("P[0][0]", "A atomically updates it. B writes it.", "another launch"),
+        ("total", "A reads it. B writes it.", "__threadfence"),
     ],
 )
 def test_a_race_gets_the_advice_of_its_kind(element, message, words):
@@ -66,8 +66,8 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
     ("verdict", "line", "message", "words"),
     [
         (Verdict.TIME_LIMIT, 1, "The launch has too many blocks.", "`grid=`"),
-        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads arrive at this `cuda::barrier`", "init(&bar"),
-        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads reach `bar.sync 1, 8`", "number of threads"),
+        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads arrive at this `cuda::barrier`.", "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads reach `bar.sync 1, 8`, which takes 8.", "number of threads"),
     ],
 )
 def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):

@@ -73,7 +73,7 @@ def wrong_at(*widths: int) -> Change:
 
 def race(width: int, count: int = 3) -> Finding:
     example = Example((0, 0, 0), ((0, 2, 0), (0, 0, 0)), f"Mds[0][{width}]")
-    return Finding(Verdict.DATA_RACE, f"race at {width}", 14, 11, count, example)
+    return Finding(Verdict.DATA_RACE, f"Race at {width}.", 14, 11, count, example)
 
 
 def statuses(found: Judgement) -> dict[str, CaseStatus]:
@@ -129,7 +129,7 @@ def test_findings_of_all_cases_become_one_with_the_smallest_example():
     (finding,) = found.findings
     failed = [case for case, status in statuses(found).items() if status is CaseStatus.FAILED]
     assert finding.count == 3 * len(failed)
-    assert finding.message == "race at 17"
+    assert finding.message == "Race at 17."
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("Mds[0][17]", "Width=17 integers_left")
 
@@ -153,7 +153,7 @@ def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
     device = FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else [], serial=wrong_at(17))
     (finding,) = judge(plan(), device, (SMALL,)).findings
     assert finding.kind is Verdict.DATA_RACE
-    assert finding.message.startswith("race at 17. If warps run one at a time, P[16][0] becomes ")
+    assert finding.message.startswith("Race at 17. If warps run one at a time, P[16][0] becomes ")
     serial = [width for width, schedule, _ in device.calls if schedule is Schedule.WARP_SERIAL]
     assert serial == [17]
 
@@ -170,7 +170,7 @@ def test_a_race_shows_no_value_that_is_the_same_in_every_order_of_the_warps():
         device = FakeDevice(wrong, lambda width, _: [race(width)] if width > 16 else [], serial)
         return judge(plan(), device, (SMALL,)).findings[0].message
 
-    assert message(wrong) == "race at 17"
+    assert message(wrong) == "Race at 17."
     assert "P[16][1] becomes" in message(another_order)
 
 
@@ -183,7 +183,7 @@ def test_a_race_within_a_warp_shows_no_value_of_another_order_of_warps():
 
 def test_a_race_that_also_gives_the_right_product_warp_by_warp_is_still_a_race():
     (finding,) = judge(plan(), FakeDevice(findings=lambda width, _: [race(width)]), (SMALL,)).findings
-    assert (finding.kind, finding.message) == (Verdict.DATA_RACE, "race at 1")
+    assert (finding.kind, finding.message) == (Verdict.DATA_RACE, "Race at 1.")
 
 
 def test_without_a_race_there_is_no_second_schedule():
@@ -201,7 +201,7 @@ def test_a_launch_of_too_many_blocks_shows_how_many_the_size_needs():
     made = replace(made, cases=(replace(case, launch=launch, launch_lines={"grid": 3}),))
     (finding,) = judge(made, FakeDevice(findings=lambda *_: [endless]), (SMALL,)).findings
     assert finding.line == 3
-    assert finding.message == "The launch has 1,000 blocks; Width=17 needs only 4."
+    assert finding.message == "The launch has 1,000 blocks. Width=17 needs only 4."
 
 
 def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_counts():

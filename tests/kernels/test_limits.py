@@ -33,7 +33,7 @@ def needs(*, registers: int = 32, shared: int = 0) -> Resources:
         ("", needs(shared=48 * 1024 + 4), "of shared memory", None),
         ("//!tilelab block=(8,8)", needs(shared=50_000), "of shared memory", None),
         ("//!tilelab block=(32,32)", needs(registers=65), "73,728 registers", 2),
-        ("//!tilelab shared=4", needs(registers=257), "a multiprocessor has 65,536", None),
+        ("//!tilelab shared=4", needs(registers=257), "A multiprocessor has 65,536", None),
     ],
 )
 def test_what_is_too_much_is_said_where_it_is_asked_for(comment, resources, words, line):

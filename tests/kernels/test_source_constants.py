@@ -141,7 +141,7 @@ def test_a_launch_comment_may_name_the_tile():
         (
             "//!tilelab block=(8,8)\n//!tilelab grid=(1,1)\n",
             2,
-            "second launch comment; the first is on line 1",
+            "second launch comment. The first is at line 1",
         ),
         ("\n\n//!tilelab blok=(8,8)\n", 3, "`blok` is not"),
         ("//!tilelab tile=Width\n", 1, "`Width` isn't one"),

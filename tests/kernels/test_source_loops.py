@@ -81,11 +81,11 @@ def test_any_text_has_an_answer(unit):
 
 
 def test_findings_that_do_not_end_are_moved_to_their_loop_and_counted_together():
-    endless = Finding(Verdict.TIME_LIMIT, "It is still running", 6, count=2)
-    also = Finding(Verdict.TIME_LIMIT, "It is still running", 9, count=3, severity=Severity.ERROR)
+    endless = Finding(Verdict.TIME_LIMIT, "It is still running.", 6, count=2)
+    also = Finding(Verdict.TIME_LIMIT, "It is still running.", 9, count=3, severity=Severity.ERROR)
     other = Finding(Verdict.OUT_OF_BOUNDS, "It reads too far", 6)
-    lost = Finding(Verdict.TIME_LIMIT, "It is still running", None)
-    straight = Finding(Verdict.TIME_LIMIT, "It is still running", 14)
+    lost = Finding(Verdict.TIME_LIMIT, "It is still running.", None)
+    straight = Finding(Verdict.TIME_LIMIT, "It is still running.", 14)
 
     first, *rest = name_loops((endless, other, also, lost, straight), NESTED)
 

@@ -187,7 +187,7 @@ def test_a_macro_that_no_launch_can_be_built_with_is_refused(turned, value):
     report = graded(turned, f"\n#define ROWS {value}\n" + TURN)
     assert report.verdict is Verdict.REJECTED
     assert report.findings[0].line == 2
-    assert "the launch needs a number from 1 to 8" in report.message
+    assert "The launch needs a number from 1 to 8" in report.message
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from kernels.device.ptx.module import Immediate
 from kernels.device.ptx.program import Program
 from kernels.device.state.machine import Machine
 from kernels.verdict import Example, Verdict
+from kernels.wording import at_line
 
 
 def report_stuck(
@@ -36,15 +37,15 @@ def report_stuck(
         one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
         what = waiting_place(instructions[pc])
         name, where = machine.geometry.thread_name(one), machine.geometry.block_name(block)
-        message = f"thread {name} of block {where} waits at {what}, line {line}"
+        message = f"Thread {name} of block {where} waits in {what}{at_line(line)}."
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
-            return Example(block, (one,)), f"{message}. Only {len(threads):,} of {wanted:,} threads reach it."
+            return Example(block, (one,)), f"{message} Only {len(threads):,} of {wanted:,} threads reach it."
         if other_pc == pc:
-            message += ", but other threads of its group never reach it"
-            return Example(block, (one,)), f"{message}: {rule(instructions[pc])}"
+            message += " Other threads of its group never reach it."
+            return Example(block, (one,)), f"{message} {rule(instructions[pc])}"
         name, what = machine.geometry.thread_name(two), waiting_place(instructions[other_pc])
-        message += f", while thread {name} of the same block waits at {what}, line {other_line}"
-        return Example(block, (one, two)), f"{message}: {rule(instructions[pc])}"
+        message += f" Thread {name} of the same block waits in {what}{at_line(other_line)}."
+        return Example(block, (one, two)), f"{message} {rule(instructions[pc])}"
 
     machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
 

@@ -168,7 +168,7 @@ class Mbarriers:
             self._stop(
                 use,
                 part.lanes[bad],
-                f"it makes a `cuda::barrier` for {count:,} threads; 1 to {_MOST:,} are allowed",
+                f"it makes a `cuda::barrier` for {count:,} threads, but 1 to {_MOST:,} are allowed",
             )
         self._set(part, _States(sources, sources, np.zeros_like(sources)))
         for key, lanes, _ in self._by_barrier(part, np.zeros_like(sources)):
@@ -230,17 +230,17 @@ class Mbarriers:
                 int(each[many][0]) for each in (total, states.missing, states.expected)
             )
             known = (
-                f"it was initialised for {expected:,}"
+                f"It was initialised for {expected:,}"
                 if missing == expected
-                else f"it waits for {missing:,} more"
+                else f"It waits for {missing:,} more"
             )
             self._misused(
-                use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`; {known}."
+                use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`. {known}."
             )
         for key, lanes, phase in self._by_barrier(part, states.phase):
             unaware = lanes[self._ordering.seen(key).reshape(-1)[lanes] < phase]
             if unaware.size:
-                why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase"
+                why = "{thread} arrives at a `cuda::barrier` without waiting for its last phase."
                 self._misused(use, unaware, why)
         if not use.opens and (last := total == states.missing).any():
             self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")
@@ -249,7 +249,7 @@ class Mbarriers:
         """Report that chance decides for which phase an arrival counts. `why` names the first thread as `{thread}`."""
         item = use.instruction
         if not self._trusted:
-            reason = "a `cuda::barrier` is not emulated if atomics or volatile loads order its uses"
+            reason = "A `cuda::barrier` is not emulated if atomics or volatile loads order its uses."
             raise Unsupported(item.opcode, item.line, reason)
 
         def describe() -> tuple[Example, str]:

@@ -112,7 +112,7 @@ class NamedBarriers:
                 came, wanted = int(present[many][0]), int(self._expected[number][many][0])
                 place = waiting_place(arrival.instruction)
                 self._misused(
-                    arrival, part, f"{came:,} threads reach {place}; it takes {wanted:,}.", whole=True
+                    arrival, part, f"{came:,} threads reach {place}, which takes {wanted:,}.", whole=True
                 )
 
     def _check_operands(self, arrival: Arrival) -> None:
@@ -172,13 +172,13 @@ class NamedBarriers:
             raise Unsupported(
                 instruction.opcode,
                 instruction.line,
-                f"`{instruction.opcode}` is not emulated if atomics or volatile loads order its uses",
+                f"`{instruction.opcode}` is not emulated if atomics or volatile loads order its uses.",
             )
 
         def describe() -> tuple[Example, str]:
             block, thread = self._machine.geometry.who(int(lanes[0]))
             name = self._machine.geometry.lane_name(int(lanes[0]))
-            message = why if whole else f"{name} reaches `{instruction.opcode}`, {why}"
+            message = why if whole else f"{name} reaches `{instruction.opcode}` {why}."
             return Example(block, (thread,)), message
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, instruction.line, len(lanes), describe)

@@ -138,7 +138,7 @@ def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int
     if found["reduction"] is None:
         return -1, -1
     if len(instruction.operands) != 3 or not isinstance(instruction.operands[1], Immediate):
-        reason = f"`{instruction.opcode}` is emulated for all threads of a block only"
+        reason = f"`{instruction.opcode}` is emulated for all threads of a block only."
         raise Unsupported(instruction.opcode, instruction.line, reason)
     last = instruction.operands[-1]
     plain = Register(last.name.removeprefix("!")) if isinstance(last, Register) else last

@@ -299,7 +299,7 @@ class _Launch:
 
     def _report_bounds(self) -> None:
         most, threads = self._program.most_threads, self._launch.threads
-        message = f"`__launch_bounds__` allows blocks of {most:,} threads; this launch has {threads:,}."
+        message = f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {threads:,}."
         self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
 
     def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
@@ -314,7 +314,7 @@ class _Launch:
         return machine.steps
 
     def _report_total(self) -> None:
-        message = f"The launch has {self._launch.blocks:,} blocks and runs too long"
+        message = f"The launch has {self._launch.blocks:,} blocks and runs too long."
         self._findings.add(Verdict.TIME_LIMIT, None, 1, lambda: (Example(), message))
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
@@ -323,10 +323,10 @@ class _Launch:
         def describe() -> tuple[Example, str]:
             block, thread = machine.geometry.who(spent.lane)
             message = (
-                "still waits at this `cuda::barrier`: fewer threads arrive at it than it was initialised for"
+                "still waits at this `cuda::barrier`. Fewer threads arrive at it than it was initialised for."
                 if wait is not None
-                else f"is still running after {self._budget.instructions:,} instructions; this size needs far fewer, so"
-                " a loop probably never ends"
+                else f"is still running after {self._budget.instructions:,} instructions. This size needs far fewer, so"
+                " a loop probably never ends."
             )
             return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}"
 
@@ -374,7 +374,7 @@ class _Launch:
             if name in specials:
                 machine.registers[number] = specials[name]
             elif not name.startswith(("%clock", "%globaltimer")):
-                raise Unsupported(f"mov {name}", None, f"the CPU device has no register `{name}`")
+                raise Unsupported(f"mov {name}", None, f"The CPU device has no register `{name}`.")
         for number, (name, offset) in lowering.symbols.items():
             address = self._layout.address(memory, name)
             machine.registers[number] = uniform(address.offset + offset, address.bits)

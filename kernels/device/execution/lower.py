@@ -247,7 +247,7 @@ class Lowering(Operands):
             return LoweredStep(steps.refusal_step(item.operands[0], item.line), pc, (), (), "own")
         why = "it executes a trap instruction"
         if self._asks_for_grid(pc):
-            why = "it calls `sync()` of a grid, but the launch isn't cooperative: blocks can't wait for each other"
+            why = "it calls `sync()` of a grid, but the launch isn't cooperative. Blocks can't wait for each other"
         return LoweredStep(steps.trap_step(item.line, why), pc, (), (), "own")
 
     def _asks_for_grid(self, pc: int) -> bool:

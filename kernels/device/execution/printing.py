@@ -68,7 +68,7 @@ def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, 
 
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(lane)
-        message = f"The format asks for {plural(wanted, 'argument')}; `printf` gets {given}."
+        message = f"The format asks for {plural(wanted, 'argument')}, but `printf` gets {given}."
         return Example(block, (thread,), None), message
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, line, 1, describe)

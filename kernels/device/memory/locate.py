@@ -187,7 +187,7 @@ def _windows(
             _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
             offsets, lane = offsets[aligned], lane[aligned]
         if site.store and not allocation.writable and lane.size:
-            _report_refused(machine, site, allocation, offsets, lane, ("writes", "a constant"))
+            _report_refused(machine, site, allocation, offsets, lane, ("writes", "which is a constant"))
             continue
         if lane.size:
             yield Part(allocation, offsets, lane)
@@ -206,7 +206,7 @@ def _report_nowhere(
         where = "through a null pointer" if null else f"{space} memory outside any variable"
         return Example(
             block, (thread,), None
-        ), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}"
+        ), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}."
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
@@ -222,7 +222,7 @@ def _report_outside(
         wide = f"{site.size} bytes from " if 0 <= offset < allocation.size else ""
         message = (
             f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {wide}`{element}`, {side} of"
-            f" {whole_name(allocation)}"
+            f" {whole_name(allocation)}."
         )
         return Example(block, (thread,), element), message
 
@@ -233,7 +233,7 @@ def _report_misaligned(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
     what = f"{_verb(site)} {site.size} bytes at"
-    why = f"which isn't at a multiple of {site.size} bytes; a wide access must be aligned to its size"
+    why = f"which isn't at a multiple of {site.size} bytes. A wide access must be aligned to its size"
     _report_refused(machine, site, allocation, offsets, lanes, (what, why))
 
 
@@ -253,7 +253,7 @@ def _report_refused(
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(int(lanes[0]))
         element = element_name(allocation, int(offsets[0]))
-        message = f"{machine.geometry.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}"
+        message = f"{machine.geometry.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}."
         return Example(block, (thread,), element), message
 
     machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

@@ -129,7 +129,9 @@ class Layout:
     ) -> Allocation:
         if variable.size > _CHUNK_BYTES:
             raise Unsupported(
-                f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large"
+                f".{variable.space} {plain_name(name)}",
+                None,
+                f"`{plain_name(name)}` is too large for the CPU device.",
             )
         initialised = not self._observe or variable.space in {"global", "const"}
         allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
@@ -170,7 +172,9 @@ class Layout:
         shared = self._program.static_shared + self._launch.shared
         local = sum(variable.size for variable in variables if variable.space == "local")
         if local > _MAX_THREAD_BYTES:
-            raise Unsupported("local memory", None, f"each thread would need {local:,} bytes of local memory")
+            raise Unsupported(
+                "local memory", None, f"Each thread would need {local:,} bytes of local memory."
+            )
         own = sum(variable.size for variable in variables if variable.space in {"local", "param"})
         by_memory = _CHUNK_BYTES // max(1, shared + own * self._launch.threads)
         columns = max(1, min(CHUNK_LANES // self._launch.threads, by_memory))

@@ -89,7 +89,7 @@ class ThreadView:
     def _report_unset(self, element: str) -> None:
         def describe() -> tuple[Example, str]:
             block, thread = self._machine.geometry.who(self._lane)
-            message = f"{self._machine.geometry.lane_name(self._lane)} prints `{element}`, which nothing has written"
+            message = f"{self._machine.geometry.lane_name(self._lane)} prints `{element}`, which no thread has written."
             return Example(block, (thread,), element), message
 
         self._machine.findings.add(Verdict.UNINITIALIZED_READ, self._site.line, 1, describe)

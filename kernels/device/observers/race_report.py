@@ -9,6 +9,7 @@ from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.verdict import Example, Severity, Verdict
+from kernels.wording import at_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class RaceReport:
 
 
 def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Example, str]:
-    """Return the example and its sentence.
+    """Return the example and its sentences.
 
     block_barrier: whether some race of the launch needs a barrier of the block
     """
@@ -83,15 +84,16 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Ex
     first, second = geometry.thread(one.thread), geometry.thread(other.thread)
     block = geometry.numbered(other.block)
     example = Example(block, (second, first), race.element)
-    names = f"thread {machine.geometry.thread_name(first)}", f"thread {machine.geometry.thread_name(second)}"
-    where = f" of block {machine.geometry.block_name(geometry.numbered(one.block))}"
-    there = f" of block {machine.geometry.block_name(block)}" if one.block != other.block else ""
+    names = geometry.thread_name(first), geometry.thread_name(second)
+    where = f" of block {geometry.block_name(geometry.numbered(one.block))}"
+    there = f" of block {geometry.block_name(block)}" if one.block != other.block else ""
     if race.together:
-        threads = f"{names[0]}{where} and {names[1]}{there}"
-        return example, f"{threads} both {_PLURAL[one.kind]} `{race.element}`{_at(one.line)}"
+        threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
+        return example, f"{threads} both {_PLURAL[one.kind]} `{race.element}`{at_line(one.line)}."
     message = (
-        f"{names[0]}{where} {one.kind.value} `{race.element}`{_at(one.line)}, and {names[1]}{there} {other.kind.value}"
-        f" it{_at(other.line)}; {_missing(race, block_barrier=block_barrier)}"
+        f"Thread {names[0]}{where} {one.kind.value} `{race.element}`{at_line(one.line)}."
+        f" Thread {names[1]}{there} {other.kind.value} it{at_line(other.line)}"
+        f"{_missing(race, block_barrier=block_barrier)}"
     )
     return example, message
 
@@ -104,14 +106,11 @@ _PLURAL = {
 }
 
 
-def _at(line: int | None) -> str:
-    return "" if line is None else f" in line {line}"
-
-
 def _missing(race: Race, *, block_barrier: bool) -> str:
-    """Return what would order the two accesses."""
+    """Return the end of the sentences: what would order the two accesses."""
     if race.earlier.block != race.later.block:
-        return "blocks run in any order, and `__syncthreads()` works only inside a block"
+        return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if Kind.COPY in {race.earlier.kind, race.later.kind}:
-        return "a wait for the copy and then `__syncthreads()` are missing between"
-    return f"no `{'__syncwarp()' if race.near and not block_barrier else '__syncthreads()'}` between"
+        return ". A wait for the copy and then `__syncthreads()` are missing between them."
+    barrier = "__syncwarp()" if race.near and not block_barrier else "__syncthreads()"
+    return f", with no `{barrier}` between them."

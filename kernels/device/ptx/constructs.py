@@ -50,7 +50,7 @@ def _barrier(instruction: Instruction) -> str:
 def rule(instruction: Instruction) -> str:
     """State which threads must reach the call at which threads wait."""
     if is_warp_sync(instruction):
-        return f"all threads of the warp named in the mask must reach {waiting_place(instruction)}"
+        return f"All threads of the warp that the mask names must reach {waiting_place(instruction)}."
     if len(instruction.operands) == 2:
-        return "the barrier opens only when its number of threads has arrived"
-    return "all threads of a block must reach the same barrier"
+        return "The barrier opens only when its number of threads has arrived."
+    return "All threads of a block must reach the same barrier."

@@ -40,14 +40,14 @@ MOST_BYTES = {
     "local": 512 << 10,
     "param": 64 << 10,
 }
-_TOO_LONG = "the kernel is too long once its calls are expanded"
+_TOO_LONG = "The kernel is too long once its calls are expanded."
 _CHOICE = "%choice"
 _REFUSED = {
-    "malloc": "memory that a kernel allocates itself (`new`, `malloc`) is not emulated",
-    "free": "memory that a kernel frees itself (`delete`, `free`) is not emulated",
-    "cudaLaunchDeviceV2": "kernels that launch kernels are not emulated",
-    "cudaGetParameterBufferV2": "kernels that launch kernels are not emulated",
-    "cudaCGSynchronize": "the launch is not cooperative: blocks cannot wait for each other",
+    "malloc": "Memory that a kernel allocates itself (`new`, `malloc`) is not emulated.",
+    "free": "Memory that a kernel frees itself (`delete`, `free`) is not emulated.",
+    "cudaLaunchDeviceV2": "Kernels that launch kernels are not emulated.",
+    "cudaGetParameterBufferV2": "Kernels that launch kernels are not emulated.",
+    "cudaCGSynchronize": "The launch isn't cooperative, so blocks can't wait for each other.",
 }
 _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
 
@@ -155,7 +155,7 @@ class _Expansion:
             if size > MOST_BYTES[space]:
                 most = MOST_BYTES[space]
                 message = (
-                    f"the kernel asks for {size:,} bytes of {space} memory; at most {most:,} are emulated"
+                    f"The kernel asks for {size:,} bytes of {space} memory. At most {most:,} are emulated."
                 )
                 raise Unsupported(f".{space}", None, message)
 
@@ -202,7 +202,7 @@ class _Expansion:
     def _call(self, instruction: Instruction, function: Function, call: _Call) -> None:
         line = instruction.line
         if instruction.guard is not None:
-            raise Unsupported(instruction.opcode, line, "calls under a predicate are not emulated")
+            raise Unsupported(instruction.opcode, line, "Calls under a predicate are not emulated.")
         lists = [operand.names for operand in instruction.operands if isinstance(operand, Arguments)]
         symbols = [operand for operand in instruction.operands if isinstance(operand, Symbol)]
         pointers = [operand for operand in instruction.operands if isinstance(operand, Register)]
@@ -237,7 +237,7 @@ class _Expansion:
     ) -> None:
         """Emit the body of a function for one call."""
         if function.name in call.stack:
-            self._refuse("call", line, "a function that calls itself (recursion) is not emulated", call)
+            self._refuse("call", line, "A function that calls itself (recursion) is not emulated.", call)
             return
         if len(passed) != len(function.parameters) or len(returned) != len(function.returns):
             raise Malformed("a call that does not fit its function")
@@ -276,7 +276,7 @@ class _Expansion:
     def _builtin(self, name: str, returned: _Names, passed: _Names, line: int | None, call: _Call) -> None:
         opcode = _BUILTINS.get(name)
         if opcode is None:
-            reason = _REFUSED.get(name, f"the function `{name}` is not emulated")
+            reason = _REFUSED.get(name, f"The function `{name}` is not emulated.")
             self._refuse(f"call {name}", line, reason, call)
             return
         self._append(Instruction(opcode, (Arguments(returned), Arguments(passed)), None, line))

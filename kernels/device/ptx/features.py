@@ -35,9 +35,9 @@ def not_emulated(instruction: str) -> str:
             "Use groups of at most 32 threads, or the whole block."
         )
     if (name := feature(instruction)) is not None:
-        return f"the CPU device does not emulate {name} (`{instruction}`)"
+        return f"The CPU device does not emulate {name} (`{instruction}`)."
     if found := _ATOMIC.match(instruction):
         return (
-            f"the CPU device does not emulate this form of `atomic{_FUNCTIONS[found[1]]}` (`{instruction}`)"
+            f"The CPU device does not emulate this form of `atomic{_FUNCTIONS[found[1]]}` (`{instruction}`)."
         )
-    return f"the CPU device does not know the instruction `{instruction}`"
+    return f"The CPU device does not know the instruction `{instruction}`."

@@ -289,7 +289,7 @@ class _FunctionReader:
             elif self._tokens.accept(".callprototype"):
                 function.prototypes[word] = self._prototype()
             elif self._tokens.accept(".calltargets"):
-                reason = "calls through a pointer with a list of targets are not emulated"
+                reason = "Calls through a pointer with a list of targets are not emulated."
                 raise Unsupported(".calltargets", self._line, reason)
             else:
                 function.body.append(Label(word))

@@ -44,9 +44,9 @@ class Geometry:
         return _name(block, self.launch.grid)
 
     def lane_name(self, lane: int) -> str:
-        """Return `thread (3,1) of block (0,1)`."""
+        """Return the beginning of a sentence: `Thread (3,1) of block (0,1)`."""
         block, thread = self.who(lane)
-        return f"thread {self.thread_name(thread)} of block {self.block_name(block)}"
+        return f"Thread {self.thread_name(thread)} of block {self.block_name(block)}"
 
 
 def _coordinates(number: int, extent: Coordinates) -> Coordinates:

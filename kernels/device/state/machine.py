@@ -187,11 +187,14 @@ class TrapError(Exception):
 
 
 def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) -> NoReturn:
-    """End the whole kernel with a runtime error."""
+    """End the whole kernel with a runtime error.
+
+    why: the reason as a clause: "it calls through a null pointer"
+    """
 
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(lane)
-        return Example(block, (thread,), None), f"{machine.geometry.lane_name(lane)} stops the kernel: {why}"
+        return Example(block, (thread,), None), f"{machine.geometry.lane_name(lane)} stops the kernel: {why}."
 
     machine.findings.add(Verdict.RUNTIME_ERROR, line, count, describe)
     raise TrapError

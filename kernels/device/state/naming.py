@@ -36,11 +36,11 @@ def element_name(allocation: Allocation, offset: int) -> str:
 
 
 def whole_name(allocation: Allocation) -> str:
-    """Name a variable with its size: `` `Mds`, which has 256 elements ``."""
+    """Name a variable with its size: `` `Mds` (256 elements) ``."""
     name = plain_name(allocation.name)
     if name.startswith("__local_depot"):
-        return f"the thread's local arrays, {plural(allocation.size, 'byte')}"
-    return f"`{name}`, which has {plural(allocation.size // allocation.element, 'element')}"
+        return f"the thread's local arrays ({plural(allocation.size, 'byte')})"
+    return f"`{name}` ({plural(allocation.size // allocation.element, 'element')})"
 
 
 def _indices(number: int, shape: tuple[int, ...]) -> list[int]:

@@ -89,7 +89,7 @@ class Operands:
         if symbol.name in self.program.functions:
             return self.source(Immediate(self.program.functions[symbol.name] + symbol.offset), 64)
         if symbol.name not in self.program.variables:
-            raise Unsupported(symbol.name, None, f"the address of `{symbol.name[:60]}` cannot be taken here")
+            raise Unsupported(symbol.name, None, f"The address of `{symbol.name[:60]}` can't be taken here.")
         number = self._slot((symbol.name, symbol.offset, "symbol"))
         self.symbols[number] = (symbol.name, symbol.offset)
         return number

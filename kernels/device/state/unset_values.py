@@ -17,6 +17,7 @@ from kernels.device.state.mask import Mask
 from kernels.device.state.naming import element_name
 from kernels.device.state.space import Allocation
 from kernels.verdict import Example, Verdict
+from kernels.wording import at_line
 
 Origins = NDArray[np.int32]
 _REGISTER = 1 << 30
@@ -58,7 +59,7 @@ class UnsetObserver:
             allocation, offset, lane = element
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._geometry.lane_name(lane)} reads `{name}`, which nothing has written"
+            message = f"{self._geometry.lane_name(lane)} reads `{name}`, which no thread has written."
             self._elements[pc] = Example(block, (thread,), name), message
         here = np.int32(pc + 1)
         found = here if carried is None else np.where(carried != 0, carried, here)
@@ -75,7 +76,7 @@ class UnsetObserver:
         block, thread = self._geometry.who(lane)
         partner = int(partners.reshape(-1)[lane])
         message = (
-            f"{self._geometry.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle"
+            f"{self._geometry.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle."
         )
         self._elements[pc] = Example(block, (thread,)), message
 
@@ -159,13 +160,13 @@ class UnsetObserver:
             block, thread = self._geometry.who(lane)
             known = self._elements.get(read_at)
             use = self._lines[pc]
-            what = f"; the value {harm}" + (f", line {use}" if use not in {None, line} else "")
+            what = f" The value {harm}{at_line(use if use != line else None)}."
             if known is not None:
                 return known[0], known[1] + what
             name = self._geometry.lane_name(lane)
             return Example(
                 block, (thread,), None
-            ), f"{name} uses a variable that was never given a value" + what
+            ), f"{name} uses a variable that was never given a value." + what
 
         self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
@@ -176,7 +177,7 @@ class UnsetObserver:
         def describe() -> tuple[Example, str]:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._geometry.lane_name(lane)} updates `{name}`, which nothing has written"
+            message = f"{self._geometry.lane_name(lane)} updates `{name}`, which no thread has written."
             return Example(block, (thread,), name), message
 
         self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)

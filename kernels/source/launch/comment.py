@@ -29,7 +29,7 @@ def find_launch_comment(comments: Iterable[Comment]) -> LaunchOverride | Finding
         except LaunchError as error:
             return _rejected(str(error), error.line)
         if override is not None and found is not None:
-            message = f"This is a second launch comment; the first is on line {found.line}. Keep one."
+            message = f"This is a second launch comment. The first is at line {found.line}. Keep one."
             return _rejected(message, override.line)
         found = found or override
     return found

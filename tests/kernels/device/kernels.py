@@ -6,6 +6,7 @@ test marks lines of its source with comments such as `//@ read` and asks for the
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ from kernels.verdict import Example, Finding, Verdict
 CACHE = Path(__file__).parents[3] / "build" / "headers"
 HEAD = "__global__ void K(float* M, float* P, int n)"
 THREAD = "int t = threadIdx.x;"
+SENTENCES = re.compile(r"[A-Z\d`](?:[^;]|`[^`]*`)*\.")
+"""What every finding says: whole sentences, not clauses joined by semicolons."""
 
 
 @cache
@@ -81,7 +84,10 @@ class Device:
         )
         launch = Launch(triple(grid), triple(block), shared)
         prepared = program(text, self.arch, defines)
-        return run(prepared, launch, ("M", "P", n), buffers, budget=Budget(budget), **options)
+        execution = run(prepared, launch, ("M", "P", n), buffers, budget=Budget(budget), **options)
+        for finding in execution.findings:
+            assert SENTENCES.fullmatch(finding.message), finding.message
+        return execution
 
     def output(self, text: str, dtype: str = "f4", **options: Any) -> list[Any]:
         """What is in P after a launch that shows nothing wrong."""

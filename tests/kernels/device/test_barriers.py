@@ -34,9 +34,9 @@ def test_a_barrier_in_a_branch(device):
     assert example(finding).block == (0, 0, 0)
     assert example(finding).threads == ((0, 0, 0), (10, 0, 0))
     assert finding.message == (
-        f"thread (0,0) of block (0,0) waits at `__syncthreads()`, line {line(text, 'inner')}, while thread (10,0) of"
-        f" the same block waits at `__syncthreads()`, line {line(text, 'outer')}: all threads of a block must reach"
-        " the same barrier"
+        f"Thread (0,0) of block (0,0) waits in `__syncthreads()` at line {line(text, 'inner')}. Thread (10,0) of"
+        f" the same block waits in `__syncthreads()` at line {line(text, 'outer')}. All threads of a block must"
+        " reach the same barrier."
     )
 
 
@@ -191,7 +191,7 @@ def test_a_shuffle_with_a_missing_lane(device):
         KIND,
         {line(text, "shuffle"), line(text, "barrier")},
     )
-    assert "all threads of the warp named in the mask must reach `__shfl_xor_sync()`" in finding.message
+    assert "All threads of the warp that the mask names must reach `__shfl_xor_sync()`." in finding.message
 
 
 @pytest.mark.parametrize(

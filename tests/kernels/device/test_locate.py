@@ -23,7 +23,7 @@ def test_a_read_past_the_end_of_a_buffer(device):
     assert example(finding).threads == ((24, 0, 0),)
     assert example(finding).element == "M[64]"
     assert finding.message == (
-        "thread (24,0) of block (0,0) reads `M[64]`, past the end of `M`, which has 64 elements"
+        "Thread (24,0) of block (0,0) reads `M[64]`, past the end of `M` (64 elements)."
     )
 
 
@@ -57,7 +57,7 @@ def test_a_write_past_the_end_changes_nothing_beside_it(device):
 
     finding = only(execution)
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 32)
-    assert finding.message.startswith("thread (0,0) of block (0,0) writes `P[32]`")
+    assert finding.message.startswith("Thread (0,0) of block (0,0) writes `P[32]`")
     assert execution.values["P"].tolist() == [1] * 32
     assert execution.values["M"].tolist() == list(range(64))
 
@@ -188,7 +188,7 @@ def test_a_null_pointer(device, access):
     finding = only(device.run(text))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "access"), 32)
-    assert finding.message.endswith("through a null pointer")
+    assert finding.message.endswith("through a null pointer.")
 
 
 def test_a_pointer_that_means_shared_memory_is_checked_as_such(device):
@@ -261,7 +261,7 @@ def test_a_constant_cannot_be_written(device):
     finding = device.run(text).findings[0]
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.RUNTIME_ERROR, line(text, "write"), 32)
-    assert finding.message.endswith("writes `table[0]`, a constant")
+    assert finding.message.endswith("writes `table[0]`, which is a constant.")
 
 
 def test_guards_that_hold_are_believed(device):

@@ -59,7 +59,7 @@ def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
     """The finding for a changed input."""
     element = matrix.element(damage.row, damage.column)
     message = (
-        f"Your kernel changed {element} ({size_text(case)}). {matrix.name} is an input; don't write to it."
+        f"Your kernel changed {element} ({size_text(case)}). {matrix.name} is an input. Don't write to it."
     )
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)
 
@@ -72,7 +72,7 @@ def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int)
     element = matrix.element(*wrong.element)
     right = show(wrong.right)
     found = (
-        f"was never written; it should be {right}"
+        f"was never written, but should be {right}"
         if wrong.unwritten
         else f"is {show(wrong.found)}, not {right}"
     )

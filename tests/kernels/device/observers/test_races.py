@@ -27,8 +27,8 @@ def test_a_read_without_a_barrier_after_the_write(device):
     assert example(finding).threads == ((0, 0, 0), (63, 0, 0))
     assert example(finding).element == "tile[63]"
     assert finding.message == (
-        f"thread (63,0) of block (0,0) writes `tile[63]` in line {line(text, 'write')}, and thread (0,0) reads it in"
-        f" line {line(text, 'read')}; no `__syncthreads()` between"
+        f"Thread (63,0) of block (0,0) writes `tile[63]` at line {line(text, 'write')}. Thread (0,0) reads it at line"
+        f" {line(text, 'read')}, with no `__syncthreads()` between them."
     )
 
 

@@ -33,7 +33,7 @@ def test_an_asynchronous_copy_read_too_early(device, without):
     assert [(each.line, each.other_line) for each in found] == [
         (line(COPY_AND_READ, "read"), line(COPY_AND_READ, "copy"))
     ]
-    assert "a wait for the copy and then `__syncthreads()` are missing" in found[0].message
+    assert "A wait for the copy and then `__syncthreads()` are missing" in found[0].message
 
 
 COPY = """asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where + 4 * t), "l"(M + t) : "memory");"""

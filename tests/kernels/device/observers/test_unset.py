@@ -54,7 +54,7 @@ def test_shared_memory_that_nobody_wrote(device):
     assert example(finding).element == "tile[31]"
     assert example(finding).threads == ((0, 0, 0),)
     assert finding.message.startswith(
-        "thread (0,0) of block (0,0) reads `tile[31]`, which nothing has written"
+        "Thread (0,0) of block (0,0) reads `tile[31]`, which no thread has written. The value "
     )
 
 
