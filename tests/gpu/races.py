@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels import device
-from kernels.device.state.naming import plain_name
+from kernels.device.state.element_names import plain_name
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers, constants, full_budget
 from kernels.verdict import Finding, Severity, Verdict

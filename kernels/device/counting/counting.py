@@ -18,10 +18,10 @@ from kernels.device.counting.patterns import Columns, Patterns
 from kernels.device.memory.locate import active_bounds
 from kernels.device.ptx.module import Instruction
 from kernels.device.ptx.pointers import GENERIC_SHIFT
+from kernels.device.state.element_names import plain_name
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.naming import plain_name
 from kernels.device.state.values import Lanes, Value
 
 Numbers = NDArray[np.int64]

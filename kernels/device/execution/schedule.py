@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.deadlocks import report_stuck
 from kernels.device.barriers.mbarriers import Mbarriers
-from kernels.device.barriers.named import Arrival, NamedBarriers
+from kernels.device.barriers.named_barriers import Arrival, NamedBarriers
 from kernels.device.barriers.ordering import Ordering
 from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers, reduce_at_barrier
 from kernels.device.execution.lower import LoweredStep, Lowering

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
+from kernels.device.state.element_names import element_name, whole_name
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.naming import element_name, whole_name
 from kernels.device.state.space import Allocation, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
 from kernels.verdict import Example, Verdict

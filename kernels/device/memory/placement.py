@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kernels.device.ptx.module import Malformed, Unsupported, Variable
 from kernels.device.ptx.program import Program
+from kernels.device.state.element_names import plain_name
 from kernels.device.state.machine import address_of
-from kernels.device.state.naming import plain_name
 from kernels.device.state.space import Allocation, Memory, Shape
 from kernels.device.state.values import Value, uniform
 from kernels.launch import Launch

@@ -10,9 +10,9 @@ from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import read_part
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Part
+from kernels.device.state.element_names import element_name
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.naming import element_name
 from kernels.device.state.space import Allocation
 from kernels.device.state.values import uniform
 from kernels.verdict import Example, Verdict

@@ -21,11 +21,11 @@ from kernels.device.observers.race_report import Party, Race, RaceReport
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
 from kernels.device.state.accesses import Access, Kind, Strength, Where
+from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, Unwatched
 from kernels.device.state.mask import Mask
-from kernels.device.state.naming import element_name, plain_name
 from kernels.device.state.space import Allocation
 from kernels.verdict import Severity
 

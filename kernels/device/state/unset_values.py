@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.state.element_names import element_name
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import Geometry
 from kernels.device.state.mask import Mask
-from kernels.device.state.naming import element_name
 from kernels.device.state.space import Allocation
 from kernels.verdict import Example, Verdict
 from kernels.wording import at_line

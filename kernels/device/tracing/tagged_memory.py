@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.geometry import Coordinates
 from kernels.device.state.machine import Machine
-from kernels.device.state.naming import element_name, plain_name
 from kernels.device.state.space import Allocation
 from kernels.device.tracing.provenance import (
     Element,
