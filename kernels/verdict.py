@@ -79,9 +79,8 @@ class Verdict(StrEnum):
         "out_of_bounds",
         "Your kernel reads or writes outside an array.",
         (
-            "If the width isn't a multiple of the tile, some threads are past the edge of the matrix. Guard each "
-            "load and each store{at} with a test such as `Row < Width && Col < Width`. A load without an element "
-            "puts 0 into the shared tile."
+            "Guard each load and each store{at} with a test of its index against the size of the array. "
+            "If a size isn't a multiple of the block, some threads have no element."
         ),
     )
     BARRIER_DIVERGENCE = (
@@ -105,8 +104,8 @@ class Verdict(StrEnum):
         "uninitialized_read",
         "Your kernel reads memory before writing it.",
         (
-            "Give every accumulator a first value, such as `float Pvalue = 0.0f;`. Let every thread of the block "
-            "write its element of the shared tile in every phase. Outside the matrix it writes 0."
+            "Give each variable a first value before its use{at}, for example `float sum = 0.0f;`. Let every "
+            "thread of the block write its element of a shared array before others read it."
         ),
     )
     TIME_LIMIT = (
@@ -120,7 +119,7 @@ class Verdict(StrEnum):
     INPUT_MODIFIED = (
         "input_modified",
         "Your kernel changes one of its inputs.",
-        "Write to the output only. Declare inputs as `const float*` to let the compiler find such a store.",
+        "Store results{at} in the output only, never in an input.",
         "element",
     )
     RUNTIME_ERROR = (

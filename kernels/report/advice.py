@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from kernels.exercise.model import InputKind
 from kernels.launch import is_launch_comment
+from kernels.report.guards import code_of, filled, guard, is_shared
 from kernels.report.model import Report
+from kernels.source.launch.question import listed
 from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import plural
@@ -28,21 +30,24 @@ _WRONG_TRANSPOSE = (
 )
 
 _UNWRITTEN_CELL = (
-    "Let every thread of the block write its cell of `{name}` in every phase. A thread outside the matrix writes 0: it "
-    "adds nothing to a sum."
+    "Let every thread of the block write its cell of `{name}` before each read{at}. A thread without an element "
+    "writes 0, which adds nothing to a sum."
 )
 
 _UNWRITTEN_ELEMENT = (
-    "`{name}` holds no useful values before the kernel writes them. Collect the sum in a variable of the thread. Then "
-    "write it with `=`."
+    "`{name}` has no values until the kernel writes them, so don't read it{at}. Collect the result in a variable of "
+    "the thread. Then write it with `=`."
 )
 
-_SHUFFLE = "Let every lane in the shuffle's mask execute it. Move it out of the `if`, or put fewer lanes into the mask."
+_SHUFFLE = (
+    "Let every lane in the mask execute the shuffle{at}. Move it out of the `if`, or put fewer lanes into the "
+    "mask."
+)
 
-_GRID = "Correct `grid=` in the `//!tilelab` comment."
+_GRID = "Correct `grid=` in the `//!tilelab` comment{at}."
 
 _LAUNCH_COMMENT = (
-    "Correct the `//!tilelab` comment. Each number of grid and block must be at least 1. A block has at most "
+    "Correct the `//!tilelab` comment{at}. Each number of grid and block must be at least 1. A block has at most "
     "1,024 threads, 48 KiB of shared memory and 64 K registers."
 )
 
@@ -89,11 +94,17 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
         return text if any(HOST_CODE in finding.message for finding in leading) else ""
     if report.verdict is Verdict.RESOURCE_LIMIT:
         if any("`__launch_bounds__`" in finding.message for finding in leading):
-            return "Make the block smaller, or raise `__launch_bounds__` to the block's number of threads."
+            return (
+                "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
+            )
         named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
         return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
     if report.verdict is Verdict.OUT_OF_BOUNDS and any("`printf`" in each.message for each in leading):
         return "Give `printf`{at} one argument for each conversion in its format."
+    if report.verdict is Verdict.OUT_OF_BOUNDS:
+        return _outside(leading, lines) or text
+    if report.verdict is Verdict.INPUT_MODIFIED and leading:
+        return _changed_input(_array(leading[0]), lines) or text
     if report.verdict is Verdict.UNINITIALIZED_READ and leading:
         return _unwritten(leading[0], lines) or text
     if report.verdict is Verdict.DATA_RACE and leading:
@@ -117,12 +128,46 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> s
     return Verdict.TIME_LIMIT.advice + _few_threads(report) if _kind(report) not in _OF_KIND else ""
 
 
+def _outside(leading: Sequence[Finding], lines: Sequence[str]) -> str:
+    """The advice for accesses outside an array, in the words of the source; "" if no array is known."""
+    names = [name for name in dict.fromkeys(map(_array, leading)) if name.isidentifier()]
+    if not names:
+        return ""
+    if len(names) > 1 or len({finding.line for finding in leading}) > 1:
+        arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
+        text = f"Guard each access to {arrays}{{at}} with a test of its index against the size of the array."
+        return f"{text} If a size isn't a multiple of the block, some threads have no element.{filled(leading, lines)}"
+    return guard(leading[0], names[0], _at(leading), lines).replace("{", "{{").replace("}", "}}")
+
+
+def _changed_input(name: str, lines: Sequence[str]) -> str:
+    """The advice for a write to an input; "" if its name isn't known."""
+    if not name:
+        return ""
+    pointer = re.search(rf"(const\s+)?\bfloat\s*\*\s*(__restrict__\s+)?{re.escape(name)}\b", "\n".join(lines))
+    declare = pointer is not None and pointer[1] is None
+    text = "Store the result{at} in the output, not in `{name}`."
+    return (
+        f"{text} Declare `const float* {{name}}` to let the compiler find such stores." if declare else text
+    )
+
+
+def _unset_variable(finding: Finding, lines: Sequence[str]) -> str:
+    """The advice for a variable whose declaration gives it no value; "" if the line uses none."""
+    used = set(re.findall(r"\w+", code_of(finding.line, lines)))
+    for number in range(finding.line or 0, 0, -1):
+        declared = re.search(r"\b(?:float|double|int|unsigned|half|bool)\s+(\w+)\s*;", code_of(number, lines))
+        if declared is not None and declared[1] in used:
+            return f"Give `{declared[1]}` a first value at line {number}, before its use{{at}}."
+    return ""
+
+
 def _unwritten(finding: Finding, lines: Sequence[str]) -> str:
-    """The advice for an element of an array that no thread wrote; "" for other values."""
+    """The advice for a value that no thread wrote; "" if neither its array nor its variable is known."""
     name = _array(finding)
     if not name:
-        return _SHUFFLE if "shuffle" in finding.message else ""
-    if not _is_shared(name, lines):
+        return _SHUFFLE if "shuffle" in finding.message else _unset_variable(finding, lines)
+    if not is_shared(name, lines):
         return _UNWRITTEN_ELEMENT
     line = _early_return(finding, lines)
     early = f"Line {line} lets threads return before they load. " if line else ""
@@ -145,7 +190,7 @@ _MBARRIER = "`cuda::barrier`"
 
 _BARRIERS: Mapping[str, str] = {
     _MBARRIER: (
-        "Initialise the barrier with the number of threads that arrive at it in each phase. If every thread of the "
+        "Initialise the barrier{at} with the number of threads that arrive at it in each phase. If every thread of the "
         "block arrives, write `init(&bar, blockDim.x * blockDim.y)`."
     ),
     "`bar.": (
@@ -164,8 +209,8 @@ def _race(finding: Finding, report: Report, lines: Sequence[str]) -> str:
             finding,
             name,
             lines,
-            outside=bool(name) and not _is_shared(name, lines),
-            tiles=_kind(report) not in _OF_KIND and _is_shared(name, lines),
+            outside=bool(name) and not is_shared(name, lines),
+            tiles=_kind(report) not in _OF_KIND and is_shared(name, lines),
             rows=launch is not None and launch.block[1] > 1,
             in_warps=all("`__syncwarp()`" in each.message for each in races),
         )
@@ -175,12 +220,6 @@ def _race(finding: Finding, report: Report, lines: Sequence[str]) -> str:
 def _array(finding: Finding) -> str:
     element = finding.example.element if finding.example is not None else None
     return (element or "").partition("[")[0]
-
-
-def _is_shared(name: str, lines: Sequence[str]) -> bool:
-    """Whether a line declares an array of that name in shared memory."""
-    named = re.compile(rf"\b{re.escape(name)}\b")
-    return any("__shared__" in line and named.search(line) for line in lines)
 
 
 _OF_KIND: Mapping[str, str] = {
@@ -255,7 +294,7 @@ _OWN_ELEMENT = (
     "Let one thread own each element of `{name}`, or add to it with `atomicAdd`. `__syncthreads()` orders accesses "
     "only inside a block. Blocks run in any order."
 )
-_ONE_CELL = "Give each thread its own cell of `{name}`, or let one thread store it."
+_ONE_CELL = "Let each thread store{first} in its own cell of `{name}`, or let one thread store it."
 _OWN_CELL = f"{_ONE_CELL} Does the index{{first}} use both `threadIdx.x` and `threadIdx.y`?"
 _TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
 
@@ -265,7 +304,7 @@ _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
     (lambda race: race.outside, _OWN_ELEMENT),
     (
         lambda race: race.says(r"\basynchronous|\bthe copy\b"),
-        "Wait for the copy (`__pipeline_wait_prior(0)`) before the barrier.",
+        "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
     ),
     (lambda race: race.one_store and race.rows, _OWN_CELL),
     (lambda race: race.one_store, _ONE_CELL),

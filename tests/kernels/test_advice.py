@@ -19,7 +19,8 @@ def after_unset(element):
 
 
 @pytest.mark.parametrize(
-    ("element", "words"), [("Mds[0][15]", "cell of `Mds` in every phase"), ("P[0][0]", "write it with `=`")]
+    ("element", "words"),
+    [("Mds[0][15]", "cell of `Mds` before each read at line 2"), ("P[0][0]", "write it with `=`")],
 )
 def test_an_unwritten_element_gets_the_advice_of_its_array(element, words):
     assert words in after_unset(element)
@@ -34,7 +35,71 @@ def test_an_unwritten_cell_leads_to_a_return_before_the_first_barrier():
 
 
 def test_an_unwritten_variable_gets_the_advice_on_first_values():
-    assert after_unset(None) == Verdict.UNINITIALIZED_READ.advice
+    assert after_unset(None) == Verdict.UNINITIALIZED_READ.advice.format(at=" at line 2")
+
+
+def test_a_variable_without_a_first_value_is_named_with_its_declaration():
+    lines = ["float Other;", "float Pvalue; // the sum", "int k = 0;", "Pvalue += M[k];"]
+    report = of(Finding(Verdict.UNINITIALIZED_READ, "", 4))
+    assert advice_for(report, lines) == "Give `Pvalue` a first value at line 2, before its use at line 4."
+
+
+KERNEL = [
+    "__global__ void K(float* M, const float* N, float* P, int Width) {",
+    "  __shared__ float Mds[16][16];",
+    "  Mds[ty][tx] = M[Row * Width + ph * 16 + tx];",
+    "  sum += M[Row * Width + k]; // M[Row][k]",
+    "  P[ph * 16 + tx + Row * Width] = sum;",
+    "  P[t] = M[t - 1] + M[t];",
+    "  Mds[ty][tx + 1] = {0};",
+    "  P[idx[t]] = 0;",
+    "  P[t + (",
+]
+
+
+def of(*findings):
+    return Report(findings[0].kind, "", "tiled", "cpu", "sm_90", 16, findings=findings)
+
+
+def outside(line, element):
+    return Finding(Verdict.OUT_OF_BOUNDS, "", line, example=Example(element=element))
+
+
+@pytest.mark.parametrize(
+    ("line", "element", "advice"),
+    [
+        (
+            4,
+            "M[0][17]",
+            "Guard `M[Row * Width + k]` at line 4. `k` must be less than `Width`, and `Row` less than",
+        ),
+        (3, "M[17][0]", "less than the number of rows. A thread without an element writes 0 to `Mds`."),
+        (5, "P[17][0]", "Guard `P[ph * 16 + tx + Row * Width]` at line 5. Its row and its column"),
+        (6, "P[17]", "Guard `P[t]` at line 6. `t` must be less than the number of elements."),
+        (6, "M[17]", "Guard each access to `M` at line 6. Its index must be less"),
+        (6, "M[-1]", "Its index must not be below 0."),
+        (7, "Mds[16][0]", "the index of `Mds[ty][tx + 1]` at line 7 with the size of `Mds`, which line 2"),
+        (8, "P[{evil}]", "Guard `P[idx[t]]` at line 8."),
+        (9, "P[17]", "Guard each access to `P` at line 9."),
+        (99, "P[17]", "Guard each access to `P` at line 99."),
+    ],
+)
+def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, advice):
+    assert advice in advice_for(of(outside(line, element)), KERNEL)
+
+
+def test_accesses_outside_several_arrays_are_named_together():
+    advice = advice_for(of(outside(3, "M[17][0]"), outside(4, "N[17][0]"), outside(5, "P[17][0]")), KERNEL)
+    assert "`M`, `N` and `P` at lines 3, 4 and 5" in advice
+    assert advice.endswith("writes 0 to `Mds`.")
+
+
+@pytest.mark.parametrize(("element", "declares"), [("M[0][0]", True), ("N[0][0]", False)])
+def test_a_changed_input_is_named_with_its_line(element, declares):
+    found = Finding(Verdict.INPUT_MODIFIED, "", 6, example=Example(element=element))
+    advice = advice_for(of(found), KERNEL)
+    assert advice.startswith(f"Store the result at line 6 in the output, not in `{element[0]}`.")
+    assert (f"Declare `const float* {element[0]}`" in advice) is declares
 
 
 RACY = [
@@ -48,7 +113,11 @@ RACY = [
     ("element", "message", "words"),
     [
         ("Mds[0][0]", "Thread a and thread b both write it at line 1.", "threadIdx.y"),
-        ("Mds[0][0]", "A reads it. B writes it, with no `__syncwarp()` between them.", "`__syncwarp()` between"),
+        (
+            "Mds[0][0]",
+            "A reads it. B writes it, with no `__syncwarp()` between them.",
+            "`__syncwarp()` between",
+        ),
         ("Mds[0][0]", "A reads it. B copies asynchronously to it.", "__pipeline_wait_prior"),
         ("Mds[0][0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "A tile needs two"),
         ("P[0][0]", "A atomically updates it. B writes it.", "another launch"),
@@ -66,8 +135,18 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
     ("verdict", "line", "message", "words"),
     [
         (Verdict.TIME_LIMIT, 1, "The launch has too many blocks.", "`grid=`"),
-        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads arrive at this `cuda::barrier`.", "init(&bar"),
-        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads reach `bar.sync 1, 8`, which takes 8.", "number of threads"),
+        (
+            Verdict.BARRIER_DIVERGENCE,
+            2,
+            "9 threads arrive at this `cuda::barrier`.",
+            "init(&bar",
+        ),
+        (
+            Verdict.BARRIER_DIVERGENCE,
+            2,
+            "9 threads reach `bar.sync 1, 8`, which takes 8.",
+            "number of threads",
+        ),
     ],
 )
 def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):

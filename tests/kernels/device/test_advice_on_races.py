@@ -24,7 +24,7 @@ REVERSED = NEIGHBOUR.replace("t ^ 1", "63 - t")
             (64, 1, 1),
             "`__pipeline_wait_prior(0)`",
         ),
-        (ONE_CELL, (64, 1, 1), "each thread its own cell"),
+        (ONE_CELL, (64, 1, 1), "in its own cell"),
         (ONE_CELL, (16, 4, 1), "`threadIdx.y`"),
         (NEIGHBOUR, (64, 1, 1), "`__syncwarp()`"),
         (REVERSED, (64, 1, 1), "`__syncthreads()`"),

@@ -1,0 +1,84 @@
+"""How to keep an access inside its array, in the words of the student's source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from kernels.source.launch.question import listed
+from kernels.verdict import Finding
+
+_LONGEST = 70
+_ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
+
+
+def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
+    """What the finding's access to the array `name` needs.
+
+    at: the place of the findings, as ` at line 7`
+    """
+    code = code_of(finding.line, lines)
+    indices = _indices(name, code)
+    quoted = f"`{name}[{']['.join(indices)}]`"
+    access = quoted if indices and len(quoted) <= _LONGEST else f"each access to `{name}`"
+    index = indices[0] if len(indices) == 1 and access == quoted else ""
+    element = finding.example.element if finding.example is not None and finding.example.element else ""
+    if is_shared(name, lines):
+        line = next(number for number, text in enumerate(lines, 1) if is_shared(name, [text]))
+        return f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
+    if "[-" in element:
+        return f"Guard {access}{at}. Its index must not be below 0."
+    return f"Guard {access}{at}. {_limit(index, element, lines)}{filled([finding], lines)}"
+
+
+def filled(findings: Sequence[Finding], lines: Sequence[str]) -> str:
+    """What the shared arrays get that these findings' lines fill; "" if they fill none."""
+    targets = (code_of(finding.line, lines).partition("[")[0].strip() for finding in findings)
+    arrays = [f"`{name}`" for name in dict.fromkeys(targets) if name and is_shared(name, lines)]
+    return f" A thread without an element writes 0 to {listed(arrays)}." if arrays else ""
+
+
+def _limit(index: str, element: str, lines: Sequence[str]) -> str:
+    if element.count("[") < 2:
+        return f"{f'`{index}`' if index else 'Its index'} must be less than the number of elements."
+    parts = _ROW_MAJOR.fullmatch(index)
+    # `ph * TILE + tx + Row * Width` has the same form. Only a parameter can be the width of a matrix.
+    if parts is None or parts["width"] not in _parameters(lines):
+        return "Its row and its column must be inside the matrix."
+    row = parts["row"].strip("()")
+    return (
+        f"`{parts['column']}` must be less than `{parts['width']}`, and `{row}` less than the number of rows."
+    )
+
+
+def code_of(line: int | None, lines: Sequence[str]) -> str:
+    """A line of the source without its comment; "" for an unknown line."""
+    return lines[line - 1].partition("//")[0] if line is not None and line <= len(lines) else ""
+
+
+def is_shared(name: str, lines: Sequence[str]) -> bool:
+    """Whether a line declares an array of that name in shared memory."""
+    named = re.compile(rf"\b{re.escape(name)}\b")
+    return any("__shared__" in line and named.search(line) for line in lines)
+
+
+def _indices(name: str, code: str) -> list[str]:
+    """The indices of the one access to an array in a line; empty for none or several accesses."""
+    starts = [match.end() for match in re.finditer(rf"\b{re.escape(name)}\s*(?=\[)", code)]
+    rest = code[starts[0] :] if len(starts) == 1 else ""
+    found: list[str] = []
+    while rest.startswith("["):
+        depths = list(accumulate({"[": 1, "]": -1}.get(char, 0) for char in rest))
+        if 0 not in depths:
+            return []
+        end = depths.index(0)
+        found.append(rest[1:end].strip())
+        rest = rest[end + 1 :].lstrip()
+    return found
+
+
+def _parameters(lines: Sequence[str]) -> set[str]:
+    """The integer parameters of the file's kernels."""
+    heads = re.findall(r"__global__[^{;]*", "\n".join(lines))
+    return {name for head in heads for name in re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", head)}
