@@ -93,6 +93,7 @@ def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candid
     touches = f"a request of a warp touches {access.sectors_per_request:.2f} sectors; {ideal:.2f} are enough"
     text = f"Line {line} {_VERBS[access.verb]} {access.name or 'global memory'} "
     wide = subject.launch.block[0]
+    # A narrow block needs one piece for each row of the warp. More sectors have another cause.
     if 1 < wide < WARP and access.sectors_per_request <= -(-WARP // wide) + 1:
         text += f"in pieces. A block is only {wide} threads wide, so a warp covers several rows: {touches}. "
         text += f"Make blocks {WARP} threads wide in x."

@@ -159,6 +159,7 @@ def ridge(bandwidth_gbs: float, peak_gflops: float) -> float:
 
 def _busiest_share(blocks: int, multiprocessors: int, *, alike: bool) -> float:
     """The least share of the work on the busiest multiprocessor."""
+    # Different blocks may be spread so evenly that all multiprocessors end together.
     if blocks <= multiprocessors or not alike:
         return 1 / max(1, min(blocks, multiprocessors))
     return -(-blocks // multiprocessors) / blocks

@@ -155,6 +155,7 @@ def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int
 
 def _note(line: _Line, match: re.Match[str]) -> None:
     guard, name, suffixes, operands = match.groups()
+    # PT and UPT are always true, so such a guard decides nothing.
     guarded = guard is not None and not guard.startswith(("@PT", "@UPT"))
     words = (suffixes or "").split(".")[1:]
     line.instructions += 1
@@ -164,6 +165,7 @@ def _note(line: _Line, match: re.Match[str]) -> None:
     elif name == "BAR":
         line.barriers += 1
     elif name == "LDGSTS":
+        # This instruction copies from global to shared memory, so it counts as a load and a store.
         width = _width(words)
         line.accesses.append(MachineAccess("global", Verb.LOAD, width, guarded))
         line.accesses.append(MachineAccess("shared", Verb.STORE, width, guarded))

@@ -265,5 +265,6 @@ def _divisions(blocks: Sequence[int], launch: Launch) -> Iterator[_Division]:
         classes = list(_classes(launch, period))
         belongs = (remainders == np.array(classes)[:, :, np.newaxis]).all(axis=1)
         sizes = np.array([_size(launch, period, each) for each in classes], np.int64)
+        # A single block can't show that the blocks of its class agree.
         if (belongs.sum(axis=1) >= np.minimum(2, sizes)).all():
             yield _Division(belongs.argmax(axis=0), belongs.argmax(axis=1), sizes)

@@ -100,6 +100,7 @@ class Subject:
         """
         ideal, moved = access.ideal_sectors, access.sectors
         spare = _SPARE_SECTORS * access.requests
+        # A piece of a misaligned row may touch twice as many sectors.
         if self.misaligned:
             spare = max(spare, ideal)
         return moved - ideal if moved - ideal > max(spare, ideal // 2) else 0

@@ -122,6 +122,7 @@ def wrong_elements(actual: Matrix, expected: Expected) -> Mask:
     """The elements that differ from the expected value by more than the case allows."""
     with np.errstate(invalid="ignore"):
         near = np.abs(actual.astype(np.float64) - expected.values) <= expected.bound
+    # Each comparison with a NaN is false. So ask which elements are near, and return the others.
     return ~(near & np.isfinite(actual))
 
 

@@ -131,6 +131,7 @@ def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
 
 def _stream(case: CasePlan, seed: int) -> np.random.Generator:
     """Random numbers for one case, independent of other cases, so that a single case can be repeated."""
+    # Python's own hash of a string differs in each process.
     sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
     return np.random.Generator(np.random.Philox(sequence))
 

@@ -84,6 +84,7 @@ def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed:
     outcomes: list[Outcome] = []
     endless_sizes: list[Mapping[str, int]] = []
     for case in sorted(plan.cases, key=lambda case: case.weight):
+        # Each case of this size would use its whole budget to show the same loop.
         if case.sizes in endless_sizes:
             outcomes.append(Outcome(case, CaseStatus.NOT_RUN, REPEATED))
             continue
@@ -139,6 +140,8 @@ def _judge_execution(
 ) -> Outcome:
     found = tuple(_in_case(_with_blocks(finding, case), case) for finding in execution.findings)
     cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
+    # A plain kernel needs less than the short budget, but a slow one may need more. So exceeding it proves
+    # nothing.
     if cut:
         found = tuple(finding for finding in found if finding.kind is not Verdict.TIME_LIMIT)
     changed = tuple(_input_modified(case, inputs, execution))
@@ -205,6 +208,7 @@ def _in_case(finding: Finding, case: CasePlan) -> Finding:
 def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
     """The finding. If the launch itself is too large, its message gives the blocks that the size needs."""
     launch = case.launch
+    # Only a launch with too many blocks runs too long without an example.
     if finding.kind is not Verdict.TIME_LIMIT or launch is None or finding.example != Example():
         return finding
     x, y, _ = launch.block
@@ -223,6 +227,7 @@ def _kinds(findings: Iterable[Finding]) -> str:
 def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Iterable[Finding]:
     for matrix in case.inputs_of_kernel:
         before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
+        # Bits show a change that values hide: a NaN differs from itself, and -0 equals 0.
         changed = before.view(np.uint32) != np.ascontiguousarray(after).view(np.uint32)
         if not changed.any():
             continue
@@ -243,6 +248,7 @@ def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
     element = finding.example.element if finding.example is not None else None
     if finding.kind is not Verdict.DATA_RACE or element is None:
         return False
+    # The race on the input needs no barrier. It disappears with the write.
     names = {
         each.example.element.partition("[")[0] for each in changed if each.example and each.example.element
     }
@@ -258,6 +264,7 @@ def _with_wrong_value(
     if outcome is None or race is None:
         return findings
     at = [_place(finding) for finding in findings].index(_place(race))
+    # A run that stopped early has unwritten elements, which prove nothing about the race.
     if any(finding.kind in _INCOMPLETE for finding in outcome.findings):
         return findings
     case = outcome.case

@@ -42,6 +42,7 @@ def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:
             "shared",
             f"A block needs {byte_size(shared)} of shared memory{detail}. The limit is {byte_size(SHARED_BYTES)}.",
         )
+    # A multiprocessor gives out registers in units, and to whole warps.
     per_thread = -(-resources.registers // _REGISTER_UNIT) * _REGISTER_UNIT
     threads = -(-launch.threads // _WARP) * _WARP
     if per_thread * threads > REGISTERS:

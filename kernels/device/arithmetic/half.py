@@ -124,6 +124,7 @@ def _difference(a: Array, b: Array) -> Array:
 
 
 def _fused(a: Array, b: Array, c: Array) -> Array:
+    # A product of two 16-bit floats is exact in float64, so only the sum is rounded.
     return odd_sum(a * b, c)
 
 

@@ -29,6 +29,7 @@ from kernels.wording import plural
 
 _SIZE = 8
 _VALID = "the present one of its `cuda::barrier` or the one before"
+# PTX allows 2**20 - 1 arrivals. It keeps the layout of the 64 bits secret, so any layout will do.
 _BITS = 20
 _MOST = (1 << _BITS) - 1
 _OPCODE = re.compile(

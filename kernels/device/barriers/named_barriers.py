@@ -191,6 +191,7 @@ class NamedBarriers:
         arrived = self._arrived[number]
         if gone is not None:
             arrived = arrived | (gone & self._open_ended[number])
+        # The hardware counts arriving warps, and multiplies by 32.
         missing = self._warps * WARP - len(arrived)
         last = arrived[(self._warps - 1) * WARP :].any(axis=0)
         present: Counts = arrived.sum(axis=0) + missing * last

@@ -76,6 +76,7 @@ def scaled(value: Value, factor: int) -> Value:
     lanes = value.integral().lanes
     assert lanes is not None
     integer = INTEGER[value.bits].type
+    # A loop multiplies the same lanes by the same factor again and again, so the product is kept.
     product: Lanes = lanes.derive(("times", factor), lambda: Lanes(lanes.array * integer(factor)))
     return Value(product, wrap(value.offset * factor, value.bits), value.bits)
 
@@ -217,6 +218,7 @@ def _compare(name: str, kind: str, bits: str) -> Affine:
             return uniform(holds(a.signed(), b.signed()), 1)
         a, b = a.integral(), b.integral()
         (a_low, a_high), (b_low, b_high) = a.range(), b.range()
+        # Outside these limits, a number wraps around in its type or has its sign bit set.
         if min(a_low, b_low) < low_limit or max(a_high, b_high) >= min(high_limit, half):
             return None
         return _decided(a_low, a_high, b_low, b_high) or _shifted(a, b)

@@ -190,9 +190,12 @@ def _in_one_order(
     prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
 ) -> tuple[Execution, bool]:
     """Run a launch with atomics in one order. Also return whether another order may show more."""
+    # Signatures of intervals don't name the number of threads in a block.
     clean = prepared.clean.setdefault(threads, set())
     finder = SuspectFinder(prepared.polls, clean)
     first = run_once(finder, written)
+    # Global memory is followed only from the first write on, because inputs are usually never written.
+    # Earlier reads need a second run that follows them from the start.
     if first.missed:
         written |= first.missed
         finder = SuspectFinder(prepared.polls, clean)
@@ -266,6 +269,7 @@ class _Launch:
         self.missed = self._layout.missed()
 
     def _run(self, schedule: Schedule, races: Unwatched) -> None:
+        # The budget of one thread can't stop a launch with millions of short blocks.
         left = self._budget.instructions * _TOTAL_FACTOR
         if (self._chunk_count() - 1) * _CHUNK_COST >= left:
             left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
@@ -275,6 +279,7 @@ class _Launch:
                     self._report_total()
                     break
                 budget = self._budget.instructions
+                # A chunk has a fixed cost in Python, even if its threads return at once.
                 left -= max(_CHUNK_COST, self._run_chunk(machine, schedule, budget))
         except TrapError:
             races.finish()
@@ -351,6 +356,7 @@ class _Launch:
             machine.races = races
             machine.unset = UnsetObserver(machine.geometry, self._findings, self._prepared.lines)
             for register in self._prepared.unset:
+                # On a GPU the register holds anything. Zero makes every run the same.
                 machine.registers[register] = uniform(0, self._program.widths[register])
                 if self._observe:
                     machine.unset.start(register)

@@ -252,6 +252,7 @@ class Lowering(Operands):
 
     def _asks_for_grid(self, pc: int) -> bool:
         """Whether a trap belongs to a `grid_group` that finds no memory for the grid's barrier."""
+        # The library reads the address of that memory from a special register just before the trap.
         before = self.program.instructions[max(0, pc - _GRID_CHECK) : pc]
         return any(
             isinstance(operand, Register) and operand.name.startswith("%envreg")
@@ -329,6 +330,7 @@ class Lowering(Operands):
         operands = item.operands[1:]
         if len(operands) != len(found.sources) or len(kinds) < len(outputs):
             raise Unsupported(item.opcode, item.line)
+        # PTX lets a conversion use registers that are wider than its types.
         wider = item.opcode.startswith("cvt.")
         targets = tuple(
             self.target(each, _bits_of(kind), wider=wider) for each, kind in zip(outputs, kinds, strict=False)
@@ -346,6 +348,7 @@ class Lowering(Operands):
         )
         keep = self._keeps(item, names)
         run = self._computation(found, targets, sources, negated, keep, item)
+        # The compiler turns a branch into a selection. An unset value that isn't selected does no harm.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
         return LoweredStep(run, pc, sources, tuple(each for each in targets if each is not None), follows)
 

@@ -104,6 +104,7 @@ class ChunkRun:
             self._join(order, place, mask)
             return
         whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
+        # The number of the warp comes first in the key, so lower warps run until they wait.
         for number, start in enumerate(range(0, self._machine.shape.threads, WARP)):
             part = np.zeros_like(whole)
             part[start : start + WARP] = whole[start : start + WARP]
@@ -113,6 +114,7 @@ class ChunkRun:
     def _next(self) -> tuple[int, int]:
         """Return the first place in order, except places at which threads wait for others."""
         rested = self._ready.keys() - self._polling
+        # Every path waits in a loop, perhaps for threads at a barrier that can open now.
         if not rested and self._open():
             rested = self._ready.keys() - self._polling
         if not rested:
@@ -162,6 +164,7 @@ class ChunkRun:
 
     def _goes_on(self, block: CodeBlock, order: int, target: int) -> bool:
         """Whether threads that all go to one place may continue before others."""
+        # No other path exists, so the order doesn't matter.
         if not self._ready:
             return True
         here = order, target
@@ -368,6 +371,7 @@ class ChunkRun:
             here = [(pc, np.flatnonzero(grid[:, column])) for pc, grid in sorted(places.items())]
             groups = [(pc, threads) for pc, threads in here if len(threads)]
             report_stuck(self._machine, self._lowering.program, int(column), groups)
+        # A block with stuck threads is over. Other blocks continue and may show other mistakes.
         self._gone[:, columns] = True
         if self._named is not None:
             self._named.forget(columns)

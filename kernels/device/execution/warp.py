@@ -92,6 +92,7 @@ def _shuffle(mode: str) -> Combine:
         else:
             wanted = first | (step & ~segment)
             inside = wanted <= last
+        # PTX gives a lane without a partner its own value.
         partner = np.where(inside, wanted, lane).astype(np.intp)
         given = np.take_along_axis(value, np.broadcast_to(partner, value.shape), axis=1)
         there = np.take_along_axis(_present(machine, mask), np.broadcast_to(partner, value.shape), axis=1)
@@ -169,6 +170,7 @@ def _bits(lanes: Grid) -> NDArray[np.uint32]:
 def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid) -> Grid:
     """Return the threads of the mask whose members are all here, except members that have exited."""
     present = _present(machine, mask)
+    # A full mask names all 32 lanes, also if the block's last warp has fewer threads.
     absent = ~_bits(present | _warps(machine, gone) | ~_exists(machine))
     complete = (_warps(machine, members.view(np.uint32)) & absent) == 0
     return _flat(machine, complete & present)

@@ -125,10 +125,12 @@ def atomic_step(
         ]
         old = np.zeros(machine.shape.lanes, form.dtype)
         for each in split(machine, site, machine.registers[place.register], place.displacement, mask):
+            # The reversed schedule shows a result that depends on the order of atomics.
             part = _reversed(each) if machine.backwards else each
             _check_set(machine, part, site)
             flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
             _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, operands, old))
+            # A failed swap writes nothing, so it makes nothing visible to other threads.
             failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
             note_part(machine, part, site, acquires=form.acquires, releases=form.releases, failed=failed)
         if target is not None:
@@ -170,6 +172,7 @@ def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
     ordered = place[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     counts = np.diff(np.r_[starts, len(order)])
+    # One running total for each address takes fewer numpy calls than one round for each thread.
     if effect.update in _RUNNING and len(starts) < counts.max():
         for begin, count in zip(starts, counts, strict=True):
             chosen = order[begin : begin + count]

@@ -91,6 +91,7 @@ def copy_step(pc: int, line: int | None, target: Place, source: Place, size: int
             dense = machine.registers[given].dense(np.dtype(np.int32))
             whole = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks))
             wanted = np.minimum(whole.reshape(-1).astype(np.int64), size)
+        # A thread at the edge may copy fewer bytes. The bytes after them may be outside the array.
         for count in np.unique(wanted):
             if count > 0:
                 reading = machine.narrow(mask, (wanted == count).reshape(machine.shape.threads, -1))

@@ -79,6 +79,7 @@ def locate(
     if lanes is None:
         return _locate(machine, site, address, displacement, address.range())
     key = site.pc, address.offset
+    # A loop whose addresses never repeat must not fill the memory.
     if lanes.sites is None or len(lanes.sites) >= _MAX_SITES:
         lanes.sites = {}
     elif key in lanes.sites:
@@ -132,6 +133,7 @@ def _locate(
     if address.lanes is None:
         return None if offset % site.size else Found(allocation, None, offset >> 2)
     lanes = address.lanes
+    # One test for all lanes: any set low bit means that some address may not be aligned.
     if (lanes.low_bits | offset) & (site.size - 1):
         return None
     words: Lanes = lanes.derive("words", lambda: Lanes((lanes.array >> 2).astype(np.intp)))

@@ -55,6 +55,7 @@ def write_part(
         if allocation.flat_valid is not None:
             bits = _bits(part.offsets, size)
             if valid is not None:
+                # Several bytes share a word. Plain indexing would keep only the last change of each word.
                 np.bitwise_and.at(allocation.flat_valid, index, ~bits)
                 bits = np.where(valid, bits, np.uint8(0))
             np.bitwise_or.at(allocation.flat_valid, index, bits)
@@ -84,11 +85,13 @@ def note_part(
 def note(machine: Machine, access: Access, *, acquires: bool = False, releases: bool = False) -> None:
     """Report an access to the search for data races, if its memory is watched."""
     allocation = access.allocation
+    # Only its own thread can use local memory.
     if allocation.space == "local":
         return
     if allocation.space == "global":
         if access.where.kind.writes:
             allocation.write_by(access.where.pc)
+        # Memory that is only read can't race. If a write follows, the launch runs again.
         elif not allocation.followed:
             allocation.seen = True
             return

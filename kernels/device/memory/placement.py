@@ -111,6 +111,7 @@ class Layout:
             if name not in self._program.variables:
                 raise Malformed(f"the compiled text holds no variable {name[:80]!r}")
             self._globals.by_name[name] = allocation
+        # A variable may hold the address of one that is placed later.
         pointers: list[tuple[Allocation, int, str]] = []
         for name, variable in self._program.variables.items():
             if variable.space not in {"global", "const"} or name in bound:
@@ -142,6 +143,8 @@ class Layout:
         if shape and elements > 0 and allocation.size % elements == 0:
             allocation.shape = shape
             allocation.element = allocation.size // elements
+        # PTX declares shared arrays as bytes. If the source's declaration isn't known, alignment shows larger
+        # elements.
         elif variable.space == "shared" and variable.element == 1 and variable.align >= 4:
             allocation.element = 4
         if variable.data:

@@ -25,6 +25,7 @@ def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tup
         if unset.origins:
             unset.use(place.register, pc, mask, ADDRESS)
         found = quick(machine, site, form, place, mask)
+        # Only the slow way keeps the origins of unset values in local memory.
         if found is None or (unset.origins and found.allocation.space == "local"):
             _store_parts(machine, site, form, place, sources, mask)
             return

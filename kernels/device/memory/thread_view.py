@@ -51,6 +51,7 @@ class ThreadView:
             self._report(address, 1)
             return ""
         allocation, offset = found
+        # Most texts are short, so the first look reads few bytes.
         for most in _PIECES:
             length = min(allocation.size - offset, most)
             every = self._part(allocation, offset, length)

@@ -79,6 +79,7 @@ class Clocks:
         self._when = None
         chosen = np.ones(self._columns, np.bool_) if blocks is None else blocks
         columns = np.flatnonzero(chosen).tolist()
+        # Without fences and atomics, a barrier only begins a new interval.
         everyone = np.arange(self._threads)
         if self._others is not None or self._pending or self._released:
             for column in columns:
@@ -95,6 +96,7 @@ class Clocks:
     # -- barriers of groups of threads --------------------------------------------------------------------------------
 
     def met(self, groups: Groups) -> None:
+        # Blocks usually do the same. One column then serves all of them.
         if (groups == groups[:, :1]).all():
             groups = groups[:, :1]
         if self._within_warps(groups):
@@ -278,6 +280,7 @@ class Clocks:
             if where.strength is Strength.DEVICE:
                 scopes.append((Strength.DEVICE, None))
             seen = {scope: location.get(key, NOTHING) for scope, key in scopes} if sees else {}
+            # A plain store replaces what atomics released at the location.
             if sets and not sees:
                 location.clear()
             if sets and not fails:

@@ -54,6 +54,7 @@ class Order:
         """
         same = earlier["block"] == later["block"]
         own = same & (earlier["thread"] == later["thread"])
+        # A thread's own accesses are in order, but its asynchronous copy ends only at a wait.
         found: Flags = own & (earlier["landed"] <= later["event"])
         begun = self._begun(later)
         found |= same & (earlier["interval"] < begun)
@@ -268,6 +269,7 @@ class Order:
 
 def _conflict(one: Where, other: Where) -> bool:
     """Whether accesses by two instructions can race at all."""
+    # PTX orders two atomics only if they use exactly the same bytes.
     atomic = one.strength is other.strength is Strength.DEVICE and one.size == other.size
     return (one.kind.writes or other.kind.writes) and not atomic
 

@@ -32,6 +32,7 @@ ENTRY = np.dtype(
         ("site", np.int32),  # the number of the instruction at this variable
     ]
 )
+# One integer holds the variable and the cell, so that one sort brings equal cells together.
 _NAME_BITS = 44
 LANE_BITS = 24
 

@@ -187,6 +187,7 @@ class RaceObserver(Unwatched):
             advice = "Let each block use its own elements."
             reason = self._too_many(self._kept, "its blocks share memory", "", advice)
             self._compare_kept()
+            # A race that was found is proof, even if others remain unknown.
             if not self._report:
                 raise reason
 
@@ -219,6 +220,7 @@ class RaceObserver(Unwatched):
             return
         passed = self._clocks.now().interval
         done = not any(noted.lasts(passed) for noted in self._block)
+        # If all blocks do the same, the accesses of one block show every race.
         alike = done and not len(self._rows) and all(noted.alike for noted in self._block)
         made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
         entries = _sorted(np.concatenate([self._rows, *made]))
@@ -253,6 +255,7 @@ class RaceObserver(Unwatched):
         under_way = [noted.event for noted in self._block]
         lasting = entries["interval"] >= passed[entries["column"]]
         lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
+        # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
         lasting &= self._order(one_block=True).ends(entries) | (suspects & (not enough))
         self._rows = entries[lasting]

@@ -67,6 +67,7 @@ class _Meeting:
         where = access.where
         flag = _flag(where.kind, access.strength)
         if flag == _ATOMIC:
+            # Atomics of different widths don't order each other, so the second width counts as a plain write.
             self.size = self.size or where.size
             flag = _ATOMIC if self.size == where.size else _WRITE
         np.maximum.at(self.lowest, cells, _FAR - threads)
@@ -152,6 +153,7 @@ class SuspectFinder(Unwatched):
         """Note that all threads of the given blocks (None: of all) met. What follows comes after what was before."""
         signature = self._machine.shape.blocks, frozenset(self._pending)
         whole = blocks is None and not self._flushed and not self._block
+        # Loops repeat intervals. The same accesses show the same suspects, so one look is enough.
         if self._pending and not (whole and (signature in self._clean or signature in self._known)):
             alike = whole and all(access.alike for access in self._pending.values())
             self._enter_pending(alike=alike)
@@ -164,6 +166,7 @@ class SuspectFinder(Unwatched):
             self._note(blocks, alike=False)
         self._pending.clear()
         self._flushed = bool(self._block)
+        # A copy under way may also race with what follows the barrier.
         for access in self._copies:
             self.record(access)
 
@@ -190,6 +193,7 @@ class SuspectFinder(Unwatched):
         meeting = _made(self._grid, access.allocation.name, len(access.allocation.words))
         cells, lanes = access.cells(machine.shape, _WORD)
         thread, column = np.divmod(lanes, machine.shape.blocks)
+        # Numbers through the whole grid show with two extremes whether threads and blocks differ.
         threads = (self._passed + column) * machine.shape.threads + thread
         meeting.enter(access, cells, threads)
 

@@ -43,6 +43,7 @@ def mul32(mode: Mode, a: Array, b: Array) -> Array:
 def div32(mode: Mode, a: Array, b: Array) -> Array:
     """Divide: the quotient times the divisor is exact in float64 and shows the side."""
     nearest: Array = a / b
+    # With a positive divisor, a product above the dividend means a quotient above the true one.
     dividend = np.where(b < 0, -a.astype(np.float64), a)
     back = nearest.astype(np.float64) * np.abs(b)
     ordinary = np.isfinite(a) & np.isfinite(b) & (b != 0)
@@ -85,6 +86,7 @@ def div64(mode: Mode, a: Array, b: Array) -> Array:
     above = np.where(positive, remainder < error, remainder > error)
     below = np.where(positive, remainder > error, remainder < error)
     ordinary = np.isfinite(a) & np.isfinite(b) & (a != 0) & (b != 0)
+    # A subnormal quotient has fewer bits, so its remainder may not be exact.
     safe = ordinary & product_is_safe(nearest, b, back) & (np.abs(nearest) > 2.0**-1000)
     result = step(nearest, safe & above, safe & below, mode)
     return exact.repair(result, ordinary & ~safe, partial(exact.quotient, mode=mode), (a, b))
