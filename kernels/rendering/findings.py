@@ -6,25 +6,40 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
-from kernels.report.model import Report
+from kernels.report.model import Report, verdict_sentence
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wording import plural
 
-_MOST_FINDINGS = 5
+MOST_FINDINGS = 5
 _CONTEXT = 1
 _NEAR = 6
 
 _RED, _YELLOW, _DIM = "31;1", "33;1", "2"
 
 
-def findings_text(report: Report, lines: Sequence[str], style: Style) -> Iterator[list[str]]:
+def informative_findings(report: Report) -> tuple[Finding, ...]:
+    """The findings that say more than the verdict's sentence above them: another sentence, or a line to show."""
+    headline = report.verdict.headline
+    return tuple(each for each in report.findings if each.message != headline or each.line is not None)
+
+
+def summary_sentence(report: Report) -> str:
+    """The verdict in one sentence. A system error without a finding has its cause in the message."""
+    alone = report.verdict is Verdict.SYSTEM_ERROR and not informative_findings(report)
+    return report.message if alone and report.message else verdict_sentence(report)
+
+
+def findings_text(
+    report: Report, lines: Sequence[str], style: Style, most: int = MOST_FINDINGS
+) -> Iterator[list[str]]:
     """The findings with their lines. Findings of the verdict, and notes on how the file was read, come first."""
     ordered = sorted(
-        report.findings, key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED)
+        informative_findings(report),
+        key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED),
     )
-    for finding in ordered[:_MOST_FINDINGS]:
+    for finding in ordered[:most]:
         yield [*_title(finding, style), *_excerpt(finding, lines, style)]
-    left = len(ordered) - _MOST_FINDINGS
+    left = len(ordered) - most
     if left > 0:
         yield [f"... and {plural(left, 'more finding')}; --json shows all."]
 

@@ -9,19 +9,23 @@ from collections.abc import Iterable, Sequence
 from kernels.analysis.subject import sizes_text
 from kernels.counters import Totals, number
 from kernels.rendering.checklist import checklist_text
-from kernels.rendering.findings import findings_text
+from kernels.rendering.findings import MOST_FINDINGS, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
 from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import Style
 from kernels.report.advice import advice_for
-from kernels.report.model import Report, launch_sentence, verdict_sentence
+from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from kernels.wording import byte_size, plural
 
 _MOST_CASES = 8
 _MOST_WARNINGS = 5
 _MOST_PRINTED = 20
+# The log is the place for long output, so it shows more.
+_LOG_FINDINGS = _LOG_WARNINGS = 200
+_LOG_PRINTED = 1_000
+_LOG_WIDTH = 100_000
 # If more than one character in this many is unreadable, the file isn't text.
 _UNREADABLE = 5
 
@@ -45,13 +49,11 @@ def render(
     ladder: sentences on the position of a measured speed among known kernels
     profile: sentences from a profiler about the launch
     """
-    lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
         _head(report, file, style),
-        *findings_text(report, lines, style),
-        _advice(report, lines, style),
-        _warnings(report, style),
-        _printed(report, style),
+        *_explanation(report, source, style, MOST_FINDINGS),
+        _warnings(report, style, _MOST_WARNINGS),
+        _printed(report, style, _MOST_PRINTED, style.width - 2),
         unmade_text(report, style),
         measurement_text(report, style, ladder, profile),
         _cases(report, style),
@@ -60,8 +62,34 @@ def render(
         _replay(report, file, options),
         _analyze(report, file, options),
     ]
+    return _joined(parts, style)
+
+
+def log_text(report: Report, source: str, style: Style) -> str:
+    """The verdict with all findings, the advice, the compiler's warnings and the kernel's output."""
+    sentence = style.wrap(safe(summary_sentence(report)))
+    parts = [
+        [style.paint(line, _colour(report)) for line in sentence],
+        *_explanation(report, source, style, _LOG_FINDINGS),
+        _warnings(report, style, _LOG_WARNINGS),
+        _printed(report, style, _LOG_PRINTED, _LOG_WIDTH),
+    ]
+    return _joined(parts, style)
+
+
+def _joined(parts: Iterable[Sequence[str]], style: Style) -> str:
     text = "\n\n".join("\n".join(part) for part in parts if part)
     return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
+    """The findings and the advice."""
+    lines = safe_lines(source.rstrip()) if _is_text(source) else []
+    return [*findings_text(report, lines, style, most), _advice(report, lines, style)]
+
+
+def _colour(report: Report) -> str:
+    return {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
 
 
 def _is_text(source: str) -> bool:
@@ -70,12 +98,11 @@ def _is_text(source: str) -> bool:
 
 
 def _head(report: Report, file: str, style: Style) -> list[str]:
-    colour = {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
     name = safe("standard input" if file == "-" else file)
     where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
     return [
-        f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, colour)}",
-        *style.wrap(safe(verdict_sentence(report))),
+        f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, _colour(report))}",
+        *style.wrap(safe(summary_sentence(report))),
         *style.wrap(safe(launch_sentence(report))),
         style.paint(cut(where, style.width), _DIM),
     ]
@@ -86,17 +113,17 @@ def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
     return [style.paint(NEXT, _BOLD), *style.wrap(text, "  ")] if text else []
 
 
-def _warnings(report: Report, style: Style) -> list[str]:
+def _warnings(report: Report, style: Style, most: int) -> list[str]:
     if not report.warnings:
         return []
     shown = [
         line
-        for warning in report.warnings[:_MOST_WARNINGS]
+        for warning in report.warnings[:most]
         for line in style.wrap(
             (f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  "
         )
     ]
-    left = len(report.warnings) - _MOST_WARNINGS
+    left = len(report.warnings) - most
     return [
         style.paint("The compiler warns", _BOLD),
         *shown,
@@ -104,12 +131,12 @@ def _warnings(report: Report, style: Style) -> list[str]:
     ]
 
 
-def _printed(report: Report, style: Style) -> list[str]:
+def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
     if not report.printed:
         return []
     lines = safe_lines(report.printed.removesuffix("\n"))
-    shown = [f"  {cut(line, style.width - 2)}".rstrip() for line in lines[:_MOST_PRINTED]]
-    left = len(lines) - _MOST_PRINTED
+    shown = [f"  {cut(line, room)}".rstrip() for line in lines[:most]]
+    left = len(lines) - most
     title = style.paint("The kernel printed", _BOLD) + f" (case {report.printed_case})"
     return [title, *shown, *([f"  ... and {plural(left, 'more line')}"] if left > 0 else [])]
 

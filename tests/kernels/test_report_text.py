@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
 from kernels.rendering.page.report_page import Around, render_sections
-from kernels.rendering.report import NEXT, render
+from kernels.rendering.report import NEXT, log_text, render
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
 from kernels.report import Report, from_json, message_for, to_json
@@ -101,6 +102,35 @@ def test_the_verdict_card_links_the_lines_of_its_first_finding():
     assert '<a class="to" href="#L11">11</a> and <a class="to" href="#L14">14</a>' in card
     assert "Second access; first" in html
     assert "First access; second" in html
+
+
+def test_a_log_explains_a_verdict_as_the_report_does():
+    found = report(RACE)
+    log, whole = log_text(found, SOURCE, PLAIN), render(found, SOURCE, "my.cu", PLAIN)
+    sentence, *explained = log.split("\n\n")
+    assert sentence in whole
+    assert "\n\n".join(explained) in whole
+    assert explained[-1].startswith(NEXT)
+    assert " ".join(log.split()).count(RACE.message) == 1
+
+
+def test_a_log_has_all_findings_and_whole_lines_of_output():
+    races = [Finding(Verdict.DATA_RACE, f"race {line}", line) for line in range(1, 31)]
+    log = log_text(report(*races, printed="x" * 500 + "\n", printed_case="Width=1"), SOURCE, PLAIN)
+    assert [each.message for each in races if each.message not in log] == []
+    assert "x" * 500 in log
+
+
+@pytest.mark.parametrize("draw", [log_text, lambda *given: render(given[0], given[1], "my.cu", given[2])])
+def test_a_system_error_is_said_once(draw):
+    empty = Finding(Verdict.SYSTEM_ERROR, Verdict.SYSTEM_ERROR.headline)
+    found = report(empty, verdict=Verdict.SYSTEM_ERROR, message="The worker was lost.", checks=())
+    text = draw(found, SOURCE, PLAIN)
+    assert text.count("The worker was lost.") == 1
+    assert empty.message not in text
+    assert empty.headline not in text
+    caused = replace(found, findings=(replace(empty, message="The sandbox did not start."),))
+    assert "The sandbox did not start." in draw(caused, SOURCE, PLAIN)
 
 
 def test_lines_far_apart_are_shown_with_a_gap():

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
 from kernels.ladder import Ladder
+from kernels.rendering.findings import informative_findings, summary_sentence
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
@@ -21,7 +22,7 @@ from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.page.summary import figures
 from kernels.rendering.text_safety import safe_lines
-from kernels.report import Report, launch_sentence, verdict_sentence
+from kernels.report import Report, launch_sentence
 from kernels.report.advice import advice_for
 from kernels.verdict import Severity, Verdict
 
@@ -65,7 +66,7 @@ def analysis_of(report: Report) -> Analysis:
         resources=report.resources,
         occupancy=report.occupancy,
         evidence=report.evidence,
-        findings=report.findings,
+        findings=informative_findings(report),
         warnings=report.warnings,
         isolation=report.isolation,
         seconds=report.seconds,
@@ -84,7 +85,7 @@ def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
         "report": report,
         "verdict": report.verdict.words,
         "state": _STATES.get(report.verdict, "poor"),
-        "sentence": verdict_sentence(report),
+        "sentence": summary_sentence(report),
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,
         "next_step": advice_for(report, lines),

@@ -36,7 +36,8 @@ def log(asked: Portal, id: str | None) -> Answer:  # noqa: A002 - the argument's
 
 
 def _text(asked: Portal, found: Submission, public_id: str) -> str:
-    from worker.commands.portal.text import log_text, title
+    from kernels.rendering.report import log_text
+    from worker.commands.portal.text import title
     from worker.commands.terminal import style_of
 
     report, style = found.report(), style_of(sys.stdout)

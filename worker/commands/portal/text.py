@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from kernels.rendering.report import render
 from kernels.rendering.table import percent, table
-from kernels.rendering.text_safety import safe, safe_lines
+from kernels.rendering.text_safety import safe
 from kernels.rendering.text_style import Style
-from kernels.report import Report
 from worker.client.answers import Measured, Submission
 from worker.client.errors import Unreadable
 from worker.client.phases import phase
@@ -18,7 +17,6 @@ from worker.commands.portal.connection import moment
 USUAL_EXERCISE = "tiled"
 """The default exercise of `tilelab grade`."""
 
-_MOST_PRINTED = 1_000
 _COLOURS = {"accepted": "32;1", "system_error": "33;1"}
 _RED, _BOLD, _DIM = "31;1", "1", "2"
 
@@ -78,31 +76,6 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
     head = ("id", "assignment", "kind", "submitted", "verdict", "measured")
     first, *rest = table([head, *rows], "<<<<<>", indent=0)
     return "\n".join([style.paint(first, _DIM), *rest])
-
-
-def log_text(report: Report, source: str, style: Style) -> str:
-    """The findings with their lines of code, the compiler's warnings, and the kernel's output."""
-    lines = safe_lines(source)
-    parts = [[style.paint(safe(report.message), _COLOURS.get(report.verdict.value, _RED))]]
-    for finding in report.findings:
-        parts.append([f"{finding.headline}: {safe(finding.message)}"])
-        if finding.line is not None and 1 <= finding.line <= len(lines):
-            parts[-1].append(f"    {lines[finding.line - 1].strip()}")
-    if report.warnings:
-        said = [
-            (f"line {warning.line}: " if warning.line else "") + safe(warning.message)
-            for warning in report.warnings
-        ]
-        parts.append([style.paint("The compiler warns", _BOLD), *(f"  {line}" for line in said)])
-    if report.printed:
-        shown = safe_lines(report.printed.removesuffix("\n"))
-        left = len(shown) - _MOST_PRINTED
-        parts.append([
-            style.paint("The kernel printed", _BOLD) + f" (case {safe(str(report.printed_case))})",
-            *(f"  {line}".rstrip() for line in shown[:_MOST_PRINTED]),
-            *([f"  ... and {left:,} more lines"] if left > 0 else []),
-        ])  # fmt: skip
-    return "\n\n".join("\n".join(part) for part in parts)
 
 
 def _verdict(verdict: str | None, style: Style) -> str:
