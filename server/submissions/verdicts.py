@@ -24,6 +24,12 @@ AGAIN_AFTER = (timedelta(seconds=5), timedelta(seconds=20))
 the wait, a worker that fails at once would use all three attempts within a second."""
 
 
+SYSTEM_ERROR = (
+    "Grading failed on our side: a worker failed or was lost each time. This did not use an attempt. "
+    "Course staff can regrade it."
+)
+
+
 def failed(
     session: Session, step: Step, outcome: AttemptOutcome, fault: str, now: datetime, worker: str = ""
 ) -> bool:
@@ -108,13 +114,9 @@ def latest_job_id() -> ScalarSelect[Any]:
 
 def _system_error(job: Job) -> Report:
     """The report for the student. The reason is in the step, for course staff only."""
-    message = (
-        "Grading failed on our side: a worker failed or was lost each time. This did not use an attempt. "
-        "Course staff can regrade it."
-    )
     return Report(
         verdict=Verdict.SYSTEM_ERROR,
-        message=message,
+        message=SYSTEM_ERROR,
         exercise=job.exercise.name,
         device="cpu",
         arch=job.arch,

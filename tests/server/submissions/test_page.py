@@ -17,7 +17,7 @@ from server.grading.models import AttemptOutcome, Job
 from server.recording.record import record
 from server.submissions.changes import retry
 from server.submissions.models import Mode
-from server.submissions.verdicts import failed
+from server.submissions.verdicts import SYSTEM_ERROR, failed
 from server.web.notices import NOTICES
 from tests.kernels.page.page_text import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
@@ -230,6 +230,9 @@ def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
     given_up(portal.course, job)
     page = ada.page(f"/submissions/{name}")
     assert STAMP.replace("data race", "system error") in page
+    assert page.count(SYSTEM_ERROR) == page.count("on our side") == 1
+    assert page.count(f"<p>{Verdict.SYSTEM_ERROR.advice}</p>") == 1
+    assert 'id="findings"' not in page
     assert f'action="/submissions/{name}/retry"' in page
     assert "<dt>Tile</dt>" not in page
     answer = ada.post_form(f"/submissions/{name}/retry")
