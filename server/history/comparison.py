@@ -23,9 +23,9 @@ from server.submissions.models import Submission
 
 @dataclass(frozen=True, slots=True)
 class FindingText:
-    """A finding in words. line: 0 if it isn't about a line."""
+    """A finding in words. headline: its kind with its lines; line: 0 if it isn't about a line."""
 
-    title: str
+    headline: str
     message: str
     line: int
     warning: bool
@@ -104,7 +104,7 @@ def _report(session: Session, result: Result) -> Report | None:
 def _told(report: Report | None) -> tuple[FindingText, ...]:
     found = () if report is None else report.findings
     return tuple(
-        FindingText(each.title, each.message, each.line or 0, each.severity is Severity.WARNING)
+        FindingText(each.headline, each.message, each.line or 0, each.severity is Severity.WARNING)
         for each in found[:_SHOWN_FINDINGS]
     )
 

@@ -15,14 +15,19 @@ from kernels.verdict import Finding, Verdict
 from server.grading.models import Result, Source
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
-from server.submissions.models import Submission
+from server.submissions.models import Mode, Submission
 
 _MOST_FINDINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class LineMark:
-    """A mark at a line of the editor. severity: error or warning; column: None for the whole line."""
+    """A mark at a line of the editor.
+
+    column: None for the whole line
+    kind: the finding's headline, such as "Data race between lines 20 and 25"
+    severity: error or warning
+    """
 
     line: int
     column: int | None
@@ -36,7 +41,7 @@ class FindingText:
     """A finding in words. line: None if it isn't about a line, such as an incorrect output."""
 
     line: int | None
-    kind: str
+    headline: str
     message: str
 
 
@@ -44,6 +49,7 @@ class FindingText:
 class EarlierSubmission:
     """One of the reader's own submissions.
 
+    is_check: whether it was a check
     verdict: None before the first verdict
     told: the first findings in words
     """
@@ -51,6 +57,7 @@ class EarlierSubmission:
     public_id: str
     created_at: datetime
     text: str
+    is_check: bool
     verdict: Verdict | None
     marks: Sequence[LineMark]
     told: Sequence[FindingText]
@@ -78,9 +85,10 @@ def earlier_submission(
         public_id=found.public_id,
         created_at=found.created_at,
         text=content.decode("utf-8", errors="replace"),
+        is_check=found.mode is Mode.CHECK,
         verdict=None if job is None else job.verdict,
         marks=_marks(findings),
-        told=[FindingText(found.line, found.title, found.message) for found in findings[:_MOST_FINDINGS]],
+        told=[FindingText(found.line, found.headline, found.message) for found in findings[:_MOST_FINDINGS]],
     )
 
 
@@ -97,7 +105,7 @@ def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
         LineMark(
             line=line,
             column=mark.column,
-            kind=mark.title,
+            kind=mark.headline,
             message=mark.text or f"{mark.place or 'other place'}, see line {mark.line}",
             severity="warning" if mark.warning else "error",
         )

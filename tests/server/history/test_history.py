@@ -285,6 +285,18 @@ def test_a_comparison_says_what_was_found_once_and_code_looks_like_code(portal):
     assert "`" not in page[page.index("<h1>") : page.index("</main>")]
 
 
+def test_a_comparison_names_both_lines_of_a_race(portal):
+    course = portal.course
+    race = Finding(Verdict.DATA_RACE, "One writes what the other reads.", 2, 1)
+    jobs = [course.job("ada", source=b"int a;\nint b;\n// %d" % i, now=later(i)) for i in (1, 2)]
+    for job in jobs:
+        checked(course, job, Verdict.DATA_RACE, message=race.message, findings=(race,))
+    left, right = (public_id(course, job) for job in jobs)
+    page = client_of(portal, "ada").page(f"/courses/gpu/tiled/compare?left={left}&right={right}")
+    for side in ("left", "right"):
+        assert f'<li><a href="#{side}-2">{race.headline}</a>: {race.message}</li>' in page
+
+
 def test_what_cannot_be_relied_on_is_neither_better_nor_worse(portal):
     course = portal.course
     right = public_id(course, ranked(course, "ada", 1_000.0, source=b"// 1", now=later(1)))

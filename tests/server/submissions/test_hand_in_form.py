@@ -204,9 +204,14 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
     marks = json.loads(unescape(found[1]))
     assert [(mark["line"], mark["severity"]) for mark in marks] == [(1, "error"), (2, "error")]
     assert marks[1]["message"] == race.message
-    assert re.search(r'href="/submissions/[0-9a-f]{16}#L2" data-editor-line="2"', page)
-    assert f"data race: {race.message}" in words(page)
-    assert f"wrong answer: {nowhere.message}" in words(page)
+    assert {mark["kind"] for mark in marks} == {race.headline}
+    assert race.headline.endswith("between lines 1 and 2")
+    assert re.search(rf'href="/submissions/[0-9a-f]{{16}}#L2" data-editor-line="2">{race.headline}</a>', page)
+    assert race.message in words(page)
+    assert f"{nowhere.headline}: {nowhere.message}" in words(page)
+    assert "Your check of" in page
+    ada.post_form(FORM, source="int a;\n", mode="rank")
+    assert "Your check of" not in ada.page(PAGE)
 
 
 @ON_SQLITE

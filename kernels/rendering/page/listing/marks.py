@@ -16,7 +16,7 @@ MOST = 200
 class Mark:
     """One finding at one of its lines.
 
-    title: its kind in words
+    title: its kind in words; headline: the kind with its lines
     place: the event at this line, if the finding has two lines
     text: its message; "" at its other line
     line: its other line, or None
@@ -25,6 +25,7 @@ class Mark:
     """
 
     title: str
+    headline: str
     place: str
     text: str
     count: str
@@ -46,9 +47,9 @@ def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
         other = None if other == line else other
         there, here = finding.kind.roles if other is not None else ("", "")
         word_there, word_here = there.partition(" ")[0], here.partition(" ")[0]
-        warning, title = finding.severity is Severity.WARNING, finding.title
+        warning, names = finding.severity is Severity.WARNING, (finding.title, finding.headline)
         text, count = finding.message, finding.count_text
-        found[line].append(Mark(title, here, text, count, other, warning, finding.column, word_there))
+        found[line].append(Mark(*names, here, text, count, other, warning, finding.column, word_there))
         if other is not None:
-            found[other].append(Mark(title, there, "", "", line, warning, other=word_here))
+            found[other].append(Mark(*names, there, "", "", line, warning, other=word_here))
     return {line: tuple(dict.fromkeys(each)) for line, each in found.items()}
