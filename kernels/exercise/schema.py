@@ -35,6 +35,11 @@ DEFINITION = "exercise.toml"
 _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_RULE = "small letters, digits, single hyphens"
+_FIELDS = (
+    "title", "operation", "kernel", "sizes", "metric", "largest_on_cpu", "parameters", "operands", "tile", "launch",
+    "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "warp_races",
+    "goals", "curve",
+)  # fmt: skip
 # Fields that change no verdict and no measurement.
 _OUTSIDE_DIGEST = {"title", "analysis", "curve", "phases", "goals"}
 
@@ -98,13 +103,15 @@ def _digest(data: Mapping[str, object]) -> str:
 
 
 def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise:
+    table.only(*_FIELDS)
     sizes = table.names("sizes")
     tile = table.table("tile")
+    tile.only("name", "default", "allowed", "largest")
     tile_name = tile.name("name", default="TILE_WIDTH")
     macros, largest_macros = _macros(table.table("macros", optional=True), {*sizes, tile_name})
     own = (tile_name, *macros)
     names = (*sizes, *own)
-    exercise = Exercise(
+    return Exercise(
         name=name,
         title=table.text("title"),
         folder=folder,
@@ -135,12 +142,10 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         digest=digest,
         curve=table.boolean("curve", default=True),
     )
-    tile.finish()
-    table.finish()
-    return exercise
 
 
 def _parameter(table: Table) -> Parameter:
+    table.only("type", "name", "operand", "size")
     parameter = Parameter(
         ctype=table.text("type"),
         name=table.name("name"),
@@ -152,14 +157,14 @@ def _parameter(table: Table) -> Parameter:
     expected = ("float*", "const float*") if parameter.operand else ("int",)
     if parameter.ctype not in expected:
         raise table.error("type", f"expected {' or '.join(f'`{ctype}`' for ctype in expected)}")
-    table.finish()
     return parameter
 
 
 def _operand(table: Table, names: tuple[str, ...]) -> Operand:
+    table.only("name", "role", "rows", "cols", "layout", "binding", "symbol")
     name = table.name("name")
     vector = not table.has("cols")
-    operand = Operand(
+    return Operand(
         name=name,
         role=table.choice("role", Role),
         rows=table.expression("rows", names),
@@ -169,27 +174,23 @@ def _operand(table: Table, names: tuple[str, ...]) -> Operand:
         symbol=table.name("symbol", default=name),
         vector=vector,
     )
-    table.finish()
-    return operand
 
 
 def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
-    rule = LaunchRule(
+    table.only("grid", "block", "shared")
+    return LaunchRule(
         grid=table.dimensions("grid", names),
         block=table.dimensions("block", names),
         shared=table.expression("shared", names, default="0"),
     )
-    table.finish()
-    return rule
 
 
 def _case_rule(table: Table, sizes: tuple[str, ...], names: tuple[str, ...]) -> CaseRule:
+    table.only("sizes", "inputs")
     given = table.expressions("sizes", names)
     if set(given) != set(sizes):
         raise table.error("sizes", f"every size must be given, and no other: {', '.join(sizes)}")
-    rule = CaseRule({name: given[name] for name in sizes}, table.choices("inputs", InputKind))
-    table.finish()
-    return rule
+    return CaseRule({name: given[name] for name in sizes}, table.choices("inputs", InputKind))
 
 
 def _macros(table: Table, taken: set[str]) -> tuple[dict[str, int], dict[str, int]]:
@@ -199,17 +200,16 @@ def _macros(table: Table, taken: set[str]) -> tuple[dict[str, int], dict[str, in
         if name in taken:
             raise table.error(name, "this is the name of a size or of the tile already")
         entry = table.table(name)
+        entry.only("default", "largest")
         defaults[name], largest[name] = entry.integer("default"), entry.integer("largest")
         if defaults[name] > largest[name]:
             raise entry.error("default", "it must not be larger than `largest`")
-        entry.finish()
     return defaults, largest
 
 
 def _constant(table: Table, names: tuple[str, ...]) -> Constant:
-    constant = Constant(table.name("symbol"), table.expression("value", names))
-    table.finish()
-    return constant
+    table.only("symbol", "value")
+    return Constant(table.name("symbol"), table.expression("value", names))
 
 
 def _analysis(table: Table, key: str, sizes: tuple[str, ...]) -> AnalysisRule | None:
@@ -217,10 +217,11 @@ def _analysis(table: Table, key: str, sizes: tuple[str, ...]) -> AnalysisRule | 
         return None
     entry = table.table(key)
     tile = entry.integer_or_none("tile")
-    return AnalysisRule(entry.integer_of_each(sizes), tile)
+    return AnalysisRule(entry.integer_of_each(sizes, "tile"), tile)
 
 
 def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
+    table.only("text", "counter", "at_most")
     goal = GoalRule(
         text=table.text("text"),
         counter=table.name("counter"),
@@ -231,5 +232,4 @@ def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
 
     if goal.counter not in COUNTERS:
         raise table.error("counter", f"there is no such counter; there are: {', '.join(sorted(COUNTERS))}")
-    table.finish()
     return goal

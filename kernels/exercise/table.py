@@ -1,4 +1,4 @@
-"""Read a TOML table field by field. Each getter checks the type, and `finish` refuses unread fields."""
+"""Read a TOML table field by field. `only` refuses unknown fields, and each getter checks the type."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import Triple, parse_dimensions
+from kernels.wording import did_you_mean
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LARGEST = 1 << 20
@@ -35,20 +36,18 @@ class Table:
         self._path = path
         self._where = where
         self._data = data
-        self._asked: set[str] = set()
 
     def error(self, key: str, reason: str) -> ExerciseError:
         return ExerciseError(self._path, f"{self._where}{key}", reason)
 
-    def finish(self) -> None:
-        """Refuse fields that no getter has read."""
-        unknown = sorted(self._data.keys() - self._asked)
+    def only(self, *known: str) -> None:
+        """Refuse other fields. Call this before any getter: a misspelled field would also be reported as missing."""
+        unknown = sorted(self._data.keys() - set(known))
         if unknown:
-            known = ", ".join(sorted(self._asked))
-            raise self.error(unknown[0], f"there is no such field; the fields here are: {known}")
+            reason = f"there is no such field.{did_you_mean(unknown[0], known)} The fields here are: "
+            raise self.error(unknown[0], reason + ", ".join(sorted(known)))
 
     def _get(self, key: str, default: object = None) -> object:
-        self._asked.add(key)
         value = self._data.get(key, default)
         if value is None:
             raise self.error(key, "this field is missing")
@@ -88,7 +87,6 @@ class Table:
         return self.integer(key) if self.has(key) else None
 
     def has(self, key: str) -> bool:
-        self._asked.add(key)
         return key in self._data
 
     def integers(self, key: str) -> tuple[int, ...]:
@@ -104,10 +102,10 @@ class Table:
             raise self.error(key, "expected a number from 0 up or an expression in a string")
         return float(value)
 
-    def integer_of_each(self, names: Sequence[str]) -> dict[str, int]:
-        values = {name: self.integer(name) for name in names}
-        self.finish()
-        return values
+    def integer_of_each(self, names: Sequence[str], *others: str) -> dict[str, int]:
+        """Return an integer for each name. others: further fields that this table may have."""
+        self.only(*names, *others)
+        return {name: self.integer(name) for name in names}
 
     def choice(self, key: str, kind: type[Choice], default: Choice | None = None) -> Choice:
         """Return one value of an enumeration."""

@@ -205,7 +205,11 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
             "constants[0].value",
             ": Width, TILE_WIDTH",
         ),
-        ("[analysis]\nWidth = 256", "[analysis]\nHeight = 3", "analysis.Width", "missing"),
+        ("[analysis]\nWidth = 256", "[analysis]\nHeight = 3", "analysis.Height", "no such field"),
+        ("[analysis]\nWidth = 256", "[analysis]\ntile = 8", "analysis.Width", "missing"),
+        ('kernel = "MatrixMulKernel"', 'kernal = "MatrixMulKernel"', "kernal", "mean `kernel`?"),
+        ("largest = 128", "larges = 128", "tile.larges", "mean `largest`?"),
+        ('role = "output"', 'roel = "output"', "operands[2].roel", "mean `role`?"),
         ("tile = 2", "tiles = 2", "phases.tiles", "no such field"),
         ("tile = 2", "tile = 64", "phases", "4,096 threads"),
         (
