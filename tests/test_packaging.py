@@ -255,6 +255,18 @@ def test_no_room_is_a_drawer():
     assert not [path for path in tracked() if drawers & {path.stem, path.parent.name}]
 
 
+def test_the_setup_script_explains_every_environment():
+    def setup(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [str(ROOT / "bin/setup"), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    shown = setup("--help")
+    assert shown.returncode == 0
+    assert set(re.findall(r"^  bin/setup (\S+) ", shown.stdout, flags=re.MULTILINE)) == set(SETS)
+    for refused in (setup(), setup("everything")):
+        assert (refused.returncode, "usage: bin/setup" in refused.stderr) == (2, True)
+
+
 def test_python_is_found_or_the_reason_given_in_one_line(tmp_path):
     old = tmp_path / "python3"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
