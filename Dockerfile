@@ -1,13 +1,13 @@
 # The images of docker-compose.yml: "server" (web, dispatcher, recorder, migrate), "worker", and "worker-gpu".
-# What is installed comes from locks/, by version and hash, from whatever index the build's pip is set up for.
+# Packages come from the index that the build's pip is set up for. locks/ has their versions and hashes.
 ARG PYTHON=3.13
 FROM python:${PYTHON}-slim-trixie AS base
 ARG PYTHON
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# Below /opt, which the process that drives a GPU may read; see docs/security.md.
+# Under /opt, because a GPU process may read this folder, see docs/security.md.
 WORKDIR /opt/tilelab
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin tilelab
-# All that may be written at run time: temporary files, and what is compiled once.
+# The only writable folder at run time: temporary files and compiled code.
 ENV HOME=/tmp TMPDIR=/tmp XDG_CACHE_HOME=/tmp/cache
 
 FROM base AS worker
@@ -24,7 +24,7 @@ FROM worker AS worker-gpu
 USER 0:0
 COPY locks/${PYTHON}/worker-gpu.txt locks/
 RUN pip install --require-hashes --only-binary :all: -r locks/worker-gpu.txt
-# What NVIDIA's container runtime puts into the container: the driver's CUDA part, and NVML.
+# NVIDIA's container runtime adds these to the container: the driver's CUDA part, and NVML.
 ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 10001:10001
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bin.texts import Sentence, sentences
+from bin.texts import Sentence, is_read, sentences
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = tomllib.loads(Path(__file__).with_name("prose.toml").read_text())
-READ = (".md", ".html", ".toml", ".ts", ".py")
 AREAS = tuple(STYLE["words"])
 LONG, NAMED, NAME = "long sentence", "named in a review", "name of a module"
 
@@ -75,7 +74,7 @@ def read(names: Iterable[str]) -> tuple[list[Sentence], list[Finding]]:
     texts: list[Sentence] = []
     found: list[Finding] = []
     for name in names:
-        here = list(sentences(name, (ROOT / name).read_text())) if name.endswith(READ) else []
+        here = list(sentences(name, (ROOT / name).read_text())) if is_read(name) else []
         texts += here
         found += check(here)
         if name.endswith(".py") and Path(name).stem in STYLE["names"]:

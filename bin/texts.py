@@ -1,5 +1,7 @@
 """Find all texts for people in the tree, by sentence: pages, messages, help, docstrings, comments.
 
+Comments are read in Python, CUDA, shell scripts, the Makefile and the files for containers.
+
 Code, names in backquotes, and inserted values become `X`, so that rules only see words.
 """
 
@@ -19,7 +21,11 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
+BUILD_FILES = ("Makefile", "Dockerfile", "docker-compose.yml")
 PYTHON = ("kernels", "worker", "server", "migrations", "bin", "bench")
+
+
+SUFFIXES = frozenset({".md", ".html", ".toml", ".ts", ".py", ".cu"})
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,12 @@ class Sentence:
     line: int
     area: str
     text: str
+
+
+def is_read(path: str) -> bool:
+    """Return whether a file of this name may have texts."""
+    suffix = PurePosixPath(path).suffix
+    return suffix in SUFFIXES or path in BUILD_FILES or (path.startswith("bin/") and not suffix)
 
 
 def sentences(path: str, source: str) -> Iterator[Sentence]:
@@ -55,6 +67,12 @@ def _texts(path: str, source: str) -> Iterator[tuple[str, int, str]]:
         yield from (("pages", line, text) for line, text in _script(source))
     elif suffix == ".py" and top in PYTHON:
         yield from _python(path, source)
+    elif suffix == ".cu" and top in PYTHON:
+        area = "handouts" if in_exercise else "comments"
+        yield from ((area, line, text) for line, text in _marked_lines(source, "//"))
+    elif path in BUILD_FILES or (top == "bin" and source.startswith("#!/bin/sh")):
+        yield from (("comments", line, text) for line, text in _marked_lines(source, "#"))
+        yield from (("commands", line, text) for line, text in _targets(source) if top == "Makefile")
 
 
 def _split(text: str) -> list[str]:
@@ -183,6 +201,32 @@ def _comments(source: str) -> Iterator[tuple[int, str]]:
         yield first, "\n".join(lines)
 
 
+def _marked_lines(source: str, mark: str) -> Iterator[tuple[int, str]]:
+    """Yield comments that begin with a mark, adjacent lines as one text, unless they are indented like a table."""
+    first, lines = 0, list[str]()
+    for number, line in enumerate([*source.splitlines(), ""], 1):
+        code, found, comment = line.partition(mark)
+        alone = found and not code.strip() and not comment.startswith("!")
+        if lines and not (alone and comment.strip() and not comment.startswith("   ")):
+            yield from ((first, part) for part in _paragraphs("\n".join(lines)))
+            lines = []
+        if not alone:
+            if code.endswith(" ") and code.strip() and comment.startswith(" "):
+                yield number, comment
+        elif comment.startswith("   "):
+            yield from ((number, cell) for cell in re.split(r" {2,}", comment.strip()))
+        elif comment.strip():
+            first = first if lines else number
+            lines.append(comment)
+
+
+def _targets(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the help of a Makefile's targets."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := re.match(r"[a-z-]+:.*?## (.*)", line):
+            yield number, match[1]
+
+
 def _is_command(function: ast.FunctionDef) -> bool:
     calls = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
     return any(isinstance(one, ast.Attribute) and one.attr in {"command", "group"} for one in calls)
@@ -192,7 +236,7 @@ def _paragraphs(docstring: str) -> list[str]:
     plain = (
         part for part in re.split(r"\n\s*\n", docstring) if not part.lstrip(" ").startswith(("\b", ">>>"))
     )
-    return [one for part in plain for one in re.split(r"\n(?=\s*(?:[-*] |\w+: ))", part)]
+    return [one for part in plain for one in re.split(r"\n(?=\s*(?:[-*] |\w+(?:, \w+)*: ))", part)]
 
 
 _CODE = re.compile(

@@ -97,6 +97,27 @@ def test_scripts_and_exercises_are_read_too():
     ]
 
 
+def test_comments_of_scripts_build_files_and_kernels_are_read():
+    script = (
+        "#!/bin/sh\n# Two lines\n# of one text.\n#\n#   bin/x word   what it does\nrun() { # sets it\n:; }\n"
+    )
+    assert texts("bin/x", script) == [
+        ("comments", 2, "Two lines of one text."),
+        ("comments", 5, "bin/x word"),
+        ("comments", 5, "what it does"),
+        ("comments", 6, "sets it"),
+    ]
+    assert texts("Makefile", "# Why.\nhelp: ## this list\n\t@echo\n") == [
+        ("comments", 1, "Why."),
+        ("commands", 2, "this list"),
+    ]
+    kernel = "//!tilelab block=(1)\n// The task.\nint a;  // its use\n"
+    assert texts("kernels/exercises/tiled/starter.cu", kernel) == [
+        ("handouts", 2, "The task."),
+        ("handouts", 3, "its use"),
+    ]
+
+
 def test_a_module_is_a_noun_for_what_it_holds(monkeypatch):
     monkeypatch.setattr(prose, "STYLE", {**prose.STYLE, "names": ["prose"]})
     _, found = read(["bin/prose.py"])

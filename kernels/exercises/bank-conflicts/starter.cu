@@ -1,7 +1,7 @@
 // Transposition through a tile in shared memory: Out[x][y] = In[y][x], for a matrix of Height x Width elements.
 //
-// This kernel is correct, and its accesses to global memory are coalesced. But in one of its accesses to shared memory,
-// all 32 threads of a warp use different cells of one bank. Find this access and remove the conflict.
+// This kernel is correct, and its accesses to global memory are coalesced. But in one access to shared memory, all 32
+// threads of a warp use different cells of one bank. Find this access and remove the conflict.
 //
 // Check it with:  tilelab grade starter.cu --exercise bank-conflicts
 

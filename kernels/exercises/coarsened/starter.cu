@@ -1,8 +1,8 @@
 // Tiled matrix multiplication with thread coarsening: a block computes COARSE_FACTOR neighbouring tiles of P.
 //
-// Width is a multiple of TILE_WIDTH * COARSE_FACTOR. This kernel is correct but gains nothing: it computes the tiles of
-// P one after the other, and loads every tile of M again for each of them. Swap the two outer loops, so that a tile of
-// M is loaded once per phase. What do you have to keep for each tile of P then?
+// Width is a multiple of TILE_WIDTH * COARSE_FACTOR. This kernel is correct but gains nothing. It computes one tile of
+// P after the other, and loads every tile of M again for each. Swap the two outer loops, so that a tile of M is loaded
+// once per phase. What do you have to keep for each tile of P then?
 //
 // Check it with:  tilelab grade starter.cu --exercise coarsened
 

@@ -1,7 +1,7 @@
 // Matrix multiplication, P = M * N, for a column-major N. M and P are row-major.
 //
 // This kernel is for three row-major matrices, so one index is incorrect here. Which one, and what should it be?
-// Before you run it: in one iteration, how far apart are the elements of N that two neighbouring threads read?
+// Before you run it: two neighbouring threads read N. How far apart are their elements in one iteration?
 //
 // Check it with:  tilelab grade starter.cu --exercise column-major
 

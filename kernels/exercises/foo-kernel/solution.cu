@@ -1,4 +1,4 @@
-// Five accesses to global memory and four to shared memory, and what each costs for a warp of 32 threads.
+// Five accesses to global memory and four to shared memory, with the cost of each for a warp.
 
 __global__ void foo_kernel(float* a, float* b, float* c, float* d, float* e) {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,6 @@
 // Blocked multiplication of rectangles, C = A * B. The matrices are globals of this file.
 //
-// A block computes a BLOCK_SIZE x BLOCK_SIZE sub matrix of C from NUM_SUBS pairs of sub matrices of A and B. Its
+// A block computes one BLOCK_SIZE x BLOCK_SIZE sub matrix of C. It needs NUM_SUBS pairs of sub matrices of A and B. Its
 // threads load them into shared memory pair by pair.
 
 #ifndef BLOCK_SIZE

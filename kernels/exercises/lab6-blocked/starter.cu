@@ -1,7 +1,7 @@
 // Blocked multiplication of rectangles, C = A * B. The matrices are globals of this file.
 //
-// This kernel is correct but slow: for one element of C, a thread reads a whole row of A and a whole column of B from
-// global memory. Do the three steps marked TODO.
+// This kernel is correct but slow. Each thread reads a whole row of A and a whole column of B from global memory. Do the
+// three steps marked TODO.
 //
 // Check it with:  tilelab grade starter.cu --exercise lab6-blocked
 

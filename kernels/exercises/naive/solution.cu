@@ -1,7 +1,7 @@
 // Matrix multiplication, P = M * N, for square matrices of any Width: one thread computes one element of P.
 //
-// Width different threads read each element of M and of N from global memory, so each element is read Width times.
-// Tiling will save most of these reads.
+// Each element of M and N is read Width times from global memory, each time by another thread. Tiling will save most of
+// these reads.
 
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     int Row = blockIdx.y * blockDim.y + threadIdx.y;

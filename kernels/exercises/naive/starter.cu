@@ -1,6 +1,6 @@
 // Matrix multiplication, P = M * N: one thread computes one element of P.
 //
-// M, N and P are Width x Width matrices, stored row by row: element (row, col) of M is M[row * Width + col].
+// M, N and P are Width x Width matrices, stored row by row. Element (row, col) of M is M[row * Width + col].
 // Any Width must work. Tilelab launches enough blocks of 16 x 16 threads to cover P.
 //
 // Check it with:  tilelab grade starter.cu --exercise naive

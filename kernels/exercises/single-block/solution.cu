@@ -1,4 +1,4 @@
-// Multiplication of very small matrices, C = A * B, by a single block with one thread for each element of C.
+// Multiplication of very small matrices, C = A * B, by a single block. Each thread computes one element of C.
 //
 // Both matrices fit into shared memory as a whole. A is at most as wide as the block, and B at most as high. So each
 // thread loads at most one element of each, and some threads load none.

@@ -1,4 +1,4 @@
-// Multiplication of very small matrices, C = A * B, by a single block with one thread for each element of C.
+// Multiplication of very small matrices, C = A * B, by a single block. Each thread computes one element of C.
 //
 // Replace every ____ below. Tilelab points to the first blank that is left.
 //

@@ -1,7 +1,7 @@
 // Tiled matrix multiplication, P = M * N, for square matrices whose Width is a multiple of TILE_WIDTH.
 //
-// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase, its threads load one tile of M and one tile of
-// N into shared memory, one element of each per thread. From there they use every element TILE_WIDTH times.
+// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase, it loads a tile of M and a tile of N into
+// shared memory. Each thread loads one element of each. From there, every element is used TILE_WIDTH times.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16

@@ -14,8 +14,8 @@ typedef unsigned long long u64;
 namespace {
 
 // A block has THREADS threads and handles ROWS rows. Values that depend only on the column are computed once for all
-// rows, and the loads of the rows overlap, so that no loop over columns needs to be unrolled. If a block needn't see
-// whole rows, it handles a strip of columns.
+// rows. The loads of the rows overlap, so no loop over columns needs to be unrolled. If a block needn't see whole rows,
+// it handles a strip of columns.
 constexpr u32 THREADS = 256, ROWS = 4, STRIP = 1024;
 constexpr u32 WHOLE_WARP = 0xFFFFFFFF;
 
@@ -29,7 +29,7 @@ constexpr float LARGEST = 134217728.0f;  // 2^27: the bound of all correct outpu
 // along: whether the lines of dot products are the rows
 // length: number of elements in such a line
 // number: for NARROW, one in this many neighbours is nonzero; for WHOLE, the largest element
-// start, step: for SELECTION, the place of each line's element; for WIDE and NARROW, the first special term and number
+// start, step: for SELECTION, the place of each line's element; otherwise, the first special term and number
 struct Recipe {
     u64 seed, rowStep, columnStep;
     bool along;
@@ -280,8 +280,8 @@ extern "C" __global__ void compare_sums(const float *found, u64 *counter, u64 se
     atomicMax(counter + 1, ~(u64)blockIdx.x);
 }
 
-// Freivalds' check of C = A B in three steps: z = B r, w = A z, and C r compared with w. For an incorrect row of
-// integers, C r = w holds for at most one in 2^36 of all vectors r, because the differences are at most 2^28.
+// Freivalds' check of C = A B. It computes z = B r and w = A z, and compares C r with w. Differences of integers are at
+// most 2^28. So for an incorrect row, C r = w holds for one in 2^36 vectors r at most.
 extern "C" __global__ void multiply_random(u64 *out, u64 vector, u64 rows, u64 columns, RECIPE(matrix)) {
     multiply(out, rows, columns, matrixKind, MADE(matrix), [=](u32 index) { return random(vector, index); });
 }
@@ -290,8 +290,8 @@ extern "C" __global__ void multiply_vector(u64 *out, const u64 *vector, u64 rows
     multiply(out, rows, columns, matrixKind, MADE(matrix), [=](u32 index) { return vector[index]; });
 }
 
-// An element that isn't an integer, or is too large for an exact float, makes its row incorrect at once. All others are
-// integers, so the sums are comparable. -0 becomes 0.
+// An element that isn't an integer, or too large for an exact float, makes its row incorrect. All others are integers,
+// so the sums are comparable. -0 becomes 0.
 extern "C" __global__ void compare_product(const float *found, const u64 *expected, u64 *counter, u64 vector, u64 rows,
                                            u64 columns) {
     u32 top = blockIdx.x * ROWS;

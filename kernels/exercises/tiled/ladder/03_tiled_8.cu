@@ -1,8 +1,8 @@
 // Idea: tiles stored by row, 8 x 8. Each element that a thread loads from global memory is used by 8 threads.
 //
-// Over the rung below: the threads of a warp read neighbouring cells of a row, which are in different banks, or all
-// read the same cell. So there are no conflicts. But the tile is too small. A row of 8 floats is a quarter of a line of
-// global memory, there are two barriers for every 8 products, and 64 threads are only two warps.
+// Over the rung below: there are no conflicts. The threads of a warp read neighbouring cells of a row, or all the same
+// cell. But the tile is too small. A row of 8 floats is a quarter of a line of global memory. There are two barriers
+// for every 8 products, and 64 threads are only two warps.
 //
 // Reaches 5110 GFLOPS at Width=2048 on an H200, 10.2 % of cuBLAS.
 

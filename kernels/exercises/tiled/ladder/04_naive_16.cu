@@ -1,8 +1,8 @@
 // Idea: no tiles at all, but coalesced. One thread for each element of P as in the first rung, in blocks of 16 x 16.
 // Now threadIdx.x counts the columns.
 //
-// The threads of a warp are neighbours in a row. 16 of them read the same element of M and 16 neighbouring elements of
-// N, in one access to one or two lines. The caches do the rest, and beat tiles of 8 with their barriers. But every
+// The threads of a warp are neighbours in a row. 16 of them read the same element of M, and 16 neighbouring elements of
+// N. This is one access to one or two lines. The caches do the rest, and beat tiles of 8 with their barriers. But every
 // multiply-add still needs two elements from the caches.
 //
 // Reaches 5404 GFLOPS at Width=2048 on an H200, 10.8 % of cuBLAS.

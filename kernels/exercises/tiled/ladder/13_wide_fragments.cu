@@ -1,5 +1,5 @@
-// Idea: the same 8 x 8 elements per thread, with every access four elements wide. M's tile is stored transposed. So the
-// 8 elements of M that a thread needs for one k are neighbours, as in N's tile: two float4 each.
+// Idea: the same 8 x 8 elements per thread, with every access four elements wide. M's tile is stored transposed. So a
+// thread finds the 8 elements of M for one k side by side, as in N's tile. Both are two float4.
 //
 // Over the rung below: 4 accesses to shared memory for 64 multiply-adds instead of 16. Each access takes the place of
 // an instruction that computes. The two float4 of a thread are 64 elements apart. So neighbouring threads read

@@ -1,9 +1,9 @@
-// Idea: never wait. While the block multiplies one pair of tiles, the elements of the next pair are on their way from
-// global memory into registers. They go into a second pair of tiles, so one barrier per phase is enough. Likewise, the
-// next fragments come from shared memory while the products of the current ones are added.
+// Idea: never wait. While the block multiplies one pair of tiles, its registers already receive the next pair from
+// global memory. The elements go into a second pair of tiles, so one barrier per phase is enough. Likewise, the next
+// fragments come from shared memory while the products of the current ones are added.
 //
-// Over the rung below: there, every phase waited for global memory and had two barriers. A thread needs so many
-// registers that only 16 warps fit on an SM, too few to hide the wait. Here each thread has independent work: 64
+// Over the rung below: there, every phase waited for global memory and had two barriers. A thread needs many registers,
+// so only 16 warps fit on an SM, too few to hide the wait. Here each thread has independent work: 64
 // multiply-adds for every k that only need registers. Four smaller changes: The threads of a warp form 4 x 8, so that
 // neighbours read the same fragments. Shared memory then serves half a warp in one pass. The products are added in a
 // zigzag, line by line, which saves reads of registers. The two buffers are two phases of one unrolled loop, so
@@ -24,8 +24,8 @@
 typedef float TileM[DEPTH][ROWS + 4];
 typedef float TileN[DEPTH][COLS];
 
-// Four elements of a row. INSIDE: the tiles don't reach past the matrices, so nothing has to be checked, and Width is a
-// multiple of 4, so every float4 begins at a multiple of 16 bytes.
+// Four elements of a row. INSIDE: no tile reaches past a matrix, so there are no edges to test. Width is a multiple of
+// 4, so every float4 begins at a multiple of 16 bytes.
 template <bool INSIDE>
 __device__ __forceinline__ float4 load4(const float* matrix, int row, int col, int Width) {
     const float* from = matrix + row * Width + col;
@@ -49,7 +49,7 @@ __device__ __forceinline__ void store4(float* matrix, int row, int col, int Widt
     }
 }
 
-// A thread's part of one pair of tiles: four elements of N, and four of M, which go into a column of M's tile.
+// A thread's part of a pair of tiles: four elements of N, and four of a column of M.
 __device__ __forceinline__ void put(TileM& Mds, TileN& Nds, float4 m, float4 n, int t) {
     int row = t / 2, k = t % 2 * 4;
     Mds[k][row] = m.x;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void put(TileM& Mds, TileN& Nds, float4 m, float4 n, 
     *reinterpret_cast<float4*>(&Nds[t / 32][t % 32 * 4]) = n;
 }
 
-// A thread's part of one column of M's tile and one row of N's: float4 that are ROWS/M_FOURS and COLS/N_FOURS apart.
+// A thread's part of a column of M's tile and a row of N's. The float4 are ROWS/M_FOURS and COLS/N_FOURS apart.
 struct Fragments {
     float m[M_FOURS * 4], n[N_FOURS * 4];
 };
@@ -77,7 +77,7 @@ __device__ __forceinline__ void take(Fragments& own, const TileM& Mds, const Til
     }
 }
 
-// A zigzag, line by line: each instruction shares one factor with the instruction before it, which saves a read of the
+// A zigzag, line by line. Each instruction shares one factor with the instruction before it. This saves a read of the
 // register file.
 __device__ __forceinline__ void addProducts(float (&sums)[M_FOURS * 4][N_FOURS * 4], const Fragments& own) {
     #pragma unroll
