@@ -81,6 +81,7 @@ class Watch:
         claims: one for each attempt
         waiting: the number of messages in each queue of the broker
         """
+        # A claim that was missing before a pause of this process would count as missing all the time.
         if self._looked is not None and now - self._looked > self.lease_seconds / 2:
             self.restart_leases()
         self._looked = now
@@ -90,6 +91,7 @@ class Watch:
         unclaimed: list[UnderWay] = []
         for each, claim in zip(under_way, claims, strict=True):
             known = self._known.setdefault(each.ticket.token, _Known(now))
+            # A new dispatcher learns only from the database that the attempt had a claim.
             known.claimed = known.claimed or each.running
             if claim.stand is Stand.CLAIMED:
                 known.claimed, known.quiet_since = True, None
@@ -124,6 +126,7 @@ class Watch:
         for each in unclaimed:
             known = self._known[each.ticket.token]
             age, there = now - known.sent, waiting.get(each.queue, 0)
+            # Workers took every message, but this attempt has no claim. So its message is gone.
             empty = there == 0 and age >= EMPTY_SECONDS
             missing = there < expected[each.queue] and age >= self.republish_seconds
             if known.undelivered or empty or missing:

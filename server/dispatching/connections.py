@@ -48,6 +48,7 @@ class RedisBroker:
 
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
         """Read both in one round trip; raises worker.contract.broker.BrokerUnavailable."""
+        # The dispatcher asks this in every round, up to 50 times a second.
         with broker_errors(self._client), self._client.pipeline(transaction=False) as together:
             together.info("server")
             for queue in queues:

@@ -31,6 +31,7 @@ def room(slots: int, sent: int) -> int:
 
     The order of sent messages is fixed. Steps that aren't sent yet can still be overtaken by people with fewer steps.
     """
+    # Twice the slots: a slot that ends a step finds the next message already there.
     return max(0, (2 * slots if slots else WITHOUT_WORKERS) - sent)
 
 
@@ -48,6 +49,7 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     if not chosen:
         return []
     query = select(Step).where(Step.id.in_([each.step for each in chosen]), QUEUED).order_by(Step.id)
+    # Another dispatcher may hold some of them, or has sent them since they were chosen.
     locked = {step.id: step for step in session.scalars(query.with_for_update(skip_locked=True))}
     # Send them in the order of the queue.
     steps = [locked[each.step] for each in chosen if each.step in locked]

@@ -74,6 +74,7 @@ class Dispatcher:
             try:
                 return self._round(moment)
             except ConnectionError:
+                # While Redis is away, workers can't extend their claims. Missing ones prove nothing.
                 self.watch.restart_leases()
                 raise
 
@@ -83,6 +84,7 @@ class Dispatcher:
         sent = [each for each in under_way if not each.running]
         claims = self.connections.claims.look([each.ticket for each in under_way])
         run, lengths = self.connections.broker.state(sorted({each.queue for each in sent}))
+        # A restarted Redis has lost all claims. Workers write them again with their next heartbeats.
         if run != self._run:
             self._run = run
             self.watch.restart_leases()
@@ -112,6 +114,7 @@ class Dispatcher:
             return under_way, queues_waiting(session)
 
     def _look_at_fleet(self, now: float) -> None:
+        # Rounds come many times a second, and the fleet changes less often.
         if self._fleet_read is not None and now - self._fleet_read < FLEET_SECONDS:
             return
         records, clock = self.connections.fleet.workers(), self.connections.fleet.now()
@@ -145,6 +148,7 @@ class Dispatcher:
             over = failed(session, step, AttemptOutcome.LOST, fault, datetime.now(UTC))
         with about(job=each.ticket.job, step=each.ticket.kind.value, attempt=attempt):
             logger.warning("%s; %s", fault, "the job is given up" if over else "the step is queued again")
+        # Without this, the old worker works in vain, but its result has an old token and changes nothing.
         with suppress(ConnectionError):
             self.connections.claims.revoke(each.ticket)
 
@@ -172,6 +176,7 @@ class Dispatcher:
             queue, message = found
             self.connections.sender.send(queue, message)
         except (Unsendable, MessageError) as error:
+            # Every further message would fail in the same way.
             self._give_up(number, f"the step cannot be sent: {error}")
             return
         ticket = message.ticket

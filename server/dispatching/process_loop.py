@@ -20,6 +20,7 @@ from worker.supervision.heartbeat import Heartbeat
 TICK_SECONDS = 0.1
 BUSY_SECONDS = 0.02
 """The wait after a round that changed something: a slot may be free already for the next step."""
+# Grading continues at most this long after a service is back.
 LONGEST_WAIT = 5.0
 _LONGEST_REASON = 300
 
@@ -70,6 +71,7 @@ def wait_for_database(engine: Engine, stop: threading.Event, heartbeat: Heartbea
     """Wait for the database, with the tables of this version; False if `stop` was set first."""
     outage = Outage("the database")
     while not stop.is_set():
+        # A process that waits for the database is alive. A restart wouldn't help.
         heartbeat.beat()
         try:
             check(engine)

@@ -63,6 +63,7 @@ class Choice:
             if count < self.cap:
                 self.under_way[step.person] = count + 1
                 self.chosen.append(step)
+            # They only fill what is left, so `room` of them are enough.
             elif len(self.passed_over) < self.room:
                 self.passed_over.append(step)
 
@@ -75,6 +76,7 @@ def choose(session: Session, queue: str, cap: int, room: int, now: datetime) -> 
     choice = Choice(people_in_flight(session, queue), cap, room)
     head = _head(session, queue, now)
     choice.offer(head)
+    # A shorter head is the whole queue, so no steps are hidden behind it.
     if choice.left and len(head) == PAGE:
         choice.offer(_hidden(session, queue, now, head[-1], choice))
     return choice.all()
@@ -114,6 +116,7 @@ def _heads(session: Session, queue: str, now: datetime, beyond: Waiting) -> list
     """
     first = select(func.min(Step.person_id).label("id")).where(QUEUED).cte("person", recursive=True)
     after = select(func.min(Step.person_id)).where(QUEUED, Step.person_id > first.c.id).scalar_subquery()
+    # After the last person, `min` gives NULL, which ends the recursion.
     person = first.union_all(select(after).where(first.c.id.is_not(None)))
     head = _own((Step.id,), person.c.id, queue, now, beyond).limit(1).correlate(person).scalar_subquery()
     return [step for step in session.scalars(select(head).select_from(person)) if step is not None]

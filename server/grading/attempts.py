@@ -34,6 +34,7 @@ def kept(text: str, most: int = FAULT_CHARACTERS) -> str:
 def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:
     """Lock a job's step until the transaction ends, and read it again; None for no such step."""
     query = select(Step).where(Step.job_id == job, Step.kind == kind).with_for_update()
+    # Another process may have changed the row while this one waited for the lock.
     return session.scalar(query.execution_options(populate_existing=True))
 
 
@@ -87,6 +88,7 @@ def completed(session: Session, step: Step, worker: str, seconds: float | None, 
     step.state = StepState.DONE
     step.seconds = seconds
     step.ended_at = now
+    # A result may arrive before the dispatcher has seen the claim.
     if step.started_at is None:
         step.started_at = now
 
@@ -104,6 +106,7 @@ def given_back(session: Session, step: Step, now: datetime, pause: timedelta = t
     step.started_at = None
     step.queued_at = now
     step.not_before = now + pause if pause else None
+    # The next attempt gets the same number, so this row must go first.
     session.delete(attempt)
     session.flush()
 
@@ -128,6 +131,7 @@ def close(
     attempt.worker = attempt.worker or kept(worker, WORKER_CHARACTERS) or None
     attempt.fault = kept(fault) or None
     step.worker = step.worker or attempt.worker
+    # From now on, a late result of this attempt finds no step.
     step.token = None
 
 

@@ -18,7 +18,9 @@ from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
 from worker.contract.redis_fleet import RedisFleet
 
+# Workers report every 2 seconds, so a silent one has missed several reports.
 SILENT_SECONDS = 15.0
+# A page shows the database's copy instead of waiting longer for Redis.
 _ANSWER_SECONDS = 2.0
 _OPEN = (StepState.QUEUED, StepState.SENT, StepState.RUNNING)
 _RESTING = frozenset({WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT})

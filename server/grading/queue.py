@@ -115,6 +115,7 @@ class _Line:
         """The number of steps queued before each of these steps, and before the last one that is counted."""
         order = (Step.priority, Step.turn, Step.id)
         queued = select(*order).where(Step.queue == self._queue, QUEUED)
+        # The limit keeps the cost of a page the same for any length of the queue.
         first = queued.order_by(*order).limit(COUNTED + 1).subquery()
         ahead = func.row_number().over(order_by=(first.c.priority, first.c.turn, first.c.id)) - 1
         counted = select(first.c.id, ahead.label("ahead")).subquery()

@@ -42,6 +42,7 @@ def unpack(packed: bytes) -> dict[str, Any]:
     """Unpack the object that `tilelab grade --json` prints, in the format of the version that recorded it."""
     unpacker = zlib.decompressobj()
     try:
+        # A few bytes may unpack to gigabytes, so the limit applies while unpacking.
         plain = unpacker.decompress(packed, PLAIN_BYTES)
         if not unpacker.eof:
             raise ReportError("longer than allowed, or cut off")

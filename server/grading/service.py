@@ -71,6 +71,7 @@ def _job(work: Work, now: datetime) -> dict[str, Any]:
         "device_class": work.device_class,
         "arch": work.arch,
         "tile": work.tile,
+        # All inputs follow from the seed. A kernel could contain the answers if its author could guess it.
         "seed": secrets.token_hex(16),
         "priority": work.priority,
         "queued_at": now,

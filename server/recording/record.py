@@ -116,6 +116,7 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
     if isinstance(found, PackedWork) and len(found.packed) > WORK_BYTES:
         size = f"it has {len(found.packed):,} bytes; the limit is {WORK_BYTES:,}"
+        # The same source would give the same work in each attempt.
         give_up(session, step, f"the measure step's work is too large: {size}", now, result.worker)
         return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
@@ -138,6 +139,7 @@ def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) 
         person_id=job.person_id,
         priority=job.priority,
         turn=QueueOrder(session, queue, job.priority).next(job.person_id),
+        # The server never reads the work: the worker that checks writes it for the worker that measures.
         work=work.packed.encode(),
         digests=" ".join(work.digests),
         queued_at=now,
@@ -147,6 +149,7 @@ def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) 
 
 def _over(session: Session, ticket: Ticket) -> Recorded:
     """The outcome of a result whose attempt is over: recorded before, or too late."""
+    # The step has lost its token by now, but the attempt keeps it.
     outcome = session.scalar(select(Attempt.outcome).where(Attempt.token == ticket.token))
     return Recorded.REPEATED if outcome in {AttemptOutcome.DONE, AttemptOutcome.FAULT} else Recorded.FENCED
 

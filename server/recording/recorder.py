@@ -89,6 +89,7 @@ class Recorder:
                 with explained(self.engine):
                     self._write(read, last=tries >= TRIES)
             except (DatabaseUnavailable, DBAPIError) as error:
+                # An outage may last for hours. Only faults that may never pass are counted.
                 tries += hope_of(error) is not Outlook.PASSES
                 if tries >= 2 * TRIES:
                     logger.exception(
@@ -107,6 +108,7 @@ class Recorder:
         """last: whether an unknown fault ends the attempt instead of being tried again."""
         try:
             outcome = self._record(read)
+        # `explained` turns this into an unavailable database, so the result is tried again.
         except PoolTimeout:
             raise
         except Exception as error:
@@ -124,6 +126,7 @@ class Recorder:
     def _record(self, read: StepResult | Unread) -> Recorded:
         if isinstance(read, StepResult):
             return record(self._sessions, read)
+        # During an upgrade, both versions run. That must not end jobs with a system error.
         if read.other_version and self._returned[_step(read)] < RETURNS:
             outcome = give_back(self._sessions, read, RETURN_PAUSE)
             if outcome is Recorded.AGAIN:
@@ -133,6 +136,7 @@ class Recorder:
 
     def _count(self, read: Unread) -> None:
         if len(self._returned) >= _MOST_KNOWN:
+            # This bounds the memory. A forgotten step only gets some more returns.
             self._returned.clear()
         self._returned[_step(read)] += 1
 

@@ -30,10 +30,12 @@ def check_result(step: Step, result: StepResult) -> Report | PackedWork:
         return result.measure
     if result.fault or report is None:
         raise Refusal(result.fault or "the worker sent neither a report nor a fault")
+    # A worker's system error only ends its attempt. The job ends with one after the last attempt.
     if report.verdict is Verdict.SYSTEM_ERROR:
         raise Refusal(report.message or "the worker reports a system error without a message")
     _agrees(job, report)
     if report.measurement is not None:
+        # Speeds decide ranks, so an impossible one must not get into the database.
         _measured(step, job, report)
     _finite(report)
     return report
@@ -81,5 +83,6 @@ def _measured(step: Step, job: Job, report: Report) -> None:
         raise Refusal("the worker's measured time or speed is impossible")
     if measured.metric != metric_of(job.exercise):
         raise Refusal(f"measured by {measured.metric!r}, not by the metric of the exercise")
+    # A GPU can't see races. So a time counts only for the code that the CPU device has checked.
     if measured.ptx_digest and measured.ptx_digest not in (step.digests or "").split():
         raise Refusal("the worker measured other code than the checked code")

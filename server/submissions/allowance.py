@@ -87,6 +87,7 @@ class Allowance:
             )
         if self.next_at is not None and now < self.next_at:
             seconds = (self.next_at - now).total_seconds()
+            # Rounded up, so that a retry after these seconds succeeds.
             return TooOften(
                 f"You submitted a moment ago. Try again in {plural(-int(-seconds // 1), 'second')}.",
                 seconds,
@@ -135,6 +136,7 @@ def allowances(
             next_at=last + interval if last is not None and interval else None,
             checks=assignment.checks_per_hour,
             checked=len(made),
+            # The oldest of these checks is the first to leave the hour.
             check_at=made[-1] + _HOUR if made and len(made) == assignment.checks_per_hour else None,
             under_way=under_way.get(assignment.id, 0),
         )
@@ -235,6 +237,7 @@ def _under_way(session: Session, assignments: Iterable[int], person: int) -> Map
         .where(
             Submission.assignment_id.in_(assignments),
             Submission.person_id == person,
+            # A regrade by course staff must not keep a student from submitting.
             Job.kind == JobKind.SUBMISSION,
             Job.state.in_([JobState.QUEUED, JobState.RUNNING]),
         )

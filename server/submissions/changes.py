@@ -128,6 +128,7 @@ def _again(assignment: Assignment, graded: _Graded) -> Work:
         person=graded.person,
         source=graded.source,
         exercise=assignment.exercise_id,
+        # A student may have chosen another device. Its architecture isn't the assignment's.
         arch=assignment.arch if same_device else graded.arch,
         device_class=graded.device_class,
         tile=assignment.tile,
@@ -161,6 +162,7 @@ def cancel(
     job.state = JobState.CANCELLED
     job.ended_at = moment
     if actor is None or actor.id != job.person_id:
+        # A started step would cost its owner an attempt, see server.submissions.allowance.
         session.execute(update(Step).where(Step.job_id == job.id).values(started_at=None))
     if noted:
         assignment = _assignment_of(session, job)
@@ -184,6 +186,7 @@ def _to_grade(session: Session, assignment: Assignment, only: Collection[int] | 
     if only is None:
         found = _graded(session, assignment, Submission.assignment_id == assignment.id)
     else:
+        # Databases limit the number of parameters in a statement.
         chosen = sorted(only)
         found = [
             one

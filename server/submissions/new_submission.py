@@ -96,6 +96,7 @@ def submit(submitted: SubmissionInput) -> Accepted:
 def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     """Read a submission from a request's body; raises Refused, naming the field."""
     asked = _object(body)
+    # A misspelled field must not be ignored: `mod: check` would use an attempt.
     unknown = sorted(set(asked) - set(_FIELDS))
     if unknown:
         raise _invalid(f"`{_short(unknown[0])}` isn't a field. The fields are {', '.join(_FIELDS)}.")

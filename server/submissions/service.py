@@ -116,6 +116,7 @@ class _Most:
 
 def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
+        # This comes first: what follows must see the person's earlier requests committed.
         _wait_for_turn(session, submitted.person)
         earlier = find_earlier(session, submitted)
         if earlier is not None:

@@ -37,6 +37,7 @@ def failed(
 
     return: whether the job is over
     """
+    # Closing takes the token away, so a late result of this attempt changes nothing.
     close(session, step, outcome, worker, fault, now)
     if step.attempt < MAX_ATTEMPTS:
         step.state = StepState.QUEUED
@@ -75,6 +76,7 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
     result = Result(
         job_id=job.id,
         verdict=report.verdict,
+        # PostgreSQL refuses a text that is longer than its column.
         device_class=report.device[:48],
         report=pack(report),
         ranked=measured is not None and measured.ranked and report.verdict is Verdict.ACCEPTED,

@@ -90,11 +90,13 @@ class CupyBackend:
     def __init__(self, compiler: str = "") -> None:
         """Create the context, allocate memory, and load all that would delay the first launch."""
         runtime.setDevice(0)
+        # The context is created by the first call that needs one.
         runtime.free(0)
         self._driver = _Driver()
         facts = runtime.getDeviceProperties(0)
         self._environment = _environment(facts, compiler)
         self._clocks = ClockReader(_bus_id())
+        # Otherwise a kernel could keep its data in the L2 cache for the next timed launch.
         runtime.deviceSetLimit(_PERSISTING_LIMIT, 0)
         self._arena_bytes = min(_ARENA_BYTES, facts["totalGlobalMem"] // _ARENA_SHARE)
         self._arena = runtime.malloc(self._arena_bytes)
@@ -164,6 +166,7 @@ class CupyBackend:
         known = self._modules.get(id(code))
         if known is None:
             known = code, _asked(lambda: driver.moduleLoadData(code.cubin))
+            # The entry keeps the code alive, so its ID stays unique.
             self._modules[id(code)] = known
         module = known[1]
         return Kernel(entry, _Handle(module, _asked(lambda: driver.moduleGetFunction(module, entry))))
@@ -245,6 +248,7 @@ class CupyBackend:
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
     def _run(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
+        # These objects must live until the launch: the driver gets only their addresses.
         values = [_parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(each) for each in values))
         _asked(

@@ -38,6 +38,7 @@ def _own(folder: Path) -> Path:
         found = folder.lstat()
     except OSError as error:
         raise GpuInUse(f"cannot create {folder} ({error.strerror}). Set TMPDIR to another folder.") from error
+    # Another user could replace the lock files, or name a false holder.
     if found.st_uid != os.getuid() or found.st_mode & 0o022 or not folder.is_dir() or folder.is_symlink():
         raise GpuInUse(f"{folder} must be a folder that only this user can write to. Remove it.")
     return folder
@@ -46,6 +47,7 @@ def _own(folder: Path) -> Path:
 def _lock(gpu: GpuFacts, folder: Path) -> IO[str]:
     path = folder / f"{gpu.uuid.replace('/', '-')}.lock"
     try:
+        # Opening must not empty the file, because it names the process with the lock.
         file = path.open("a+", encoding="utf-8")
     except OSError as error:
         raise GpuInUse(f"cannot open {path} ({error.strerror}).") from error

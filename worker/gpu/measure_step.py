@@ -212,6 +212,7 @@ class _Job:
             operands = self._placed(case)
             return run(operands) if operands is not None else None
         except DeviceFault as fault:
+            # After any other fault, CUDA refuses every further call of this process.
             self._lost = fault.kind is not FaultKind.RESOURCES
             return fault_finding(fault, case, self._request.launch_seconds)
 
@@ -290,6 +291,7 @@ class _Job:
             environment=self._backend.environment,
             curve=tuple(curve),
             left_out=tuple(self._left_out),
+            # A doubtful time is shown, but it must not take a rank from anyone.
             ranked=not self._remarks,
             remarks=tuple(self._remarks),
             busy_ms=self._backend.busy_ms(),

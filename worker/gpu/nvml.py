@@ -213,6 +213,7 @@ def _places(nvml: Any) -> list[_Place]:
         pci = handle and _told(nvml, nvml.nvmlDeviceGetPciInfo, handle)
         if pci:
             boards.append(((pci.domain, pci.bus, pci.device), handle))
+    # NVML's own numbers differ from CUDA's.
     boards.sort(key=lambda each: each[0])
     return [
         _Place(board, handle) for _, board in boards for handle in (list(_slices(nvml, board)) or [board])

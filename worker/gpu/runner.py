@@ -23,6 +23,7 @@ CPU, GPU = "cpu", "gpu"
 NUMBERS = "numbers"
 """The only question to the parent."""
 
+# The judge's kernels take them as signed integers of 64 bits.
 NUMBER_BITS = 63
 
 Ask = Callable[[], Numbers]

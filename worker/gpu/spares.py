@@ -22,6 +22,7 @@ _PASSED_ON = ("LD_LIBRARY_PATH", "CUDA_PATH")
 # CPU time includes the start and the driver's own threads.
 _START_CPU_SECONDS = 120
 _THREADS = 4
+# Practically no limit: a driver reserves far more addresses than there is memory.
 _MEMORY_BYTES = 2**50
 _RESPONSE_BYTES = 8 * 2**20
 
@@ -217,6 +218,7 @@ class Spares:
         self._quiet = quiet_file()
         self._changed = threading.Condition()
         self._waiting: deque[Runner | SandboxFailure] = deque()
+        # Also used ones: `close` waits until they have released the device.
         self._all: list[Runner] = []
         self._closed = False
         self._starter = threading.Thread(target=self._keep_ahead, name="spares", daemon=True)

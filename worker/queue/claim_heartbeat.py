@@ -12,6 +12,7 @@ from worker.contract.claims import Claims
 from worker.contract.logging import about
 from worker.contract.messages import Ticket
 
+# Several heartbeats per lease, so that losing one doesn't lose the claim.
 BEATS_PER_LEASE = 4
 _AGAIN_SECONDS = 0.5
 

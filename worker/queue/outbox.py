@@ -138,6 +138,7 @@ class Outbox:
                 if self._to_be_sent(letter, now):
                     self._send(letter.body)
                     letter.sent = now
+                    # The recorder usually confirms a result at once.
                     letter.due = now + min(_SOON_SECONDS, pause)
                 elif not self._alive(letter, now):
                     self._forget(letter)
@@ -159,6 +160,7 @@ class Outbox:
         """Postpone all letters while Redis is away. Missed heartbeats don't count as an oversleep."""
         now = self._now()
         for letter in letters:
+            # A real oversleep must stay visible: another worker may have the step by now.
             if now - letter.beaten < letter.lease:
                 letter.beaten = now
             letter.due = now + _pause(letter)

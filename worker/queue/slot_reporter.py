@@ -26,6 +26,7 @@ class SlotReporter:
         self._descriptor = descriptor
         if descriptor is not None:
             prepare(descriptor)
+        # The parent shows the slot while its first processes start, which takes seconds.
         self._tell()
 
     def beat(self) -> None:

@@ -62,6 +62,7 @@ class Stop:
         while not self.given_up and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)
         self.given_up = True
+        # The step may not have begun at the first call.
         while True:
             self._abort()
             time.sleep(_LOOK_SECONDS)

@@ -64,6 +64,7 @@ class StepTask:
 
     def run(self, body: object) -> None:
         """Run a step if it is for this slot and no worker has claimed it."""
+        # The message is lost here, but the attempt is in the database. So the dispatcher sends it again.
         if self.stop.asked:
             logger.info("this slot stops and leaves a message, which will be sent again")
             return
@@ -107,6 +108,7 @@ class StepTask:
                 self._hand_over(result, message.attempt, lease)
         finally:
             self.reporter.ended(result)
+            # The next step's processes start now, so that the next message doesn't wait for them.
             if not self.stop.asked:
                 self.workplace.prepare()
 
@@ -157,6 +159,7 @@ class StepTask:
     def _hand_over(self, result: StepResult, attempt: int, lease: float) -> None:
         try:
             body = encode(result)
+        # Without any result, the step would only end with its lease.
         except MessageError as error:
             result = StepResult(result.ticket, self.name, None, fault=f"Cannot send the result: {error}")
             body = encode(result)

@@ -36,14 +36,17 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     Writes JSON lines to `answers`: first the child's isolation, then for each request the step's progress and its
     answer.
     """
+    # First of all: a child must never outlive a worker that is killed meanwhile.
     die_with(parent)
     lockdown.offer_to_be_killed()
+    # Before the imports: a thread that they start would stay in the old network.
     network = lockdown.leave_network()
     module_name, name = STEPS[step]
     module = importlib.import_module(module_name)
     _call(module, "warm_up")
     limits = lockdown.limit(cpu_seconds, memory_bytes)
     calls, landlock = lockdown.close_files_and_calls()
+    # A first call under the lockdown shows at the start if something is missing, not in a student's job.
     _call(module, "rehearse")
     function: Step = getattr(module, name)
     send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})

@@ -71,6 +71,7 @@ def _answer(child: Child, payload: dict[str, Any], *, last: bool) -> dict[str, A
     except SandboxFailure as failure:
         if failure.kind in _MESSAGES and not _starved(child, failure):
             return (Finding(Verdict.COMPILE_ERROR, _message(failure.kind, child.limits)),)
+        # If the compiler is missing, this raises the real cause.
         nvrtc.library_folder()
         raise
 
@@ -89,6 +90,7 @@ def _starved(child: Child, failure: SandboxFailure) -> bool:
     if failure.kind is not Failure.TIME:
         return False
     child.close()  # its CPU time is known only after its end
+    # Otherwise a busy machine would turn a good file into a compile error.
     return child.cpu_seconds < _HARDLY * child.limits.cpu_seconds
 
 

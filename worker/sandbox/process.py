@@ -51,6 +51,7 @@ class PeakMemory:
 START_SECONDS = 60.0
 _CHUNK = 2**18
 _PIPE_BYTES = 2**20
+# A child is untrusted: without a limit it could keep its parent busy until the timeout.
 _QUESTIONS = 100_000
 _LONGEST_TOLD = 200
 _NEAR_MEMORY = 0.5
@@ -101,10 +102,12 @@ class Child:
             undo.pop_all()
         self._memory = PeakMemory(self._process.pid)
         if self._process.stdin is not None:
+            # A child that doesn't read must not stop its parent.
             os.set_blocking(self._process.stdin.fileno(), False)
 
     def _popen(self, step: str, answers: int) -> subprocess.Popen[bytes]:
         try:
+            # Its own session makes it a process group, which `kill` ends as a whole.
             return subprocess.Popen(
                 self._command(step, answers), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, pass_fds=(answers, *self.inherited), cwd=self._folder.path,
@@ -139,6 +142,7 @@ class Child:
         if self._process.returncode is not None:
             return False
         try:
+            # WNOWAIT leaves the process for `_reap`, which needs its CPU time.
             return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
         except ChildProcessError:  # another thread collects it at this moment
             return False

@@ -36,11 +36,13 @@ def main(program: str, parent: int, answers: int, cpu_seconds: int, memory_bytes
     network = lockdown.leave_network()
     libraries = _libraries()
     limits = lockdown.limit(cpu_seconds, memory_bytes)
+    # The program writes to standard output, so the parent reads the report and its output from one pipe.
     os.dup2(answers, 1)
     index = [_INDEX] if Path(_INDEX).exists() else []
     calls, landlock = lockdown.close_all_but((program, *libraries), (".", *index))
     report = {"calls": calls, "landlock": landlock, "network": network, "limits": limits}
     os.write(1, json.dumps(report).encode() + b"\n")
+    # The program runs only in full isolation, and once the parent has written the file.
     if not (calls and landlock and limits) or not os.read(0, 1):
         os._exit(1)
     os.execve(program, (program, *OPTIONS, FILE), {"LC_ALL": "C"})  # noqa: S606 - this is its purpose

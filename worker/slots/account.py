@@ -65,6 +65,7 @@ class SlotAccount:
         if told is None or told.name != self.slot.name:
             return
         if told.done > self._now.done:
+            # A success ends the row of failures, also of earlier processes.
             self.failed_in_row, self.doubtful_in_row = told.failed_in_row, told.doubtful_in_row
         else:
             self.failed_in_row += told.failed - self._now.failed

@@ -90,5 +90,6 @@ class Testing:
         self._done(found)
 
     def _progress(self, _what: str) -> None:
+        # Python can't end a thread from outside, so the test asks here between its kernels.
         if self._stop.is_set():
             raise Stopped

@@ -56,6 +56,7 @@ class FleetReporter:
 
     def _run(self) -> None:
         while not self._over.is_set():
+            # A change during the report asks for another report, so clear this first.
             self._changed.clear()
             self._tell()
             self._changed.wait(BEAT_SECONDS)

@@ -42,6 +42,7 @@ LEAVE_SECONDS = 10.0
 BEAT_ANSWER_SECONDS = 2.0
 """Redis's timeout for a heartbeat: well below a lease."""
 
+# The database keeps 100 characters of a name.
 _LONGEST_NAME = 100
 _HURRY_SECONDS = 2.0
 
@@ -90,12 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _work(options: Options, url: str, signed: str) -> int:
+    # Slots that were killed leave their working folders.
     sweep()
     app = celery_app(url)
     reporter = SlotReporter(options.name, options.queue, options.device, options.tell)
     workplace = _workplace(options)
     stop = Stop(options.grace_seconds, workplace.abort, options.parent)
     stop.listen()
+    # A hint may take less time than a heartbeat, so each has its own connection.
     beats = connect_redis(url, answer_seconds=BEAT_ANSWER_SECONDS)
     sender, claims = ResultSender(app), RedisClaims(beats)
     outbox = Outbox(claims, signed, sender.send, lambda: queue_length(beats, RESULTS_QUEUE))

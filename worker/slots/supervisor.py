@@ -29,6 +29,7 @@ from worker.supervision.supervisor import Supervisor
 MOST_FAULTS = 5
 """A worker takes itself out after this many failures in a row on one slot."""
 
+# The exit code for invalid options. A restart would end in the same way.
 _WRONGLY_CALLED = 2
 _LEAVE_SECONDS, _KILL_SECONDS = 10.0, 5.0
 _LONGEST_REASON = 300
@@ -58,6 +59,7 @@ class Options:
 def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
     """The command that starts a slot's process."""
     words = [
+        # With -P, no file in the current folder replaces a module.
         sys.executable, "-P", "-m", "worker.slots.slot", "--name", slot.name, "--queue", slot.queue, "--worker", worker,
         "--device", slot.device, "--cache", str(options.cache), "--tell", TELL, "--parent", str(os.getpid()),
         "--grace-seconds", str(options.grace_seconds), "--leave-seconds", str(_LEAVE_SECONDS),
@@ -170,6 +172,7 @@ class WorkerParent:
         self._testing = None
         for warning in found.warnings:
             self.output.say(f"warning: {warning}", "warning")
+        # A worker in doubt was fit before. It stays up in the state `out`, which shows the reason.
         if self._doubt and found.problems:
             self._fit, doubt, self._doubt = True, self._doubt, ""
             self._take_out(f"{doubt}: {found.problems[0]}")

@@ -66,6 +66,7 @@ def new_key() -> str:
 def read_sent() -> Sent:
     """Read the form of the present request. A file replaces the text."""
     text = _lines(request.form.get(TEXT, ""))
+    # Without a valid mode it is a check, which never uses an attempt.
     mode = Mode.RANK if request.form.get("mode") == Mode.RANK else Mode.CHECK
     key = request.form.get("key", "")
     given = key if _KEY.fullmatch(key) else new_key()
@@ -76,6 +77,7 @@ def read_sent() -> Sent:
 
 
 def _lines(text: str) -> str:
+    # Browsers send \r\n from a text area, whatever the author typed.
     return text.replace("\r\n", "\n")
 
 

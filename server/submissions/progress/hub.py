@@ -30,6 +30,7 @@ MOST_STREAMS = 600
 MOST_OF_ONE_PERSON = 12
 _POLL_SECONDS = 1.0
 _LINGER_SECONDS = 20.0
+# Short naps, so that the thread ends soon after the hub closes.
 _LOOK_SECONDS = 0.2
 
 Form = Callable[[Progress], str]
@@ -260,6 +261,7 @@ class Hub:
             for channel in self._channels.values():
                 status = channel.progress.status
                 if status.id == hint.job:
+                    # A hint changes only what pages show. The database decides everything else.
                     follow(channel.trails, hint, datetime.now(UTC))
                     channel.update(status)
                     return

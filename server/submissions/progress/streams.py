@@ -82,6 +82,7 @@ def event_stream(
         raise _refused(error) from error
     body = _Events(watch, the_hub(), events, may_see)
     response = Response(body, mimetype="text/event-stream")
+    # Otherwise nginx collects events in a buffer before it passes them on.
     response.headers["X-Accel-Buffering"] = "no"
     response.call_on_close(body.close)
     return response

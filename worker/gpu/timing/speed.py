@@ -44,6 +44,7 @@ def speed(found: Timings, clocks: Clocks) -> Speed:
 def clock_doubt(found: Timings) -> str:
     """How the device's clock and the host's disagree about the launches; "" if they agree."""
     size = size_text(found.case)
+    # The host's interval contains the launch, so a longer launch shows a wrong clock.
     if any(run.ms > run.host_ms * (1 + _DRIFT) + _RESOLUTION_MS for run in found.runs):
         return f"{size}: launches took longer by the device's clock than by the host's."
     gap = statistics.median(run.host_ms - run.ms for run in found.runs)

@@ -120,6 +120,7 @@ def _runs(bench: Bench, operands: Operands, effort: Effort, library: Library | N
         if isinstance(run, Finding):
             return run
         runs.append(run)
+        # cuBLAS runs in between, so both see the same clocks and temperatures.
         if library is not None and len(runs) % _CUBLAS_EVERY == 1:
             library.run()
     while library is not None and len(library.ms) < _CUBLAS_FEWEST:
@@ -159,6 +160,7 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     made = _set_up(bench, operands, kind)
     bench.backend.flush()
     run = _run(bench, operands)
+    # Drawn after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
     return _verify(bench, operands, made, vector, number) or run
 
@@ -168,6 +170,7 @@ def _set_up(bench: Bench, operands: Operands, kind: InputKind) -> dict[str, Reci
     for name, recipe in made.items():
         bench.judge.make(recipe, operands.memories[name])
     for matrix in operands.outputs:
+        # An element that the kernel doesn't write must not keep the last repeat's value.
         bench.backend.fill(operands.of(matrix), POISON_WORD)
     for matrix in operands.guarded:
         bench.judge.fill_guards(operands.of(matrix))

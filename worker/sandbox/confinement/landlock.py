@@ -55,6 +55,7 @@ def give_up_everything(
         **dict.fromkeys(programs, _READ | _EXECUTE),
         **dict.fromkeys(writable, _read_and_write(known)),
     }
+    # A ruleset with a missing rule would stop the program later, with an unclear error.
     if not all(_keep(libc, ruleset, path, rights) for path, rights in kept.items()):
         return 0
     return known if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else 0

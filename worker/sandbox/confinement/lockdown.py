@@ -143,8 +143,10 @@ def _forgo_privileges() -> bool:
     if sys.platform != "linux":
         return False
     libc = ctypes.CDLL(None)
+    # Without this, only root may install a call filter or Landlock's rules.
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return False
+    # Other processes of this user can't attach to it or read its memory.
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     return True
 
