@@ -16,7 +16,7 @@ from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
 from kernels.source.characters import odd_characters
-from kernels.source.conditions import seen_items
+from kernels.source.conditions import visible_items
 from kernels.source.launch.probe import probe_text, read_values
 from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
@@ -252,7 +252,7 @@ def _error(item: Diagnostic, text: str) -> Finding:
 
 def _first_line(text: str, name: str) -> int | None:
     """The first line of the code with this name."""
-    named = (entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token))
+    named = (entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token))
     return next((token.line for token in named if token.text == name), None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from kernels.source.conditions import seen_items
+from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declares, find_macros
 from kernels.source.text import Kind, Places, Token, scan
 
@@ -34,7 +34,7 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
     """
     if 'expected a ";"' not in message or line is None:
         return None
-    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     places = Places(text)
     here = [index for index, token in enumerate(tokens) if token.line == line]
     wanted = _characters(text, line, column)
@@ -63,7 +63,7 @@ def _characters(text: str, line: int, column: int | None) -> int | None:
 
 def explain(message: str, line: int | None, text: str) -> str:
     """A sentence on an error at this line of the file; "" without a better one than the compiler's."""
-    seen = seen_items(scan(text))
+    seen = visible_items(scan(text))
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
     here = [token for token in tokens if token.line == line]
     if _HOST_VARIABLE in message:
@@ -87,7 +87,7 @@ def explain(message: str, line: int | None, text: str) -> str:
 
 def nearest_name(name: str, text: str) -> str:
     """The closest name that the file declares; "" if none is close."""
-    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     declared = {
         token.text
         for index, token in enumerate(tokens)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.source.conditions import seen_items
+from kernels.source.conditions import visible_items
 from kernels.source.statements import statements
 from kernels.source.text import Comment, Directive, Item, Kind, Token, scan
 
@@ -28,7 +28,7 @@ def mark_constexpr(text: str, lines: Collection[int]) -> str:
 
     nvcc lets device code use such a function in constant expressions, and with one option also elsewhere.
     """
-    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     by_row: dict[int, list[int]] = {}
     for index, token in enumerate(tokens):
         if token.text == "constexpr":
@@ -67,7 +67,7 @@ def blank(text: str, lines: Collection[int]) -> Blanked | None:
     preprocessor lines may matter outside of it.
     """
     items = scan(text)
-    parts = statements([entry.item for entry in seen_items(items) if isinstance(entry.item, Token)])
+    parts = statements([entry.item for entry in visible_items(items) if isinstance(entry.item, Token)])
     wanted, others = [], []
     in_order = sorted(lines)
     for part in parts:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kernels.expression import Expression, ExpressionError
-from kernels.source.conditions import seen_items
+from kernels.source.conditions import visible_items
 from kernels.source.text import Kind, Token, closing, scan
 
 _SPACES = {"__shared__", "__device__", "__constant__"}
@@ -32,7 +32,7 @@ def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ..
 @lru_cache(maxsize=4)
 def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names and extents as text. The result is cached, because each case of a job evaluates it again."""
-    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     return tuple((name, tuple(extents)) for name, extents in _declared(tokens))
 
 

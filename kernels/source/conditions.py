@@ -17,7 +17,7 @@ _CONDITIONALS = {"if", "ifdef", "ifndef", "elif", "else", "endif"}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleItem:
     """An item that the compiler may see.
 
     undefined: the macros that are certainly undefined at the item
@@ -80,11 +80,11 @@ class _Frame:
         self.open = self.open or value is None
 
 
-def seen_items(items: Sequence[Item]) -> list[Seen]:
+def visible_items(items: Sequence[Item]) -> list[VisibleItem]:
     """The items outside branches that are certainly skipped."""
     facts = _facts(items)
     frames: list[_Frame] = []
-    result: list[Seen] = []
+    result: list[VisibleItem] = []
     for item in items:
         if isinstance(item, Directive) and item.name in _CONDITIONALS:
             _step(item, frames, facts)
@@ -92,7 +92,7 @@ def seen_items(items: Sequence[Item]) -> list[Seen]:
         else:
             branch = frames[-1].branch if frames else _Branch()
         if branch.seen:
-            result.append(Seen(item, branch.undefined, branch.certain))
+            result.append(VisibleItem(item, branch.undefined, branch.certain))
     return result
 
 

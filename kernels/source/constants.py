@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kernels.expression import LONGEST, Expression, ExpressionError
-from kernels.source.conditions import Seen
+from kernels.source.conditions import VisibleItem
 from kernels.source.text import Directive, Kind, Token, closing, split_at_commas
 
 _TYPES = {
@@ -52,7 +52,7 @@ class Macro:
         return {token.text for token in self.body if token.kind is Kind.NAME}
 
 
-def find_macros(seen: Sequence[Seen], together: AbstractSet[str] = frozenset()) -> list[Macro]:
+def find_macros(seen: Sequence[VisibleItem], together: AbstractSet[str] = frozenset()) -> list[Macro]:
     """Every #define that the compiler may see.
 
     together: names that are all defined if one of them is
@@ -120,7 +120,7 @@ def find_constants(
 
 
 def doubtful_names(
-    seen: Sequence[Seen],
+    seen: Sequence[VisibleItem],
     given: AbstractSet[str] = frozenset(),
     together: AbstractSet[str] = frozenset(),
 ) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kernels.source.conditions import seen_items
+from kernels.source.conditions import visible_items
 from kernels.source.text import Kind, Token, scan
 from kernels.verdict import Finding, Verdict
 
@@ -59,7 +59,7 @@ def _enclosing(text: str, line: int) -> _Loop | None:
 
 
 def _loops(text: str) -> list[_Loop]:
-    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     return [*_statements(tokens), *_jumps(tokens)]
 
 

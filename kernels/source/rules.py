@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kernels.source.characters import odd_characters
-from kernels.source.conditions import Seen
+from kernels.source.conditions import VisibleItem
 from kernels.source.headers import HEADERS
 from kernels.source.text import Directive, Kind, Token
 from kernels.verdict import Finding, Verdict
@@ -38,7 +38,7 @@ _MOST_HOST_FINDINGS = 4
 _MAIN = "`main`"
 
 
-def check_includes(seen: Sequence[Seen], text: str) -> list[Finding]:
+def check_includes(seen: Sequence[VisibleItem], text: str) -> list[Finding]:
     """One finding for each line that includes or probes for an unlisted file."""
     lines = text.split("\n")
     forbidden = {item.line for item in _directives(seen) if _includes_other(item, lines)}
@@ -58,17 +58,17 @@ def _includes_other(directive: Directive, lines: Sequence[str]) -> bool:
     return match is None or (match.group(1) or match.group(2)) not in HEADERS
 
 
-def check_lines(seen: Sequence[Seen]) -> list[Finding]:
+def check_lines(seen: Sequence[VisibleItem]) -> list[Finding]:
     """A finding if the file changes its line numbers."""
     moved = [item.line for item in _directives(seen) if item.name == "line" or item.name[:1].isdigit()]
     return [Finding(Verdict.REJECTED, MOVED_LINES, line=line) for line in moved[:1]]
 
 
-def _directives(seen: Iterable[Seen]) -> Iterable[Directive]:
+def _directives(seen: Iterable[VisibleItem]) -> Iterable[Directive]:
     return (entry.item for entry in seen if isinstance(entry.item, Directive))
 
 
-def _all_tokens(seen: Iterable[Seen]) -> Iterable[Token]:
+def _all_tokens(seen: Iterable[VisibleItem]) -> Iterable[Token]:
     """Tokens of the code and of the preprocessor lines."""
     for entry in seen:
         if isinstance(entry.item, Token):
@@ -77,7 +77,7 @@ def _all_tokens(seen: Iterable[Seen]) -> Iterable[Token]:
             yield from entry.item.tokens
 
 
-def check_blanks(seen: Sequence[Seen]) -> list[Finding]:
+def check_blanks(seen: Sequence[VisibleItem]) -> list[Finding]:
     """One finding for the unfilled blanks of a starter file."""
     lines = [token.line for token in _all_tokens(seen) if token.text == BLANK]
     if not lines:

@@ -14,7 +14,7 @@ from kernels.exercise import Binding, Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.characters import odd_characters
-from kernels.source.conditions import seen_items
+from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels
@@ -122,7 +122,7 @@ def read_source(
     text = _decode(data)
     if isinstance(text, Finding):
         return [text]
-    seen = seen_items(scan(text))
+    seen = visible_items(scan(text))
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
     macros = find_macros(seen, exercise.size_macros.keys())
     kernels = find_kernels(tokens)
