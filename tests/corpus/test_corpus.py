@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import Exercise, find_exercise
-from kernels.rendering.page.report_page import Around, render_sections
+from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
 from tests.corpus.lines_on_page import follows_its_line, lines_of, marks_of
@@ -179,7 +179,7 @@ def test_a_wrong_kernel_gets_its_verdict_and_its_line(wrong):
 @linux
 def test_every_finding_stands_at_its_line_of_the_page(wrong):
     expected, report = wrong.expected, wrong.report
-    html = str(render_sections(report, wrong.source, Around("kernel.cu")))
+    html = str(render_sections(report, wrong.source, ReportContext("kernel.cu")))
 
     page = read(html)
     assert not page.wrong

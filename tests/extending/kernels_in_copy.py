@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from kernels.counters import COUNTERS
 from kernels.exercise import find_exercise
 from kernels.rendering.analysis import render_analysis
-from kernels.rendering.page.report_page import Around, analysis_of, render_sections
+from kernels.rendering.page.report_page import ReportContext, analysis_of, render_sections
 from kernels.rendering.report import render
 from kernels.rendering.text_style import Style
 from kernels.report import Report, to_json
@@ -56,7 +56,7 @@ def test_counter_is_in_text_json_and_page(kept: KeptProcesses, tmp_path: Path) -
     source = file.read_text("utf-8")
     rows = [line.split() for line in render_analysis(analysis_of(report), source, "my.cu", WIDE).splitlines()]
     assert ["shared", "atomics", f"{number:,}", "requests"] in rows
-    page = read(str(render_sections(report, source, Around("my.cu")))).text()
+    page = read(str(render_sections(report, source, ReportContext("my.cu")))).text()
     assert "atomic requests" in page
     assert COUNTERS["shared_atomic_requests"].of(report.evidence.totals) == number
 
@@ -67,7 +67,7 @@ def test_verdict_is_given_and_shown(kept: KeptProcesses, tmp_path: Path) -> None
     assert (report.verdict, to_json(report)["verdict"]) == (verdict, "not_finite"), report.message
     source = file.read_text("utf-8")
     text = render(report, source, "my.cu", WIDE)
-    page = read(str(render_sections(report, source, Around("my.cu")))).text()
+    page = read(str(render_sections(report, source, ReportContext("my.cu")))).text()
     for shown in (text, page):
         assert verdict.headline in shown
         assert verdict.advice in shown

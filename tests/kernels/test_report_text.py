@@ -9,7 +9,7 @@ import pytest
 
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
-from kernels.rendering.page.report_page import Around, render_sections
+from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.report import NEXT, log_text, render
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
@@ -97,7 +97,7 @@ def test_a_headline_names_the_lines(finding, headline):
 
 
 def test_the_verdict_card_links_the_lines_of_its_first_finding():
-    html = str(render_sections(report(RACE), SOURCE, Around("my.cu")))
+    html = str(render_sections(report(RACE), SOURCE, ReportContext("my.cu")))
     card = html.partition('<p class="sentence">')[2].partition("</p>")[0]
     assert '<a class="to" href="#L11">11</a> and <a class="to" href="#L14">14</a>' in card
     assert "Second access; first" in html
@@ -294,7 +294,7 @@ def test_every_report_says_what_was_launched(grid, block, text, verdict):
     assert f"Launched as {text} (largest case). By `TS` (line 3)." in " ".join(
         render(found, SOURCE, "my.cu", PLAIN).split()
     )
-    html = str(render_sections(found, SOURCE, Around("my.cu"))).replace("\N{NO-BREAK SPACE}", " ")
+    html = str(render_sections(found, SOURCE, ReportContext("my.cu"))).replace("\N{NO-BREAK SPACE}", " ")
     assert f"Launched as {text.replace(' x ', ' × ')}" in html
     assert '<a class="to" href="#L3">line 3</a>' in html
 

@@ -30,7 +30,7 @@ _PRINTED_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ReportContext:
     """Facts about a report that it doesn't contain.
 
     file: the author's name for the source
@@ -43,12 +43,12 @@ class Around:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def render_report(report: Report, source: str, around: Around) -> str:
+def render_report(report: Report, source: str, around: ReportContext) -> str:
     """The report as a complete page."""
     return whole_page("report.html", {**_given(report, source, around), "extra": around.facts}, around.file)
 
 
-def render_sections(report: Report, source: str, around: Around) -> Markup:
+def render_sections(report: Report, source: str, around: ReportContext) -> Markup:
     """The sections, the verdict first, for a page with its own first-level heading."""
     given = _given(report, source, around)
     return Markup(environment().get_template("report_sections.html").render(given))  # noqa: S704 - a template of ours
@@ -74,7 +74,7 @@ def analysis_of(report: Report) -> Analysis:
     )
 
 
-def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
+def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]:
     analysis = analysis_of(report)
     lines = safe_lines(source.rstrip())
     measured = measured_view(report, around.ladder)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from kernels.evidence import Evidence
 from kernels.exercise import ExerciseError, find_exercise
 from kernels.ladder import Ladder, LadderError, read_ladder
-from kernels.rendering.page.report_page import Around, render_report, render_sections
+from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.grading.reports import ReportError, unpack
@@ -50,13 +50,13 @@ def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
 
 def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:
     """Render the result as part of a page."""
-    around = Around(file, ladder, {})
+    around = ReportContext(file, ladder, {})
     return _first_that_works(report, lambda each: render_sections(each, source, around))
 
 
 def whole_page(report: Report, source: str, file: str, ladder: Ladder | None, facts: dict[str, str]) -> str:
     """Render the result as one HTML file. facts: more lines for its top."""
-    around = Around(file, ladder, facts)
+    around = ReportContext(file, ladder, facts)
     return _first_that_works(report, lambda each: render_report(each, source, around))
 
 

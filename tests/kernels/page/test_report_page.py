@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.occupancy.driver_answer import MeasuredOccupancy
-from kernels.rendering.page.report_page import Around, render_report
+from kernels.rendering.page.report_page import ReportContext, render_report
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.kernels.page.sample import SOURCE
@@ -14,7 +14,7 @@ def page_of(**more: object) -> str:
         "verdict": Verdict.ACCEPTED, "message": "So it is.", "exercise": "tiled", "device": "cpu", "arch": "sm_90",
         "tile": 16, "seed": "0",
     }  # fmt: skip
-    return render_report(Report(**(given | more)), SOURCE, Around())  # type: ignore[arg-type]
+    return render_report(Report(**(given | more)), SOURCE, ReportContext())  # type: ignore[arg-type]
 
 
 def test_what_a_driver_works_out_is_modelled():
