@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredReport:
     """A stored report. plain: the object that `tilelab grade --json` prints; report: the same as a data class."""
 
     plain: dict[str, Any]
     report: Report
 
 
-def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
+def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -> StoredReport:
     """Read a result's report; if it is unreadable, a report with the verdict alone.
 
     staff: whether to keep the seed, which reproduces all secret inputs
@@ -45,7 +45,7 @@ def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
     if not staff and "seed" in plain:
         plain = {**plain, "seed": ""}
     report = read_report(plain, verdict)
-    return Kept(plain, report if report.message else replace(report, message=verdict.headline))
+    return StoredReport(plain, report if report.message else replace(report, message=verdict.headline))
 
 
 def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:

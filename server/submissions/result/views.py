@@ -25,7 +25,13 @@ from server.submissions.progress.phases import progress_of
 from server.submissions.progress.streams import EventFormat, event_stream, the_hub
 from server.submissions.queries import may_still_see, visible_submission
 from server.submissions.result.page import SubmissionPage, durations, read_page, watched
-from server.submissions.result.report import Kept, read_kept, sections, shipped_ladder, whole_page
+from server.submissions.result.report import (
+    StoredReport,
+    read_stored_report,
+    sections,
+    shipped_ladder,
+    whole_page,
+)
 from server.submissions.service import latest_job
 
 submissions_pages = Blueprint(
@@ -173,9 +179,11 @@ def _signed_in(token: str, session: Session) -> int | None:
     return None if found is None else found.person.id
 
 
-def _kept(page: SubmissionPage) -> Kept | None:
+def _kept(page: SubmissionPage) -> StoredReport | None:
     return (
-        None if page.judged is None else read_kept(page.judged.packed, page.judged.verdict, staff=page.staff)
+        None
+        if page.judged is None
+        else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff)
     )
 
 
@@ -189,7 +197,7 @@ def _download(content: bytes, media_type: str, name: str) -> Response:
     return response
 
 
-def _graded(public_id: str) -> tuple[SubmissionPage, Kept]:
+def _graded(public_id: str) -> tuple[SubmissionPage, StoredReport]:
     page = _page(public_id)
     kept = _kept(page)
     if kept is None:
