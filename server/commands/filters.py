@@ -14,7 +14,7 @@ from server.commands.course_times import read_time
 from server.commands.options import together
 from server.courses.models import Course
 from server.courses.service import is_device_class
-from server.staff.submissions.queries import Asked
+from server.staff.submissions.queries import SubmissionCriteria
 from server.submissions.models import Mode
 from worker.commands.root import WrongUse
 
@@ -30,7 +30,7 @@ filter_options = together(
 """Add these options to a command, which passes them to `filtered`."""
 
 
-def filtered(asked: Asked, course: Course, given: Mapping[str, Any]) -> Asked:
+def filtered(asked: SubmissionCriteria, course: Course, given: Mapping[str, Any]) -> SubmissionCriteria:
     """Narrow a query by these options. Raises WrongUse for an invalid time or device class."""
     times: dict[str, Any] = {
         name: _time(name, given[name], course) for name in ("since", "until") if given[name] is not None

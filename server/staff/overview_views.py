@@ -15,7 +15,7 @@ from server.staff.attention import Attention, attention
 from server.staff.audit_log import Entries, read_entries
 from server.staff.course_settings import change_course, zones
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
-from server.staff.submissions.queries import Asked, Part, listing
+from server.staff.submissions.queries import Part, SubmissionCriteria, listing
 
 _LAST = 5
 
@@ -47,7 +47,7 @@ def overview(slug: str) -> str:
     with site().readers.begin() as session:
         page = OverviewPage(
             desk_of(course, "overview"), attention(session, course.course_id, now),
-            listing(session, course.course_id, Asked(), limit=_LAST),
+            listing(session, course.course_id, SubmissionCriteria(), limit=_LAST),
             read_entries(session, course.course_id, limit=_LAST),
         )  # fmt: skip
     return render_template("staff/overview.html", page=page)

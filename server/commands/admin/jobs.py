@@ -20,7 +20,7 @@ from server.commands.revocation import revoke
 from server.grading.models import Job, JobState
 from server.staff.jobs import Filter, JobLine, whole_job
 from server.staff.jobs import jobs as find_jobs
-from server.staff.submissions.queries import Asked
+from server.staff.submissions.queries import SubmissionCriteria
 from server.staff.submissions.regrades import begin, plan
 from server.submissions.changes import NotPossible, cancel, retry
 from worker.commands.answer import Answer, answering
@@ -115,7 +115,9 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
     with database_in_use() as sessions, sessions.begin() as session:
         if assignment is not None:
             found = assignment_named(session, assignment)
-            made = begin(session, plan(session, found.course_id, Asked(assignment=found.slug)), None)
+            made = begin(
+                session, plan(session, found.course_id, SubmissionCriteria(assignment=found.slug)), None
+            )
             lines = [f"Queued {len(made):,} jobs."]
         else:
             made = _retried(session, numbers)

@@ -9,7 +9,7 @@ import click
 from server.commands.database import database_in_use
 from server.commands.filters import filter_options, filtered
 from server.commands.names import assignment_named
-from server.staff.submissions.queries import Asked
+from server.staff.submissions.queries import SubmissionCriteria
 from server.staff.submissions.regrades import begin, plan, runs
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -36,7 +36,7 @@ def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> An
     number = 0
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, assignment)
-        asked = filtered(Asked(found.slug, one=submission), found.course, given)
+        asked = filtered(SubmissionCriteria(found.slug, one=submission), found.course, given)
         planned = plan(session, found.course_id, asked)
         if submission and not planned.submissions:
             raise WrongUse(

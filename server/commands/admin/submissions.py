@@ -18,7 +18,7 @@ from server.commands.database import in_session
 from server.commands.filters import filter_options, filtered
 from server.commands.names import assignment_named, course_named
 from server.grading.models import JobState
-from server.staff.submissions.queries import Asked, Row, listing
+from server.staff.submissions.queries import Row, SubmissionCriteria, listing
 from server.submissions.models import Submission
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -59,7 +59,7 @@ def submissions(
     if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
         raise WrongUse(f"--after: no submission {after}.")
     lateness = "" if late is None else "yes" if late else "no"
-    asked = Asked(assignment, state=state or "", late=lateness)
+    asked = SubmissionCriteria(assignment, state=state or "", late=lateness)
     part = listing(session, found.id, filtered(asked, found, given), after, limit)
     zone = zone_of(found)
     data = [asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows]

@@ -20,7 +20,7 @@ from server.grading.models import JobState
 from server.http.forms import Form
 from server.staff.desk import looked_for
 from server.staff.local_time import MomentError, read_moment, zone_named
-from server.staff.submissions.queries import Asked
+from server.staff.submissions.queries import SubmissionCriteria
 from server.submissions.models import Mode
 from server.submissions.service import CPU
 
@@ -45,7 +45,7 @@ class Filter:
     """The form's values and the query. If the form has mistakes, the query must not be used."""
 
     form: Form
-    asked: Asked
+    asked: SubmissionCriteria
     choices: Choices
 
     @property
@@ -77,7 +77,7 @@ def read_filter(session: Session, course: Membership, given: Mapping[str, str], 
         form.choose(name, offered)
     since, until = (_moment(form, name, course) for name in _TIMES)
     words = {name: form[name] for name in FIELDS if name not in _TIMES}
-    return Filter(form, Asked(**words, since=since, until=until), choices)
+    return Filter(form, SubmissionCriteria(**words, since=since, until=until), choices)
 
 
 def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:

@@ -41,7 +41,7 @@ _Judged = aliased(Job)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SubmissionCriteria:
     """Which submissions; "" for any.
 
     assignment: its short name; student: a part of a name or email; late: "yes" or "no"
@@ -115,7 +115,9 @@ class Chosen:
     waits: bool
 
 
-def listing(session: Session, course_id: int, asked: Asked, after: str = "", limit: int = PAGE) -> Part:
+def listing(
+    session: Session, course_id: int, asked: SubmissionCriteria, after: str = "", limit: int = PAGE
+) -> Part:
     """The newest submissions first. after: from `Part.after`; an unknown value means the beginning."""
     parts = _parts(session, course_id, asked)
     if not parts:
@@ -135,7 +137,12 @@ def listing(session: Session, course_id: int, asked: Asked, after: str = "", lim
 
 
 def chosen(
-    session: Session, course_id: int, asked: Asked, after: int, newest: int | None, most: int | None
+    session: Session,
+    course_id: int,
+    asked: SubmissionCriteria,
+    after: int,
+    newest: int | None,
+    most: int | None,
 ) -> list[Chosen]:
     """Matching submissions, oldest first, up to `most`.
 
@@ -170,7 +177,7 @@ def newest(session: Session) -> int:
     return session.scalar(select(func.max(Submission.id))) or 0
 
 
-def _parts(session: Session, course_id: int, asked: Asked) -> list[Select[*tuple[Any, ...]]]:
+def _parts(session: Session, course_id: int, asked: SubmissionCriteria) -> list[Select[*tuple[Any, ...]]]:
     """A query for each assignment of the filter: IDs and times of matching submissions."""
     found = assignments_for(session, course_id, Role.INSTRUCTOR)
     wanted = [one for one in found if asked.assignment in {"", one.slug}]
@@ -180,7 +187,9 @@ def _parts(session: Session, course_id: int, asked: Asked) -> list[Select[*tuple
     return [_part(one, asked, people) for one in wanted]
 
 
-def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) -> Select[*tuple[Any, ...]]:
+def _part(
+    assignment: Assignment, asked: SubmissionCriteria, people: Sequence[int] | None
+) -> Select[*tuple[Any, ...]]:
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:

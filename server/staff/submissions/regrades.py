@@ -17,7 +17,7 @@ from server.audit.service import note
 from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind, JobState
-from server.staff.submissions.queries import Asked, Chosen, chosen
+from server.staff.submissions.queries import Chosen, SubmissionCriteria, chosen
 from server.submissions.changes import NotPossible, cancel, regrade
 from server.submissions.models import Submission
 from worker.contract.messages import Ticket
@@ -89,7 +89,7 @@ class ChangedVerdict:
 def plan(
     session: Session,
     course_id: int,
-    asked: Asked,
+    asked: SubmissionCriteria,
     newest: int | None = None,
     *,
     after: int = 0,

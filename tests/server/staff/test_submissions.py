@@ -17,7 +17,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
 from server.recording.record import record
-from server.staff.submissions.queries import Asked, listing
+from server.staff.submissions.queries import SubmissionCriteria, listing
 from server.staff.submissions.regrades import begin, plan
 from server.submissions.models import Mode, Submission
 from server.web.notices import NOTICES
@@ -43,7 +43,7 @@ def tom(portal: Portal) -> BrowserClient:
 
 def listed(course: ACourse, **asked: Any) -> list[str]:
     with course.sessions.begin() as session:
-        return [row.public_id for row in listing(session, course.course, Asked(**asked)).rows]
+        return [row.public_id for row in listing(session, course.course, SubmissionCriteria(**asked)).rows]
 
 
 def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
@@ -193,7 +193,7 @@ def test_pages_follow_one_another_without_a_gap(portal: Portal, tom: BrowserClie
     after = ""
     with course.sessions.begin() as session:
         for _ in range(4):
-            part = listing(session, course.course, Asked(), after, limit=3)
+            part = listing(session, course.course, SubmissionCriteria(), after, limit=3)
             seen += [row.public_id for row in part.rows]
             after = part.after
             if not after:
@@ -293,7 +293,9 @@ def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -
     course = portal.course
     handed_in(course, "ada")
     with course.sessions.begin() as session:
-        planned = plan(session, course.course, Asked(student="ada@", since=NOW - timedelta(days=1)))
+        planned = plan(
+            session, course.course, SubmissionCriteria(student="ada@", since=NOW - timedelta(days=1))
+        )
     for _ in range(2):
         with course.sessions.begin() as session:
             begin(session, planned, None)
