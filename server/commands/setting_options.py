@@ -12,7 +12,7 @@ import click
 from server.commands.course_times import METAVAR, read_time, time_text
 from server.commands.options import together
 from server.courses.models import Counts, Course
-from server.staff.assignments.setting import Setting, mistakes
+from server.staff.assignments.assignment_settings import AssignmentSettings, mistakes
 from worker.commands.root import WrongUse
 
 _ANY = "any"
@@ -62,7 +62,9 @@ def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
     return found
 
 
-def with_asked(setting: Setting, asked: Mapping[str, Any], wrong: Mapping[str, str] | None = None) -> Setting:
+def with_asked(
+    setting: AssignmentSettings, asked: Mapping[str, Any], wrong: Mapping[str, str] | None = None
+) -> AssignmentSettings:
     """Apply the given options to a setting. Raises WrongUse with all mistakes.
 
     wrong: mistakes in other options, by field

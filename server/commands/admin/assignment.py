@@ -19,9 +19,9 @@ from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
 from server.staff.assignments import service
+from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
 from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.service import Grant
-from server.staff.assignments.setting import MOMENTS, Setting, setting_of
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -91,7 +91,7 @@ def set_exercise(
             content = exercise_named(exercise, folder)
             asked = asked_for(given, found)
             setting = with_asked(
-                Setting(), asked, service.wrong_terms(session, found, content.exercise, terms)
+                AssignmentSettings(), asked, service.wrong_terms(session, found, content.exercise, terms)
             )
         if not (content.shipped or unchecked):
             check_solution(content, arch or arch_of(device_class), tile, measured=bool(device_class))

@@ -12,8 +12,8 @@ from server.courses.access import Membership, instructor_of
 from server.courses.service import CourseError
 from server.http.forms import LONGEST, Form, filled, sent
 from server.http.site import site
+from server.staff.assignments.assignment_settings import setting_of
 from server.staff.assignments.service import Grant, grant, withdraw, wrong_grant
-from server.staff.assignments.setting import setting_of
 from server.staff.assignments.setting_form import as_typed, moment, whole
 from server.staff.assignments.views import assignment_of, assignment_page
 from server.staff.desk import acting, back, printable, staff, the_course

@@ -17,9 +17,15 @@ from server.courses import service
 from server.courses.exercises import Content
 from server.courses.models import Assignment, Course, Extension, Role
 from server.courses.service import CourseError, Terms, assign, assignments_for
+from server.staff.assignments.assignment_settings import (
+    FIELDS,
+    AssignmentSettings,
+    differences,
+    mistakes,
+    setting_of,
+)
 from server.staff.assignments.device_choice import wrong_class
 from server.staff.assignments.exercise_update import is_judged
-from server.staff.assignments.setting import FIELDS, Setting, differences, mistakes, setting_of
 from server.staff.roster.service import membership_of
 from server.standings.service import freeze
 from server.submissions.models import Submission
@@ -82,7 +88,7 @@ def set_exercise(
     actor: Person | None,
     content: Content,
     terms: Terms,
-    setting: Setting | None = None,
+    setting: AssignmentSettings | None = None,
     now: datetime | None = None,
 ) -> Assignment:
     """Create an assignment from an exercise; raises CourseError.
@@ -127,7 +133,7 @@ def change_setting(
     course: Course,
     assignment: Assignment,
     actor: Person | None,
-    setting: Setting,
+    setting: AssignmentSettings,
     now: datetime | None = None,
 ) -> Mapping[str, list[Any]]:
     """Change the settings; returns old and new values of the changed ones. Raises CourseError.
@@ -238,7 +244,7 @@ def withdraw(
     return True
 
 
-def _put(session: Session, assignment: Assignment, setting: Setting) -> None:
+def _put(session: Session, assignment: Assignment, setting: AssignmentSettings) -> None:
     frozen_before = assignment.board_frozen_at
     for name in FIELDS:
         if name != "board_frozen_at":

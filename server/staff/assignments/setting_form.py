@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from server.courses.models import Counts
 from server.http.forms import Form
-from server.staff.assignments.setting import MOMENTS, Setting, mistakes
+from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, mistakes
 from server.staff.local_time import MomentError, read_moment, typed
 from server.staff.roster.csv_file import one_line
 
@@ -18,7 +18,7 @@ _LONGEST_NUMBER = 40
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 
 
-def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
+def read_setting(form: Form, zone: ZoneInfo, was: AssignmentSettings) -> AssignmentSettings:
     """Read the settings from a form; adds mistakes to it."""
     given: dict[str, Any] = {
         "title": one_line(form["title"]),
@@ -32,13 +32,13 @@ def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
     }
     for name in MOMENTS:
         given[name] = moment(form, name, zone, getattr(was, name))
-    setting = Setting(**given)
+    setting = AssignmentSettings(**given)
     for name, text in mistakes(setting).items():
         form.mistake(name, text)
     return setting
 
 
-def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
+def as_typed(setting: AssignmentSettings, zone: ZoneInfo) -> dict[str, str]:
     """The settings as the form shows them."""
     return {
         "title": setting.title,

@@ -18,6 +18,7 @@ from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
 from server.http.site import site
+from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, digest_of, setting_of
 from server.staff.assignments.device_choice import choosable
 from server.staff.assignments.exercise_update import is_judged, is_outdated
 from server.staff.assignments.service import (
@@ -28,7 +29,6 @@ from server.staff.assignments.service import (
     set_exercise,
     wrong_terms,
 )
-from server.staff.assignments.setting import FIELDS, Setting, digest_of, setting_of
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.local_time import zone_named
@@ -96,7 +96,7 @@ def show_assignments(slug: str) -> str:
 def new_assignment(slug: str) -> str:
     """Show the form for a new assignment."""
     course = instructor_of(slug)
-    setting = as_typed(Setting(), zone_named(course.time_zone)) | {"title": ""}
+    setting = as_typed(AssignmentSettings(), zone_named(course.time_zone)) | {"title": ""}
     return _new(course, filled(setting))
 
 
@@ -116,7 +116,7 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     with site().readers.begin() as session:
         for name, text in wrong_terms(session, the_course(session, course), chosen, terms).items():
             form.mistake(name, text)
-    setting = read_setting(form, zone_named(course.time_zone), Setting())
+    setting = read_setting(form, zone_named(course.time_zone), AssignmentSettings())
     if form.right and chosen is not None:
         content = read_content(chosen)
         try:

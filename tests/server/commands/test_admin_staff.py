@@ -16,7 +16,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Extension
 from server.database.engine import Sessions, connect, sessions
 from server.grading.models import Job, JobKind
-from server.staff.assignments.setting import Setting
+from server.staff.assignments.assignment_settings import AssignmentSettings
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in
 from worker.commands.root import Exit, tilelab
@@ -97,7 +97,9 @@ def test_a_device_class_that_nothing_can_measure_on_is_refused(course: ACourse, 
 
 def test_a_new_assignment_has_the_points_of_the_form_in_the_portal(course: ACourse) -> None:
     assert (
-        json.loads(done("assignment", "set", "gpu", "naive", "--json"))["points"] == Setting().points == 10.0
+        json.loads(done("assignment", "set", "gpu", "naive", "--json"))["points"]
+        == AssignmentSettings().points
+        == 10.0
     )
 
 

@@ -20,7 +20,7 @@ _LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class AssignmentSettings:
     """The changeable parts of an assignment; see server.courses.models.Assignment."""
 
     title: str = ""
@@ -37,15 +37,15 @@ class Setting:
     listed: bool = True
 
 
-FIELDS = tuple(field.name for field in fields(Setting))
+FIELDS = tuple(field.name for field in fields(AssignmentSettings))
 
 
-def setting_of(assignment: Assignment) -> Setting:
+def setting_of(assignment: Assignment) -> AssignmentSettings:
     """The current settings."""
-    return Setting(**{name: getattr(assignment, name) for name in FIELDS})
+    return AssignmentSettings(**{name: getattr(assignment, name) for name in FIELDS})
 
 
-def mistakes(setting: Setting) -> dict[str, str]:
+def mistakes(setting: AssignmentSettings) -> dict[str, str]:
     """Invalid settings: a text for each field."""
     found: dict[str, str] = {}
     if not setting.title or len(setting.title) > _LONGEST_TITLE or not setting.title.isprintable():
@@ -63,19 +63,19 @@ def mistakes(setting: Setting) -> dict[str, str]:
     return found | _order(setting)
 
 
-def digest_of(setting: Setting) -> str:
+def digest_of(setting: AssignmentSettings) -> str:
     """A digest of the settings, by which a form detects changes by another person."""
     plain = [_plain(getattr(setting, name)) for name in FIELDS]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
-def differences(was: Setting, now: Setting) -> Mapping[str, list[Any]]:
+def differences(was: AssignmentSettings, now: AssignmentSettings) -> Mapping[str, list[Any]]:
     """Changed settings, old and new, as JSON values."""
     pairs = ((name, getattr(was, name), getattr(now, name)) for name in FIELDS)
     return {name: [_plain(old), _plain(new)] for name, old, new in pairs if old != new}
 
 
-def _order(setting: Setting) -> dict[str, str]:
+def _order(setting: AssignmentSettings) -> dict[str, str]:
     opens, due, closes = setting.opens_at, setting.due_at, setting.closes_at
     found: dict[str, str] = {}
     if opens is not None and due is not None and opens >= due:
