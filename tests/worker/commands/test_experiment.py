@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.kernels.experiment.made import failed, result
 from tests.marks import linux
 from tests.worker.experiment import runs
-from worker.commands.experiment.running import _about, _Told
+from worker.commands.experiment.local_run import _about, _Told
 from worker.commands.progress import Progress
 from worker.commands.root import Exit, tilelab
 from worker.experiment import run as running

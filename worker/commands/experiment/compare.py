@@ -29,7 +29,7 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
     from kernels.experiment.comparison import compare as compared
     from kernels.rendering.experiment import comparison_text
     from kernels.wire import to_plain
-    from worker.commands.experiment.opened import opened, quantity_named
+    from worker.commands.experiment.saved_experiment import opened, quantity_named
     from worker.commands.terminal import style_of
 
     one, other = opened(first), opened(second)

@@ -32,7 +32,7 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
       tilelab experiment export my --format t4 -o my.json
     """  # noqa: D301 - click reads the escape
     from kernels.experiment.export import rows, to_csv, to_t4
-    from worker.commands.experiment.opened import opened, written
+    from worker.commands.experiment.saved_experiment import opened, written
 
     found = opened(folder)
     if kind == "csv":

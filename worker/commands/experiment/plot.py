@@ -28,7 +28,7 @@ def plot(folder: Path, across: str, name: str | None, by: str | None, output: Pa
     from kernels.experiment.series import NoLines
     from kernels.rendering.page.charts.series import standalone
     from kernels.rendering.page.experiment_page import chart
-    from worker.commands.experiment.opened import opened, quantity_named, written
+    from worker.commands.experiment.saved_experiment import opened, quantity_named, written
 
     if output.suffix != ".svg":
         raise WrongUse(f"--output {output}: plots are SVG files. Choose a name that ends in .svg.")

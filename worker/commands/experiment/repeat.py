@@ -33,8 +33,8 @@ def repeat(folder: Path, device: str, out: Path | None) -> Answer:
     from kernels.rendering.experiment import repeated_text
     from kernels.verdict import Verdict
     from kernels.wire import to_plain
-    from worker.commands.experiment.opened import opened
-    from worker.commands.experiment.running import machine, run_here
+    from worker.commands.experiment.local_run import machine, run_here
+    from worker.commands.experiment.saved_experiment import opened
     from worker.commands.terminal import style_of
     from worker.experiment.folder import Folder, FolderError
     from worker.experiment.manifest import now, versions

@@ -19,8 +19,8 @@ def show(folder: Path) -> Answer:
     Example:
       tilelab experiment show my
     """  # noqa: D301 - click reads the escape
-    from worker.commands.experiment.opened import opened
-    from worker.commands.experiment.running import answer
+    from worker.commands.experiment.local_run import answer
+    from worker.commands.experiment.saved_experiment import opened
 
     found = opened(folder)
     return answer(found.manifest, found.results, found.folder)
