@@ -181,15 +181,15 @@ def _number(text: str) -> _Node:
     return _Node("number", value=value)
 
 
-def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> Fraction:
+def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> int | Fraction:
     """The value of a tree; `exact` (inside ceil) keeps quotients as fractions."""
     if node.operation == "number":
-        return Fraction(node.value)
+        return node.value
     if node.operation == "name":
-        return Fraction(env[node.name])
+        return env[node.name]
     if node.operation == "ceil":
         inner = _value(node.operands[0], env, exact=True)
-        return Fraction(-(-inner.numerator // inner.denominator))
+        return -(-inner.numerator // inner.denominator)
     values = [_value(operand, env, exact=exact) for operand in node.operands]
     if node.operation == "neg":
         return -values[0]
@@ -198,7 +198,7 @@ def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> Fraction:
     return _combine(node.operation, values[0], values[1], exact=exact)
 
 
-def _combine(operator: str, left: Fraction, right: Fraction, *, exact: bool) -> Fraction:
+def _combine(operator: str, left: int | Fraction, right: int | Fraction, *, exact: bool) -> int | Fraction:
     if operator == "+":
         return left + right
     if operator == "-":
@@ -210,12 +210,18 @@ def _combine(operator: str, left: Fraction, right: Fraction, *, exact: bool) -> 
     if right == 0:
         raise ExpressionError("it divides by zero")
     if operator == "/":
-        return left / right if exact else Fraction(int(left / right))
-    return left - right * int(left / right)
+        return Fraction(left) / right if exact else _quotient(left, right)
+    return left - right * _quotient(left, right)
 
 
-def _shift(operator: str, left: Fraction, right: Fraction) -> Fraction:
+def _quotient(left: int | Fraction, right: int | Fraction) -> int:
+    """The quotient truncated toward zero."""
+    whole = (-left if left < 0 else left) // (-right if right < 0 else right)
+    return whole if (left < 0) == (right < 0) else -whole
+
+
+def _shift(operator: str, left: int | Fraction, right: int | Fraction) -> int:
     """A shift by a small whole number of bits."""
     if left.denominator != 1 or right.denominator != 1 or not 0 <= right <= _MOST_SHIFT:
         raise ExpressionError(f"`{operator}` must shift by 0 to {_MOST_SHIFT} bits")
-    return Fraction(int(left) << int(right) if operator == "<<" else int(left) >> int(right))
+    return int(left) << int(right) if operator == "<<" else int(left) >> int(right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def check_whole(exercise: Exercise, path: Path) -> None:
         )
         raise ExerciseError(path, "tile.largest", reason)
     _check_largest_block(exercise, path)
+    _check_closer_looks(exercise, path)
+
+
+def check_ranking(exercise: Exercise, path: Path) -> None:
+    """Raise ExerciseError for a contradiction of the ranking size or the analysis with the other fields.
+
+    Those must have passed `check_whole`. Sizes for the CPU device also change what the cases need, so all is checked.
+    """
+    if max(exercise.ranking.values()) <= exercise.largest_on_cpu:
+        check_whole(exercise, path)
+        return
+    for tile in exercise.tiles:
+        for own in _own_macros(exercise):
+            with _at(exercise, tile, own, path):
+                _check_case(exercise, tile, own, exercise.ranking, path)
+    _check_block_of_largest_tile(exercise, exercise.ranking, path)
     _check_closer_looks(exercise, path)
 
 
@@ -108,19 +125,11 @@ def _own_macros(exercise: Exercise) -> Iterator[Mapping[str, int]]:
 
 def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Path) -> None:
     """Check that every case has fitting shapes, a case runs on the CPU device, and compilations are few."""
-    given = ", ".join(f"{name} {value}" for name, value in {exercise.tile_name: tile, **own}.items())
-    try:
+    given = _given(exercise, tile, own)
+    with _at(exercise, tile, own, path):
         cases = exercise.cases(tile, own)
         for case in cases:
-            names = exercise.names(tile, case.sizes, own)
-            _check_shapes(exercise, case.sizes, names, path)
-            exercise.launch.resolve(names)
-            for constant in exercise.constants:
-                constant.value.evaluate(names)
-    except LaunchError as error:
-        raise ExerciseError(path, "launch", f"with {given}: {error}") from None
-    except ExpressionError as error:
-        raise ExerciseError(path, "cases", f"with {given}: {error}") from None
+            _check_case(exercise, tile, own, case.sizes, path)
     on_cpu = [case for case in cases if case.on_cpu]
     if not on_cpu:
         reason = f"with {given} no case is small enough for the CPU device"
@@ -134,19 +143,49 @@ def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Pa
         raise ExerciseError(path, "size_macros", reason)
 
 
+def _given(exercise: Exercise, tile: int, own: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in {exercise.tile_name: tile, **own}.items())
+
+
+@contextlib.contextmanager
+def _at(exercise: Exercise, tile: int, own: Mapping[str, int], path: Path) -> Iterator[None]:
+    """Name the tile and the macros in errors."""
+    try:
+        yield
+    except LaunchError as error:
+        raise ExerciseError(path, "launch", f"with {_given(exercise, tile, own)}: {error}") from None
+    except ExpressionError as error:
+        raise ExerciseError(path, "cases", f"with {_given(exercise, tile, own)}: {error}") from None
+
+
+def _check_case(
+    exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Mapping[str, int], path: Path
+) -> None:
+    """Check that a case has fitting shapes, a launch and constants."""
+    names = exercise.names(tile, sizes, own)
+    _check_shapes(exercise, sizes, names, path)
+    exercise.launch.resolve(names)
+    for constant in exercise.constants:
+        constant.value.evaluate(names)
+
+
 def _check_largest_block(exercise: Exercise, path: Path) -> None:
     """Check that the largest tile fits into a one-dimensional block. A submission may use other shapes."""
-    across, *more = exercise.launch.block
     for case in exercise.cases(exercise.largest_tile):
-        names = exercise.names(exercise.largest_tile, case.sizes)
-        try:
-            threads = across.evaluate(names)
-            flat = all(side.evaluate(names) == 1 for side in more)
-        except ExpressionError as error:
-            raise ExerciseError(path, "launch", f"with the largest tile: {error}") from None
-        if flat and threads > MOST_THREADS:
-            reason = f"a block of {threads:,} threads cannot be launched; {MOST_THREADS:,} are the most"
-            raise ExerciseError(path, "tile.largest", reason)
+        _check_block_of_largest_tile(exercise, case.sizes, path)
+
+
+def _check_block_of_largest_tile(exercise: Exercise, sizes: Mapping[str, int], path: Path) -> None:
+    across, *more = exercise.launch.block
+    names = exercise.names(exercise.largest_tile, sizes)
+    try:
+        threads = across.evaluate(names)
+        flat = all(side.evaluate(names) == 1 for side in more)
+    except ExpressionError as error:
+        raise ExerciseError(path, "launch", f"with the largest tile: {error}") from None
+    if flat and threads > MOST_THREADS:
+        reason = f"a block of {threads:,} threads cannot be launched; {MOST_THREADS:,} are the most"
+        raise ExerciseError(path, "tile.largest", reason)
 
 
 def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:

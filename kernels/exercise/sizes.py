@@ -18,7 +18,14 @@ def misfit(
     exercise: Exercise, sizes: Mapping[str, int], tile: int, own: Mapping[str, int] | None = None
 ) -> str:
     """Return why the exercise isn't made for these sizes, and the nearest that fit; "" if it is."""
-    for name, step in steps(exercise, tile, own).items():
+    return between_steps(exercise, sizes, tile, steps(exercise, tile, own))
+
+
+def between_steps(
+    exercise: Exercise, sizes: Mapping[str, int], tile: int, made_for: Mapping[str, int]
+) -> str:
+    """Return why the exercise isn't made for these sizes; "" if they are multiples of `made_for`, from `steps`."""
+    for name, step in made_for.items():
         size = sizes[name]
         if size % step:
             below = size - size % step

@@ -13,7 +13,8 @@ from kernels.launch import Triple, parse_dimensions
 from kernels.wording import did_you_mean
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LARGEST = 1 << 20
+LARGEST = 1 << 20
+"""The largest whole number in an exercise, such as a size."""
 _MOST_COUNTED = 1e18
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -163,8 +164,8 @@ class Table:
         return Table(self._path, f"{self._where}{key}.", value)
 
     def _positive(self, key: str, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
-            raise self.error(key, f"expected whole numbers from 1 to {_LARGEST}")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+            raise self.error(key, f"expected whole numbers from 1 to {LARGEST}")
         return value
 
     def _choice(self, key: str, kind: type[Choice], value: object) -> Choice:

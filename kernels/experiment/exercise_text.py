@@ -1,42 +1,69 @@
-"""An exercise's definition with other sizes and macros, as the worker that grades a point needs it."""
+"""An exercise at the sizes and macros of one point, read and as a text."""
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from kernels.exercise import Exercise
+from kernels.exercise import AnalysisRule, Exercise
 from kernels.exercise.sizes import steps
 from kernels.experiment.roles import Change
 from kernels.source import Source
 
 
-def point_text(definition: str, wanted: Change) -> str:
-    """The definition that measures and counts at the sizes of one point, and at no others."""
-    data = tomllib.loads(definition)
+def point_exercise(exercise: Exercise, wanted: Change) -> Exercise:
+    """The exercise that `point_text` describes, with the digest of the original."""
+    return replace(
+        exercise,
+        ranking=dict(wanted.sizes),
+        analysis=AnalysisRule(dict(wanted.sizes), None),
+        macros={**exercise.macros, **wanted.macros},
+        curve=False,
+        phases=None,
+        goals=(),
+    )
+
+
+def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
+    """The definition that measures and counts at the sizes of one point, and at no others.
+
+    case: the number of the only case to run, with one kind of input; None for all cases
+    """
+    data = dict(_parsed(definition))
     data |= {"ranking": dict(wanted.sizes), "analysis": dict(wanted.sizes), "curve": False}
-    for name, value in wanted.macros.items():
-        data["macros"][name] = {**data["macros"][name], "default": value}
+    if wanted.macros:
+        data["macros"] = {
+            name: {**entry, "default": wanted.macros.get(name, entry["default"])}
+            for name, entry in data["macros"].items()
+        }
+    if case is not None:
+        only = data["cases"][case]
+        data["cases"] = [{**only, "inputs": only["inputs"][:1]}]
     for key in ("phases", "goals"):
         data.pop(key, None)
     return _toml(data)
 
 
-def shortened(definition: str, exercise: Exercise, source: Source, tile: int) -> str:
-    """The definition with one small case: for a text that already passed all cases at another size.
+def small_case(exercise: Exercise, source: Source, tile: int) -> int | None:
+    """The number of a small case; None without one.
 
-    The case's sizes are the steps that the exercise's sizes are made of. Without such a case, all stay.
+    It's enough for a text that passed all cases at another size. Its sizes are the steps of the exercise's sizes.
     """
-    data = tomllib.loads(definition)
     wanted = steps(exercise, tile, source.macros)
     names = {**exercise.macros, **source.macros, exercise.tile_name: tile}
-    for rule, case in zip(exercise.case_rules, data["cases"], strict=True):
+    for number, rule in enumerate(exercise.case_rules):
         if {name: value.evaluate(names) for name, value in rule.sizes.items()} == wanted:
-            data["cases"] = [{**case, "inputs": case["inputs"][:1]}]
-            return _toml(data)
-    return definition
+            return number
+    return None
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(definition: str) -> Mapping[str, Any]:
+    return tomllib.loads(definition)
 
 
 def _toml(data: Mapping[str, Any]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from kernels.experiment.model import MOST_POINTS, DesignKind, Experiment, Params, Point
+from kernels.experiment.constraint import Constraint
+from kernels.experiment.model import MOST_POINTS, Axis, DesignKind, Experiment, Params, Point
 
 _MOST_TRIED = 20 * MOST_POINTS
 
@@ -33,15 +34,29 @@ def _chosen(experiment: Experiment) -> Iterator[Params]:
     if design.kind is DesignKind.GRID or combinations <= _MOST_TRIED:
         if combinations > _MOST_TRIED:
             raise TooManyPoints(f"{combinations:,} combinations, more than {_MOST_TRIED:,}")
-        valid = (row for row in _combinations(experiment) if _valid(experiment, row))
+        valid = _combinations(experiment)
         return valid if design.kind is DesignKind.GRID else _sample(experiment, list(valid))
     return _drawn(experiment)
 
 
 def _combinations(experiment: Experiment) -> Iterator[Params]:
-    names = [axis.name for axis in experiment.axes]
-    for values in itertools.product(*(axis.values for axis in experiment.axes)):
-        yield dict(zip(names, values, strict=True))
+    """All valid combinations. A constraint drops rows as soon as the axes that it names have values."""
+    rows: Iterable[Params] = ({},)
+    known: set[str] = set()
+    left = list(experiment.constraints)
+    for axis in experiment.axes:
+        known.add(axis.name)
+        rows = _extended(rows, axis, [each for each in left if each.names <= known])
+        left = [each for each in left if not each.names <= known]
+    return iter(rows)
+
+
+def _extended(rows: Iterable[Params], axis: Axis, constraints: Sequence[Constraint]) -> Iterator[Params]:
+    for row in rows:
+        for value in axis.values:
+            longer = {**row, axis.name: value}
+            if all(each.holds(longer) for each in constraints):
+                yield longer
 
 
 def _valid(experiment: Experiment, row: Params) -> bool:

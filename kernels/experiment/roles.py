@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kernels.exercise import Exercise
+from kernels.exercise.table import LARGEST
 from kernels.experiment.model import Axis, Params
 from kernels.experiment.variant import defined
 from kernels.source import Source, read_source
@@ -28,6 +29,10 @@ class Role(StrEnum):
 class UnfitAxis(ValueError):
     """An axis that a kernel and its exercise can't take; the message is a sentence."""
 
+    def __init__(self, axis: str, reason: str) -> None:
+        super().__init__(reason)
+        self.axis = axis
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -42,21 +47,22 @@ class Change:
     tile: int | None = None
 
 
-def roles(names: frozenset[str], text: str, kernel: str, exercise: Exercise) -> dict[str, Role]:
+def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> dict[str, Role]:
     """What each axis changes of one kernel; raises UnfitAxis for the first that changes nothing."""
     source = read_source(text.encode(), exercise)
     own = _own_names(text, source if isinstance(source, Source) else None, exercise)
     found = {}
-    for name in sorted(names):
+    for name in names:
         role = _role(name, own, exercise)
         if role is None:
             known = {*own, *exercise.sizes, *exercise.macros, exercise.tile_name}
             raise UnfitAxis(
+                name,
                 f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro."
-                f"{did_you_mean(name, known)}"
+                f"{did_you_mean(name, known)}",
             )
         if role is Role.TILE and isinstance(source, Source) and source.own_tile is not None:
-            raise UnfitAxis(f"`{name}` changes nothing, because {kernel} sets its own tile.")
+            raise UnfitAxis(name, f"`{name}` changes nothing, because {kernel} sets its own tile.")
         found[name] = role
     return found
 
@@ -78,11 +84,15 @@ def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
     """Raise UnfitAxis for a value that the exercise can't take."""
     if role is Role.TILE and (unfit := [value for value in axis.values if value not in exercise.tiles]):
         allowed = ", ".join(map(str, exercise.tiles))
-        raise UnfitAxis(f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} is graded with {allowed}.")
+        raise UnfitAxis(
+            axis.name, f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} is graded with {allowed}."
+        )
     if role is Role.MACRO:
         most = exercise.largest_macros[axis.name]
         if unfit := [value for value in axis.values if not 1 <= value <= most]:
-            raise UnfitAxis(f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} allows 1 to {most:,}.")
+            raise UnfitAxis(
+                axis.name, f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} allows 1 to {most:,}."
+            )
     if role is Role.SIZE:
         _check_sizes(axis, exercise)
 
@@ -111,12 +121,17 @@ def _own_names(text: str, source: Source | None, exercise: Exercise) -> frozense
 
 def _check_sizes(axis: Axis, exercise: Exercise) -> None:
     if min(axis.values) < 1:
-        raise UnfitAxis(f"`{axis.name}` can't be 0: sizes are at least 1.")
+        raise UnfitAxis(axis.name, f"`{axis.name}` can't be 0: sizes are at least 1.")
+    if max(axis.values) > LARGEST:
+        raise UnfitAxis(
+            axis.name, f"`{axis.name}` can't be {max(axis.values):,}: sizes are at most {LARGEST:,}."
+        )
     largest = {**exercise.ranking, axis.name: max(axis.values)}
     shapes = [each.shape(exercise.names(exercise.tile, largest)) for each in exercise.operands]
     needed = _FLOAT * sum(rows * columns for rows, columns in shapes)
     if needed > _MOST_BYTES:
         raise UnfitAxis(
+            axis.name,
             f"`{axis.name}` can't be {max(axis.values):,}: the operands would take {needed / 2**30:,.0f} GiB. "
-            f"The limit is {_MOST_BYTES // 2**30} GiB."
+            f"The limit is {_MOST_BYTES // 2**30} GiB.",
         )

@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from tests.marks import linux
 from tests.worker.supplies import GpuPlace, Supply, right
 from tests.worker.workplaces import SMALL_TEXT
 from worker.bench import backlog
-from worker.bench.backlog import Graded, Step, encoded, text_of, work_off
+from worker.bench.backlog import Graded, Pool, Step, encoded, text_of, work_off
 from worker.bench.throughput import throughput
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import (
@@ -104,6 +105,26 @@ def test_every_submission_has_its_own_verdict_and_its_times(tmp_path):
         assert moments == sorted(moments)
         assert each.seconds == moments[-1] - moments[0]
         assert (each.steps[-1].ready is not None) == (each.number in {0, 4})
+
+
+class Warm(Passing):
+    """Counts how often a slot starts."""
+
+    made = 0
+
+    def __init__(self, cache: Path) -> None:
+        super().__init__(cache)
+        Warm.made += 1
+
+
+def test_a_pool_grades_again_with_the_same_slots(tmp_path, monkeypatch):
+    monkeypatch.setattr(backlog, "CpuWorkplace", Warm)
+    monkeypatch.setattr(Warm, "made", 0)
+    with Pool(tmp_path, [GpuPlace(Supply())], slots=2) as pool:
+        for number in (3, 0, 2):
+            graded = pool.grade(work() for _ in range(number))
+            assert [each.verdict for each in graded] == [Verdict.ACCEPTED] * number
+    assert Warm.made == 2
 
 
 @pytest.mark.usefixtures("passing")

@@ -11,9 +11,10 @@ import queue
 import resource
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from kernels.exercise import Exercise
 from kernels.exercise.schema import DEFINITION
@@ -117,30 +118,61 @@ def work_off(
     if not gpus and any(work.device_class for work in works):
         raise ValueError("no GPU to measure on")
     slots = slots or max(1, min(len(works), cores() - len(gpus)))
-    checks = [CpuWorkplace(cache) for _ in range(slots)]
-    steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
-    ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
-    pool = [_Slot(place, None, steps[StepKind.CHECK], ended) for place in checks]
-    pool += [_Slot(place, gpu, steps[StepKind.MEASURE], ended) for gpu, place in enumerate(gpus)]
     began, used = time.monotonic(), _cpu_seconds()
-    for slot in pool:
-        slot.start()
-    try:
-        for number, work in enumerate(works):
-            ticket = Ticket(number, StepKind.CHECK, "")
-            steps[StepKind.CHECK].put((number, StepMessage(ticket, 1, 0.0, check=work)))
-        graded = _collected(len(works), ended, steps[StepKind.MEASURE], told)
+    with Pool(cache, gpus, slots) as pool:
+        graded = pool.grade(works, told)
         seconds, used = time.monotonic() - began, _cpu_seconds() - used
-    finally:
-        for slot in pool:
+    return Backlog(graded, seconds, len(gpus), cores(), used, pool.cpu_seconds)
+
+
+class Pool:
+    """The slots of a machine, which start together and stay warm from one call of `grade` to the next.
+
+    Use it as a context manager. After an exception in `grade`, it can only be closed.
+    """
+
+    def __init__(self, cache: Path, gpus: Sequence[Workplace], slots: int) -> None:
+        """Start nothing yet. The parameters mean the same as in `work_off`."""
+        self._checks = [CpuWorkplace(cache) for _ in range(slots)]
+        self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
+        self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
+        # a GPU's processes take longest to start, so they start first
+        self._slots = [
+            _Slot(place, gpu, self._steps[StepKind.MEASURE], self._ended) for gpu, place in enumerate(gpus)
+        ]
+        self._slots += [
+            _Slot(place, None, self._steps[StepKind.CHECK], self._ended) for place in self._checks
+        ]
+
+    def __enter__(self) -> Self:
+        for slot in self._slots:
+            slot.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for slot in self._slots:
             slot.end()
-        for slot in pool:
+        for slot in self._slots:
             slot.join()
-    by_step: dict[str, float] = {}
-    for place in checks:
-        for step, spent in place.cpu_seconds.items():
-            by_step[step] = by_step.get(step, 0.0) + spent
-    return Backlog(graded, seconds, len(gpus), cores(), used, by_step)
+
+    @property
+    def cpu_seconds(self) -> Mapping[str, float]:
+        """CPU seconds for compiling and checking; known after the end."""
+        found: dict[str, float] = {}
+        for place in self._checks:
+            for step, spent in place.cpu_seconds.items():
+                found[step] = found.get(step, 0.0) + spent
+        return found
+
+    def grade(
+        self, works: Iterable[CheckWork], told: Callable[[Graded], None] = lambda _: None
+    ) -> tuple[Graded, ...]:
+        """Grade all works, and wait for the last verdict. The first ones start before the last ones are made."""
+        number = 0
+        for number, work in enumerate(works, 1):
+            ticket = Ticket(number - 1, StepKind.CHECK, "")
+            self._steps[StepKind.CHECK].put((number - 1, StepMessage(ticket, 1, 0.0, check=work)))
+        return _collected(number, self._ended, self._steps[StepKind.MEASURE], told)
 
 
 def _collected(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kernels.evidence import PTX_ONLY
 from kernels.exercise import Exercise, ExerciseError, read_exercise
-from kernels.exercise.sizes import misfit
+from kernels.exercise.checks import check_ranking, check_whole
+from kernels.exercise.sizes import between_steps, misfit, steps
 from kernels.experiment.definition import from_plain_definition
-from kernels.experiment.exercise_text import point_text, shortened
+from kernels.experiment.exercise_text import point_exercise, point_text, small_case
 from kernels.experiment.model import Experiment, Point
 from kernels.experiment.points import points
 from kernels.experiment.result import PointResult, counted_of, finding_of
@@ -22,17 +24,9 @@ from worker.bench.backlog import Graded, encoded
 from worker.contract.messages import CheckWork, ExerciseText
 from worker.experiment.manifest import Manifest, digest, now
 
-_Values = tuple[tuple[str, int], ...]
-Group = tuple[str, _Values, int | None, _Values]
+Values = tuple[tuple[str, int], ...]
+Group = tuple[str, Values, int | None, Values]
 """A kernel with its defines, its tile and its macros: points that differ in sizes alone share them."""
-
-
-class UnfitPoint(ValueError):
-    """An axis that can't be used with this kernel and exercise; the message is a sentence."""
-
-    def __init__(self, axis: str, reason: str) -> None:
-        super().__init__(reason)
-        self.axis = axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,13 @@ class Plan:
         experiment = from_plain_definition(manifest.definition)
         self._counts = experiment.measure.counts
         self._roles = all_roles(experiment, self._texts, self._exercise)
+        # points that differ in sizes alone share these
         self._variant = functools.lru_cache(maxsize=1024)(self._text)
+        self._source = functools.lru_cache(maxsize=1024)(self._read)
+        self._made_for = functools.lru_cache(maxsize=1024)(self._steps)
+        self._small_cases: dict[tuple[Group, int, Values], int | None] = {}
+        self._definition = functools.lru_cache(maxsize=1024)(self._point_text)
+        self._any_size = bool(misfit(self._exercise, self._exercise.ranking, self._exercise.tile))
         self.points = points(experiment)
 
     @property
@@ -79,31 +79,31 @@ class Plan:
         return self._variant(kernel, defines)
 
     def check_sizes(self) -> None:
-        """Raise UnfitPoint for sizes and macros that the exercise can't have."""
-        checked = set()
-        for number in range(len(self.points)):
-            changed = change(
-                self.points[number].params, self._roles[self.points[number].kernel], self._exercise
-            )
-            key = (tuple(changed.sizes.items()), tuple(changed.macros.items()))
+        """Raise UnfitAxis for sizes and macros that the exercise can't have."""
+        checked: set[tuple[Values, Values]] = set()
+        whole: set[Values] = set()
+        for point in self.points:
+            changed = change(point.params, self._roles[point.kernel], self._exercise)
+            key = _values(changed.sizes), _values(changed.macros)
             if key in checked:
                 continue
-            checked.add(key)
             try:
-                read_exercise(self._exercise.name, point_text(self._manifest.exercise.definition, changed))
+                check = check_ranking if key[1] in whole else check_whole
+                check(point_exercise(self._exercise, changed), Path(self._exercise.name))
             except ExerciseError as error:
                 given = ", ".join(f"{name}={value:,}" for values in key for name, value in values)
-                axis = next(iter(self.points[number].params))
-                raise UnfitPoint(axis, f"{self._exercise.name} can't have {given}: {error.reason}.") from None
+                reason = f"{self._exercise.name} can't have {given}: {error.reason}."
+                raise UnfitAxis(next(iter(point.params), ""), reason) from None
+            checked.add(key)
+            whole.add(key[1])
 
     def work(self, planned: PlannedPoint, passed: PointResult | None = None) -> CheckWork:
         """What a workplace needs to grade a point.
 
         passed: an accepted result of the same text at other sizes, after which most test cases needn't run again
         """
-        definition = point_text(self._manifest.exercise.definition, planned.change)
-        if passed is not None:
-            definition = self._shortened(definition, planned, passed.tile)
+        case = self._small_case(planned, passed.tile) if passed is not None else None
+        definition = self._definition(_values(planned.change.sizes), _values(planned.change.macros), case)
         return CheckWork(
             source=encoded(self.text(planned).encode()),
             exercise=ExerciseText(self._exercise.name, definition, ""),
@@ -116,50 +116,73 @@ class Plan:
 
     def unfit(self, planned: PlannedPoint) -> str:
         """Why the exercise isn't made for a point's sizes with its tile; "" if it is, or may be."""
-        definition = point_text(self._manifest.exercise.definition, planned.change)
-        exercise, source = self._read(definition, planned)
-        if source is None or misfit(self._exercise, self._exercise.ranking, self._exercise.tile):
+        made_for = None if self._any_size else self._made_for(planned.group)
+        if made_for is None:
             return ""
-        tile = source.tile(exercise, planned.change.tile)
-        reason = misfit(exercise, planned.change.sizes, tile, source.macros)
+        reason = between_steps(self._exercise, planned.change.sizes, *made_for)
         return reason[:1].upper() + reason[1:]
 
-    def _text(self, kernel: str, defines: _Values) -> str:
+    def _text(self, kernel: str, defines: Values) -> str:
         return variant(self._texts[kernel], dict(defines))
 
-    def _read(self, definition: str, planned: PlannedPoint) -> tuple[Exercise, Source | None]:
-        """The exercise of a point, and its kernel; None for a kernel that the text alone doesn't explain."""
-        exercise = read_exercise(self._exercise.name, definition)
-        source = read_source(self.text(planned).encode(), exercise)
+    def _point_text(self, sizes: Values, macros: Values, case: int | None) -> str:
+        changed = Change(sizes=dict(sizes), macros=dict(macros))
+        return point_text(self._manifest.exercise.definition, changed, case)
+
+    def _read(self, group: Group) -> tuple[Exercise, Source | None]:
+        """The exercise of a text, and the kernel; None for a kernel that the text alone doesn't explain."""
+        kernel, defines, _, macros = group
+        exercise = replace(self._exercise, macros={**self._exercise.macros, **dict(macros)})
+        source = read_source(self._variant(kernel, defines).encode(), exercise)
         return exercise, source if isinstance(source, Source) and not source.asked else None
 
-    def _shortened(self, definition: str, planned: PlannedPoint, tile: int) -> str:
-        exercise, source = self._read(definition, planned)
+    def _steps(self, group: Group) -> tuple[int, Mapping[str, int]] | None:
+        """A text's tile, and the steps of the sizes that it is made for; None if they aren't known."""
+        exercise, source = self._source(group)
         if source is None:
-            return definition
-        shorter = shortened(definition, exercise, source, tile)
+            return None
+        tile = source.tile(exercise, group[2])
+        return tile, steps(exercise, tile, source.macros)
+
+    def _small_case(self, planned: PlannedPoint, tile: int) -> int | None:
+        """The number of the only case that a point's text still needs; None for all.
+
+        The answer is the same for all sizes that are too large to be a case.
+        """
+        sizes = planned.change.sizes
+        on_cpu = max(sizes.values()) <= self._exercise.largest_on_cpu
+        key = planned.group, tile, _values(sizes) if on_cpu else ()
+        if key not in self._small_cases:
+            self._small_cases[key] = self._found_case(planned, tile)
+        return self._small_cases[key]
+
+    def _found_case(self, planned: PlannedPoint, tile: int) -> int | None:
+        exercise, source = self._source(planned.group)
+        case = small_case(exercise, source, tile) if source is not None else None
+        if case is None:
+            return None
+        shorter = point_text(self._manifest.exercise.definition, planned.change, case)
         try:
             read_exercise(self._exercise.name, shorter)
         except ExerciseError:
-            return definition
-        return shorter
+            return None
+        return case
 
 
 def all_roles(
     experiment: Experiment, texts: Mapping[str, str], exercise: Exercise
 ) -> Mapping[str, Mapping[str, Role]]:
-    """What each axis changes, for each kernel; raises UnfitPoint."""
-    found: dict[str, Mapping[str, Role]] = {}
-    for kernel, text in texts.items():
-        given: dict[str, Role] = {}
+    """What each axis changes, for each kernel; raises UnfitAxis."""
+    names = [axis.name for axis in experiment.axes]
+    found = {kernel: roles(names, text, kernel, exercise) for kernel, text in texts.items()}
+    for given in found.values():
         for axis in experiment.axes:
-            try:
-                given |= roles(frozenset({axis.name}), text, kernel, exercise)
-                check_values(axis, given[axis.name], exercise)
-            except UnfitAxis as error:
-                raise UnfitPoint(axis.name, str(error)) from None
-        found[kernel] = given
+            check_values(axis, given[axis.name], exercise)
     return found
+
+
+def _values(given: Mapping[str, int]) -> Values:
+    return tuple(given.items())
 
 
 def rejected(plan: Plan, planned: PlannedPoint, reason: str) -> PointResult:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
-from worker.bench.backlog import Graded, work_off
+from worker.bench.backlog import Graded, Pool
+from worker.contract.messages import CheckWork
 from worker.experiment.folder import Folder, Keep
 from worker.experiment.plan import Group, Plan, PlannedPoint, rejected, result_of
 from worker.supervision.cores import cores
@@ -49,9 +51,12 @@ def run(
 
     raise (FolderError): if the folder can't be used
     """
-    with folder.writing() as keep:
+    with folder.writing() as keep, contextlib.ExitStack() as stack:
         results = {each.number: each for each in folder.results()}
         left = missing(plan, results.values())
+        if not left:
+            return [results[number] for number in sorted(results)]
+        pool = stack.enter_context(Pool(cache, gpus, max(1, min(len(left), cores() - len(gpus)))))
         done = itertools.count(len(plan.points) - len(left) + 1)
         passed = _passed(plan, results.values())
         firsts = _first_of_groups(plan, left, passed)
@@ -63,7 +68,7 @@ def run(
 
         rest = [number for number in left if number not in firsts]
         for numbers in (sorted(firsts), rest):
-            _run_all(plan, numbers, passed, cache, gpus, kept)
+            _run_all(plan, numbers, passed, pool, kept)
     return [results[number] for number in sorted(results)]
 
 
@@ -86,29 +91,29 @@ def _run_all(
     plan: Plan,
     numbers: Sequence[int],
     passed: dict[Group, PointResult],
-    cache: Path,
-    gpus: Sequence[Workplace],
+    pool: Pool,
     keep: Keep,
 ) -> None:
     for some in _batches(numbers):
-        planned = []
-        for number in some:
-            point = plan.point(number)
-            if reason := plan.unfit(point):
-                keep(rejected(plan, point, reason))
-            else:
-                planned.append(point)
-        works = [plan.work(each, passed.get(each.group)) for each in planned]
+        planned: list[PlannedPoint] = []
 
-        def told(graded: Graded, planned: Sequence[PlannedPoint] = planned) -> None:
+        def works(some: Sequence[int] = some, planned: list[PlannedPoint] = planned) -> Iterator[CheckWork]:
+            for number in some:
+                point = plan.point(number)
+                if reason := plan.unfit(point):
+                    keep(rejected(plan, point, reason))
+                else:
+                    planned.append(point)
+                    yield plan.work(point, passed.get(point.group))
+
+        def told(graded: Graded, planned: list[PlannedPoint] = planned) -> None:
             mine = planned[graded.number]
             result = result_of(plan, mine, graded)
             keep(result)
             if result.verdict is Verdict.ACCEPTED:
                 passed.setdefault(mine.group, result)
 
-        if works:
-            work_off(works, cache, gpus, told=told)
+        pool.grade(works(), told)
 
 
 def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

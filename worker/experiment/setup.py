@@ -12,10 +12,11 @@ from kernels.exercise.schema import DEFINITION
 from kernels.experiment.definition import DefinitionError, line_of, plain_definition, read_definition
 from kernels.experiment.model import Axis, Experiment
 from kernels.experiment.points import TooManyPoints
+from kernels.experiment.roles import UnfitAxis
 from kernels.source import LARGEST_SOURCE
 from worker.contract.messages import ExerciseText
 from worker.experiment.manifest import DeviceUsed, KernelText, Manifest, now, versions
-from worker.experiment.plan import Plan, UnfitPoint
+from worker.experiment.plan import Plan
 
 _LARGEST_FILE = 400_000
 _SEED_BYTES = 16
@@ -87,7 +88,7 @@ def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:
     try:
         plan = Plan(manifest)
         plan.check_sizes()
-    except UnfitPoint as error:
+    except UnfitAxis as error:
         raise given.error("axes", error.axis, str(error)) from None
     except TooManyPoints as error:
         raise given.error(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from kernels.experiment.axes import AxisError, parse_axis
@@ -58,6 +60,18 @@ def test_a_grid_is_every_valid_combination():
     found = points(experiment)
     assert len(found) == 12
     assert found[0].params == {"TILE_WIDTH": 4, "Width": 512}
+
+
+def test_a_constraint_drops_rows_as_early_as_it_can_and_keeps_their_order():
+    text = FILE.replace(
+        "[constraints]", "A = [1, 2, 3]\nB = [4, 5]\n[constraints]\nsmall = 'A * B < 11 and 1 < 2'"
+    )
+    experiment = read_definition(text)
+    every = itertools.product(*(axis.values for axis in experiment.axes))
+    rows = [dict(zip((axis.name for axis in experiment.axes), values, strict=True)) for values in every]
+    kept = [row for row in rows if all(each.holds(row) for each in experiment.constraints)]
+    assert [point.params for point in points(experiment)] == kept
+    assert 0 < len(kept) < len(rows)
 
 
 def test_a_sample_repeats_with_its_seed():

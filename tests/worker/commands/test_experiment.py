@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import xml.etree.ElementTree as ET
@@ -44,7 +45,7 @@ def quick(monkeypatch) -> list[int]:
     """Every point is accepted at once; the numbers of those that ran."""
     ran: list[int] = []
 
-    def run_all(plan, numbers, passed, cache, gpus, keep) -> None:
+    def run_all(plan, numbers, passed, pool, keep) -> None:
         for number in numbers:
             ran.append(number)
             keep(
@@ -52,6 +53,7 @@ def quick(monkeypatch) -> list[int]:
             )
 
     monkeypatch.setattr(running, "_run_all", run_all)
+    monkeypatch.setattr(running, "Pool", lambda *_: contextlib.nullcontext())
     return ran
 
 
@@ -74,6 +76,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "_run_all", interrupted)
+    monkeypatch.setattr(running, "Pool", lambda *_: contextlib.nullcontext())
     done = called("run", runs.experiment(tmp_path, FILE), "--device", "cpu", "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "0 of 2 points" in done.stderr

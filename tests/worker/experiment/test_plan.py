@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernels.evidence import PTX_ONLY, Evidence, Extent, Light
-from kernels.exercise import list_exercises, read_exercise
+from kernels.exercise import ExerciseError, find_exercise, list_exercises, read_exercise
+from kernels.exercise.checks import check_ranking
 from kernels.exercise.schema import DEFINITION
-from kernels.experiment.exercise_text import point_text
+from kernels.experiment.exercise_text import point_exercise, point_text
 from kernels.experiment.roles import Change
+from kernels.expression import Expression
 from kernels.launch import Launch
 from kernels.report import Report
 from kernels.verdict import Verdict
@@ -99,6 +103,26 @@ def test_every_exercise_reads_back_at_its_own_sizes(exercise):
     made = read_exercise(exercise.name, point_text(definition, Change(sizes=exercise.ranking)))
     assert made.digest == exercise.digest
     assert made.ranking == exercise.ranking
+
+
+@pytest.mark.parametrize("exercise", list_exercises(), ids=lambda each: each.name)
+def test_the_exercise_of_a_point_is_the_one_that_its_text_describes(exercise):
+    definition = (exercise.root / DEFINITION).read_text("utf-8")
+    sizes = {name: max(1, size // 2) for name, size in exercise.ranking.items()}
+    changed = Change(sizes=sizes, macros=dict.fromkeys(exercise.macros, 1))
+    made = point_exercise(read_exercise(exercise.name, definition), changed)
+    read = read_exercise(exercise.name, point_text(definition, changed))
+    assert replace(made, digest=read.digest) == read
+    check_ranking(made, Path(exercise.name))
+
+
+@pytest.mark.parametrize("size", [24, 4097])
+def test_a_size_that_contradicts_the_exercise_is_found(size):
+    made = point_exercise(find_exercise("tiled"), Change(sizes={"Width": size}))
+    left, *others = made.operands
+    wrong = replace(made, operands=(replace(left, rows=Expression.parse("Width + 1")), *others))
+    with pytest.raises(ExerciseError):
+        check_ranking(wrong, Path("tiled"))
 
 
 @pytest.mark.parametrize(("notes", "bound"), [((), 9000.0), ((PTX_ONLY,), None)])

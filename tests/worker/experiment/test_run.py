@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 import pytest
 
@@ -35,16 +35,24 @@ TILELAB = Path(sys.executable).with_name("tilelab")
 
 
 class Backlogs:
-    """In place of `work_off`: gives every point a verdict, and keeps what was asked."""
+    """In place of a pool: gives every point a verdict, and keeps what was asked."""
 
     def __init__(self, verdicts: Sequence[Verdict] = (), stop_after: int = 10**9) -> None:
         self.asked: list[list[CheckWork]] = []
         self._verdicts = list(verdicts)
         self._left = stop_after
 
-    def __call__(self, works: Sequence[CheckWork], cache: Path, gpus: Any = (), told: Any = None) -> None:
+    def __call__(self, *_: object) -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def grade(self, works: Iterable[CheckWork], told: Callable[[Graded], None]) -> None:
         self.asked.append(list(works))
-        for number, work in enumerate(works):
+        for number, work in enumerate(self.asked[-1]):
             if self._left == 0:
                 raise KeyboardInterrupt
             self._left -= 1
@@ -58,7 +66,7 @@ class Backlogs:
 def backlogs(monkeypatch):
     def replaced(*given, **options) -> Backlogs:
         made = Backlogs(*given, **options)
-        monkeypatch.setattr(running, "work_off", made)
+        monkeypatch.setattr(running, "Pool", made)
         return made
 
     return replaced

@@ -135,9 +135,9 @@ def _about(seconds: float) -> str:
 @contextlib.contextmanager
 def _place(gpu: GpuFacts, arch: str) -> Iterator[Workplace]:
     """Where kernels are measured."""
-    from worker.gpu.judge.code import preparation
+    from kernels.compile.nvrtc import installed_version
     from worker.workplaces.gpu import GpuWorkplace
 
-    preparation(arch, cache_folder())  # says at once if the compiler is missing
+    installed_version()  # says at once if the compiler is missing
     with contextlib.closing(GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder())) as place:
         yield place
