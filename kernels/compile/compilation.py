@@ -75,6 +75,7 @@ def compile_source(
     headers: Mapping[str, str] | None = None,
     kernels: tuple[str, ...] = (),
     parameters: tuple[str, ...] | None = None,
+    max_registers: int | None = None,
 ) -> Compilation | tuple[Finding, ...]:
     """Compile `text` for `arch` and return its kernel.
 
@@ -85,6 +86,7 @@ def compile_source(
     headers: texts by include name; all other includes are refused
     kernels: every `__global__` function in the source; another one in the PTX is refused
     parameters: the kernel's required types, such as "float*" and "int"; None allows any.
+    max_registers: the most registers a thread may have; None leaves them to the compiler
 
     raise (NVRTCUnavailable): no compiler is installed.
 
@@ -95,7 +97,7 @@ def compile_source(
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         return (Finding(Verdict.REJECTED, "This file has bytes that aren't text. Save it as UTF-8."),)
     expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
-    options = options_for(arch, defines, fmad)
+    options = options_for(arch, defines, fmad, max_registers)
 
     def compiled(definitions: str) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
         given = {**(headers or {}), prelude.NAME: prelude.TEXT + definitions}
@@ -145,7 +147,9 @@ def _without_host_code(
     return output, tuple(dict.fromkeys(needed))
 
 
-def options_for(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
+def options_for(
+    arch: str, defines: Mapping[str, str], fmad: bool, max_registers: int | None = None
+) -> list[str]:
     """NVRTC's options."""
     return [
         f"-arch={arch}",
@@ -157,6 +161,7 @@ def options_for(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
         "--no-source-include",
         f"--pre-include={prelude.NAME}",
         f"-fmad={'true' if fmad else 'false'}",
+        *([f"-maxrregcount={max_registers}"] if max_registers is not None else []),
         "-DTILELAB",
         *(f"-D{name}={value}" for name, value in defines.items()),
     ]

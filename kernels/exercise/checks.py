@@ -18,6 +18,9 @@ from kernels.exercise.table import ExerciseError
 from kernels.expression import ExpressionError
 from kernels.launch import MOST_THREADS, LaunchError
 
+REGISTERS = range(16, 256)
+"""The limits on a thread's registers that the compiler takes."""
+
 _LONGEST_SUM = 1 << 23
 """Above this many elements, each at least 1, perhaps counted twice, some sums aren't exact in float."""
 
@@ -34,6 +37,8 @@ def check_whole(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(path, "tile.default", "it must be one of `tile.allowed`")
     if not 1 <= min(exercise.tiles) <= max(exercise.tiles) <= exercise.largest_tile:
         raise ExerciseError(path, "tile.allowed", "tiles are between 1 and `tile.largest`")
+    if exercise.max_registers is not None and exercise.max_registers not in REGISTERS:
+        raise ExerciseError(path, "max_registers", f"expected {REGISTERS[0]} to {REGISTERS[-1]}")
     if exercise.section is not None and exercise.operation is not Operation.SUM:
         raise ExerciseError(path, "section", "only a sum has sections")
     _check_names(exercise, path)

@@ -196,6 +196,7 @@ class Exercise:
     largest_tile: the largest tile that a submission may declare
     largest_on_cpu: a case with a larger size only runs on a GPU
     curve: whether other sizes than the ranking's are measured too
+    max_registers: the most registers a thread may have; None leaves them to the compiler
     analysis: the sizes at which accesses are counted; None for the largest case on the CPU device
     phases: the small run for the table of phases, if the exercise has one
     digest: changes with everything that a verdict or a measurement depends on
@@ -230,6 +231,7 @@ class Exercise:
     goals: tuple[GoalRule, ...]
     digest: str
     curve: bool = True
+    max_registers: int | None = None
 
     @property
     def root(self) -> Path:

@@ -141,6 +141,7 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         goals=tuple(_goal(entry, names) for entry in table.tables("goals", may_be_empty=True)),
         digest=digest,
         curve=table.boolean("curve", default=True),
+        max_registers=table.integer_or_none("max_registers"),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kernels.exercise import AnalysisRule, Exercise
 from kernels.exercise.sizes import steps
-from kernels.experiment.roles import Change
+from kernels.experiment.roles import FLAGS, Change
 from kernels.source import Source
 
 
@@ -35,6 +35,9 @@ def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
     """
     data = dict(_parsed(definition))
     data |= {"ranking": dict(wanted.sizes), "analysis": dict(wanted.sizes), "curve": False}
+    for name, value in wanted.flags.items():
+        field, values = FLAGS[name]
+        data[field] = bool(value) if len(values) == 2 else value
     if wanted.macros:
         data["macros"] = {
             name: {**entry, "default": wanted.macros.get(name, entry["default"])}

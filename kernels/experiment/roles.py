@@ -1,4 +1,4 @@
-"""What an axis changes: the kernel's own text, its tile, a macro of the exercise, or a size."""
+"""What an axis changes: the kernel's text, its tile, a macro of the exercise, a size, or a compiler flag."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kernels.exercise import Exercise
+from kernels.exercise.checks import REGISTERS
 from kernels.exercise.table import LARGEST
 from kernels.experiment.model import Axis, Params
 from kernels.experiment.variant import defined
@@ -24,6 +25,14 @@ class Role(StrEnum):
     DEFINE = "define"
     TILE = "tile"
     MACRO = "macro"
+    FLAG = "flag"
+
+
+FLAGS: Mapping[str, tuple[str, range]] = {
+    "fmad": ("fmad", range(2)),
+    "maxrregcount": ("max_registers", REGISTERS),
+}
+"""The compiler's options that an axis can change: each with its field of the exercise, and its values."""
 
 
 class UnfitAxis(ValueError):
@@ -39,12 +48,14 @@ class Change:
     """The values of one point, by what they change.
 
     tile: None for the exercise's own
+    flags: values of FLAGS
     """
 
     defines: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     macros: Mapping[str, int] = field(default_factory=dict)
     tile: int | None = None
+    flags: Mapping[str, int] = field(default_factory=dict)
 
 
 def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> dict[str, Role]:
@@ -55,10 +66,11 @@ def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> d
     for name in names:
         role = _role(name, own, exercise)
         if role is None:
-            known = {*own, *exercise.sizes, *exercise.macros, exercise.tile_name}
+            known = {*own, *exercise.sizes, *exercise.macros, exercise.tile_name, *FLAGS}
             raise UnfitAxis(
                 name,
-                f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro."
+                f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro. "
+                f"Flags of the compiler are {' and '.join(FLAGS)}."
                 f"{did_you_mean(name, known)}",
             )
         if role is Role.TILE and isinstance(source, Source) and source.own_tile is not None:
@@ -77,6 +89,7 @@ def change(params: Params, given: Mapping[str, Role], exercise: Exercise) -> Cha
         sizes={**exercise.ranking, **by_role[Role.SIZE]},
         macros=by_role[Role.MACRO],
         tile=by_role[Role.TILE].get(exercise.tile_name),
+        flags=by_role[Role.FLAG],
     )
 
 
@@ -95,6 +108,12 @@ def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
             )
     if role is Role.SIZE:
         _check_sizes(axis, exercise)
+    if role is Role.FLAG:
+        taken = FLAGS[axis.name][1]
+        if unfit := [value for value in axis.values if value not in taken]:
+            raise UnfitAxis(
+                axis.name, f"`{axis.name}` can't be {unfit[0]:,}: it's {taken[0]} to {taken[-1]}."
+            )
 
 
 def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
@@ -104,7 +123,9 @@ def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
         return Role.DEFINE
     if name == exercise.tile_name:
         return Role.TILE
-    return Role.MACRO if name in exercise.macros else None
+    if name in exercise.macros:
+        return Role.MACRO
+    return Role.FLAG if name in FLAGS else None
 
 
 def _own_names(text: str, source: Source | None, exercise: Exercise) -> frozenset[str]:

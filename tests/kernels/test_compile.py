@@ -4,6 +4,7 @@ import pytest
 
 from kernels.compile import nvrtc
 from kernels.compile.compilation import DEFAULT_ARCH, INCLUDE_MESSAGE, Compilation, compile_source
+from kernels.exercise import find_exercise
 from kernels.verdict import Finding, Severity, Verdict
 
 SIGNATURE = "__global__ void K(float *M, float *N, float *P, int Width)"
@@ -81,6 +82,17 @@ def test_fusing_a_multiplication_and_an_addition_is_the_exercises_choice():
 
     assert "fma.rn.f32" in compiled(text, fmad=True).ptx
     assert "fma.rn.f32" not in compiled(text, fmad=False).ptx
+
+
+def test_the_registers_of_a_thread_can_be_limited():
+    text = find_exercise("tiled").root.joinpath("ladder", "11_register_column.cu").read_text("utf-8")
+    free, limited = (
+        compile_source(text, "MatrixMulKernel", DEFAULT_ARCH, {}, True, max_registers=most)
+        for most in (None, 32)
+    )
+    assert isinstance(free, Compilation)
+    assert isinstance(limited, Compilation)
+    assert limited.resources.registers <= 32 < free.resources.registers
 
 
 def test_the_assembler_is_told_to_fuse_nothing(monkeypatch):

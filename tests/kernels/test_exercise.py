@@ -146,6 +146,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ('metric = "gflops"', 'metric = "tflops"', "metric", 'expected one of "gflops", "gbps", "time"'),
         ('metric = "gflops"', 'metric = "gflops"\nfmadd = true', "fmadd", "no such field"),
         ('metric = "gflops"', 'metric = "gflops"\nfmad = 1', "fmad", "true or false"),
+        ('metric = "gflops"', 'metric = "gflops"\nmax_registers = 8', "max_registers", "16 to 255"),
         ('metric = "gflops"', 'metric = "gflops"\nwarp_races = "maybe"', "warp_races", '"error", "warning"'),
         ("default = 16", "default = 15", "tile.default", "tile.allowed"),
         ("default = 16", "default = 16.0", "tile.default", "whole numbers"),

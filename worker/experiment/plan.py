@@ -25,8 +25,8 @@ from worker.contract.messages import CheckWork, ExerciseText
 from worker.experiment.manifest import Manifest, digest, now
 
 Values = tuple[tuple[str, int], ...]
-Group = tuple[str, Values, int | None, Values]
-"""A kernel with its defines, its tile and its macros: points that differ in sizes alone share them."""
+Group = tuple[str, Values, int | None, Values, Values]
+"""A kernel with its defines, its tile, its macros and flags: points that differ in sizes alone share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,9 @@ class PlannedPoint:
 
     @property
     def group(self) -> Group:
-        defines, macros = (tuple(sorted(each.items())) for each in (self.change.defines, self.change.macros))
-        return self.point.kernel, defines, self.change.tile, macros
+        changed = self.change
+        defines, macros, flags = map(_sorted, (changed.defines, changed.macros, changed.flags))
+        return self.point.kernel, defines, changed.tile, macros, flags
 
 
 class Plan:
@@ -75,7 +76,7 @@ class Plan:
 
     def text(self, planned: PlannedPoint) -> str:
         """The kernel's text with the point's values."""
-        kernel, defines, _, _ = planned.group
+        kernel, defines, *_ = planned.group
         return self._variant(kernel, defines)
 
     def check_sizes(self) -> None:
@@ -103,7 +104,10 @@ class Plan:
         passed: an accepted result of the same text at other sizes, after which most test cases needn't run again
         """
         case = self._small_case(planned, passed.tile) if passed is not None else None
-        definition = self._definition(_values(planned.change.sizes), _values(planned.change.macros), case)
+        changed = planned.change
+        definition = self._definition(
+            _values(changed.sizes), _values(changed.macros), _values(changed.flags), case
+        )
         return CheckWork(
             source=encoded(self.text(planned).encode()),
             exercise=ExerciseText(self._exercise.name, definition, ""),
@@ -125,13 +129,13 @@ class Plan:
     def _text(self, kernel: str, defines: Values) -> str:
         return variant(self._texts[kernel], dict(defines))
 
-    def _point_text(self, sizes: Values, macros: Values, case: int | None) -> str:
-        changed = Change(sizes=dict(sizes), macros=dict(macros))
+    def _point_text(self, sizes: Values, macros: Values, flags: Values, case: int | None) -> str:
+        changed = Change(sizes=dict(sizes), macros=dict(macros), flags=dict(flags))
         return point_text(self._manifest.exercise.definition, changed, case)
 
     def _read(self, group: Group) -> tuple[Exercise, Source | None]:
         """The exercise of a text, and the kernel; None for a kernel that the text alone doesn't explain."""
-        kernel, defines, _, macros = group
+        kernel, defines, _, macros, _ = group
         exercise = replace(self._exercise, macros={**self._exercise.macros, **dict(macros)})
         source = read_source(self._variant(kernel, defines).encode(), exercise)
         return exercise, source if isinstance(source, Source) and not source.asked else None
@@ -183,6 +187,10 @@ def all_roles(
 
 def _values(given: Mapping[str, int]) -> Values:
     return tuple(given.items())
+
+
+def _sorted(given: Mapping[str, int]) -> Values:
+    return tuple(sorted(given.items()))
 
 
 def rejected(plan: Plan, planned: PlannedPoint, reason: str) -> PointResult:

@@ -31,6 +31,7 @@ class CompileRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     kernels: tuple[str, ...] = ()
     parameters: tuple[str, ...] | None = None
+    max_registers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
         arch=task.arch,
         defines=source.defines(exercise, plan.tile, plan.cases[0].sizes),
         fmad=exercise.fmad,
+        max_registers=exercise.max_registers,
         symbols=plan.module_symbols,
         headers=_headers(source, task.cache),
         # the text doesn't show a kernel that a macro declares

@@ -80,6 +80,28 @@ def test_a_macro_of_the_exercise_is_given_another_value(tmp_path):
     assert made.tile is None
 
 
+def test_a_flag_changes_how_the_kernel_is_compiled(tmp_path):
+    _, plan = planned(tmp_path, "fmad=0,1", "maxrregcount=32,255")
+    found = [work(plan, number)[1] for number in range(4)]
+    assert [(each.fmad, each.max_registers) for each in found] == [
+        (False, 32), (False, 255), (True, 32), (True, 255),
+    ]  # fmt: skip
+    assert len({plan.point(number).group for number in range(4)}) == 4
+
+
+@pytest.mark.parametrize("axis", ["fmad=0,2", "maxrregcount=15", "maxrregcount=256"])
+def test_a_flag_has_values_that_the_compiler_takes(tmp_path, axis):
+    with pytest.raises(SetupError, match=axis.partition("=")[0]):
+        planned(tmp_path, axis)
+
+
+def test_a_macro_of_the_kernel_wins_over_a_flag_of_its_name(tmp_path):
+    _, plan = planned(tmp_path, "fmad=7", text=f"#define fmad 3\n{KERNEL}")
+    _, exercise, text = work(plan, 0)
+    assert exercise.fmad
+    assert "#define fmad 7" in text
+
+
 def test_an_axis_that_changes_nothing_is_refused(tmp_path):
     with pytest.raises(SetupError, match="TILE_WIDTH"):
         planned(tmp_path, "TILE_WIDT=4")
