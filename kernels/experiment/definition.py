@@ -14,6 +14,9 @@ from kernels.experiment.model import MOST_POINTS, Axis, Design, DesignKind, Expe
 from kernels.expression import ExpressionError
 from kernels.wording import did_you_mean
 
+LADDER = "ladder"
+"""In place of a list of kernels: all rungs of the exercise's ladder."""
+
 _MOST_CHARACTERS = 100_000
 _MOST_NUMBER = 10**18
 _TABLES = ("experiment", "axes", "constraints", "design", "measure")
@@ -57,7 +60,7 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
         "experiment": {
             "name": experiment.name,
             "exercise": experiment.exercise,
-            "kernels": list(experiment.kernels),
+            "kernels": LADDER if experiment.ladder else list(experiment.kernels),
         },
         "axes": {each.name: list(each.values) for each in experiment.axes},
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
@@ -98,12 +101,15 @@ class _Reader:
             ),
             design=self._design(names),
             measure=self._measure(),
+            ladder=head.get("kernels") == LADDER,
         )
 
     def _kernels(self, head: Mapping[str, Any]) -> tuple[str, ...]:
         given = head.get("kernels")
+        if given == LADDER:
+            return ()
         if not isinstance(given, list) or not given or not all(isinstance(each, str) for each in given):
-            raise self._error("experiment", "kernels", "Expected a list of files.")
+            raise self._error("experiment", "kernels", f'Expected a list of files, or "{LADDER}".')
         for each in given:
             path = PurePosixPath(each)
             if path.is_absolute() or ".." in path.parts or not each.strip() or "\0" in each:

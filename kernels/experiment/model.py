@@ -61,6 +61,7 @@ class Experiment:
 
     exercise: the name of an exercise, or its folder
     kernels: files, from the experiment's folder
+    ladder: the kernels are the exercise's ladder, and `kernels` is empty
     """
 
     name: str
@@ -70,6 +71,7 @@ class Experiment:
     constraints: tuple[Constraint, ...] = ()
     design: Design = Design()
     measure: Measure = Measure()
+    ladder: bool = False
 
 
 @dataclass(frozen=True, slots=True)

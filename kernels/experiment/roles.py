@@ -1,4 +1,4 @@
-"""What an axis changes: the kernel's text, its tile, a macro of the exercise, a size, or a compiler flag."""
+"""What an axis changes: the kernel's text, its tile, a macro, a size, or a compiler flag."""
 
 from __future__ import annotations
 

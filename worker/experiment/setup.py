@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernels.exercise import Exercise, ExerciseError, find_exercise
 from kernels.exercise.schema import DEFINITION
-from kernels.experiment.definition import DefinitionError, line_of, plain_definition, read_definition
+from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
 from kernels.experiment.model import Axis, Experiment
 from kernels.experiment.points import TooManyPoints
 from kernels.experiment.roles import UnfitAxis
+from kernels.ladder import LadderError, read_ladder
 from kernels.source import LARGEST_SOURCE
 from worker.contract.messages import ExerciseText
 from worker.experiment.manifest import DeviceUsed, KernelText, Manifest, now, versions
@@ -46,29 +47,37 @@ class _Given:
     """An experiment with where it came from.
 
     text: of its file; "" for one from the command line
+    paths: of kernels from the command line
     """
 
     file: Path
     text: str
     experiment: Experiment
+    paths: Mapping[str, Path] = field(default_factory=dict)
 
     def error(self, table: str, key: str, reason: str) -> SetupError:
         return SetupError(self.file, line_of(self.text, table, key) if self.text else 0, reason)
 
 
-def set_up(file: Path, axes: Sequence[Axis], exercise: str | None, machine: Machine) -> tuple[Manifest, Plan]:
+def set_up(
+    file: Path, axes: Sequence[Axis], exercise: str | None, machine: Machine, more: Sequence[Path] = ()
+) -> tuple[Manifest, Plan]:
     """The run that a file describes, with its points; raises SetupError.
 
-    file: a TOML file, or a kernel
+    file: a TOML file, a kernel, or `ladder` for all kernels of the exercise's ladder
     axes: from the command line; each replaces the file's axis of that name
-    exercise: for a kernel; a TOML file names its own
+    exercise: for kernels; a TOML file names its own
+    more: kernels after the first
     """
-    given = _from_toml(file, axes) if file.suffix == ".toml" else _from_kernel(file, axes, exercise)
+    files = (file, *more)
+    given = _from_toml(file, axes) if file.suffix == ".toml" else _from_kernels(files, axes, exercise)
+    if any(each.suffix == ".toml" for each in files) and more:
+        raise SetupError(file, 0, "Give one TOML file, or kernels.")
     if file.suffix == ".toml" and exercise is not None:
         raise SetupError(file, 0, "This file names its exercise. Leave out --exercise.")
-    experiment = given.experiment
     found = _exercise(given)
-    kernels = tuple(KernelText.of(name, _kernel_text(given, name)) for name in experiment.kernels)
+    kernels = _kernels(given, found)
+    experiment = replace(given.experiment, kernels=tuple(each.name for each in kernels), ladder=False)
     manifest = Manifest(
         definition=plain_definition(experiment),
         exercise=ExerciseText(found.name, (found.root / DEFINITION).read_text("utf-8"), found.digest),
@@ -109,10 +118,24 @@ def _from_toml(file: Path, axes: Sequence[Axis]) -> _Given:
     return _Given(file, text, replace(experiment, axes=tuple(changed.values())))
 
 
-def _from_kernel(file: Path, axes: Sequence[Axis], exercise: str | None) -> _Given:
-    if not axes:
+def _from_kernels(files: Sequence[Path], axes: Sequence[Axis], exercise: str | None) -> _Given:
+    file = files[0]
+    exercise = exercise or "tiled"
+    if file == Path(LADDER) and not file.exists() and len(files) == 1:
+        return _Given(file, "", Experiment(f"Ladder of {exercise}", exercise, (), tuple(axes), ladder=True))
+    if not axes and len(files) == 1:
         raise SetupError(file, 0, "Nothing is varied. Add an axis, such as -a TILE_WIDTH=8,16,32.")
-    return _Given(file, "", Experiment(file.stem, exercise or "tiled", (file.name,), tuple(axes)))
+    names = [each.name for each in files]
+    paths = {_short(each) if names.count(each.name) > 1 else each.name: each for each in files}
+    if len(paths) < len(files):
+        raise SetupError(file, 0, "Two kernels have the same name. Rename one of them.")
+    name = ", ".join(each.stem for each in files)
+    return _Given(file, "", Experiment(name, exercise, tuple(paths), tuple(axes)), paths)
+
+
+def _short(file: Path) -> str:
+    """A kernel's name with its folder."""
+    return f"{file.resolve().parent.name}/{file.name}"
 
 
 def _exercise(given: _Given) -> Exercise:
@@ -125,8 +148,20 @@ def _exercise(given: _Given) -> Exercise:
         raise given.error("experiment", "exercise", f"{error}.") from None
 
 
+def _kernels(given: _Given, exercise: Exercise) -> tuple[KernelText, ...]:
+    if not given.experiment.ladder:
+        return tuple(KernelText.of(name, _kernel_text(given, name)) for name in given.experiment.kernels)
+    try:
+        ladder = read_ladder(exercise)
+    except LadderError as error:
+        raise given.error("experiment", "kernels", f"The ladder of {exercise.name}: {error}.") from None
+    if ladder is None:
+        raise given.error("experiment", "kernels", f"{exercise.name} has no ladder. Give a list of files.")
+    return tuple(KernelText.of(rung.file.name, rung.source) for rung in ladder.rungs)
+
+
 def _kernel_text(given: _Given, name: str) -> str:
-    path = _inside(given, "kernels", name)
+    path = given.paths[name] if name in given.paths else _inside(given, "kernels", name)
     try:
         return _read(path, LARGEST_SOURCE)
     except SetupError as error:

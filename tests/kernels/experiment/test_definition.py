@@ -92,6 +92,13 @@ def test_a_sample_of_a_space_too_large_to_list():
     assert len({tuple(each.params.values()) for each in sample}) == 100
 
 
+def test_the_ladder_reads_back():
+    experiment = read_definition(FILE.replace('["tiled.cu"]', '"ladder"'))
+    assert experiment.ladder
+    assert experiment.kernels == ()
+    assert from_plain_definition(plain_definition(experiment)) == experiment
+
+
 def test_a_plain_definition_reads_back():
     text = FILE + '[design]\nkind = "random"\npoints = 5\n[measure]\ncounts = false\n'
     experiment = read_definition(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernels.experiment.axes import parse_axis
@@ -71,6 +73,39 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, content):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(SetupError):
         set_up(tmp_path / name, [parse_axis("T=1")], None, HERE)
+
+
+def test_the_ladder_stands_for_its_kernels(tmp_path):
+    file = experiment(tmp_path, FILE.replace('["tiled.cu"]', '"ladder"').replace("TILE_WIDTH = [4, 8]\n", "")
+                      .replace("Width % TILE_WIDTH == 0", "Width > 0"))  # fmt: skip
+    manifest, plan = set_up(file, (), None, HERE)
+    assert [each.name for each in manifest.kernels][:2] == ["01_uncoalesced.cu", "02_transposed_tiles.cu"]
+    assert manifest.points == len(plan.points) == 2 * len(manifest.kernels)
+    assert manifest.definition["experiment"]["kernels"] == [each.name for each in manifest.kernels]
+    again, _ = set_up(Path("ladder"), [parse_axis("Width=16,32")], None, HERE)
+    assert again.kernels == manifest.kernels
+
+
+def test_an_exercise_without_a_ladder_has_no_such_kernels(tmp_path):
+    text = FILE.replace('["tiled.cu"]', '"ladder"').replace('"tiled"\n', '"naive"\n')
+    with pytest.raises(SetupError, match="no ladder") as refused:
+        set_up(experiment(tmp_path, text), (), None, HERE)
+    assert refused.value.line == 4
+
+
+def test_kernels_of_the_command_line_keep_their_names_apart(tmp_path):
+    (tmp_path / "other").mkdir()
+    files = [tmp_path / "one.cu", tmp_path / "two.cu", tmp_path / "other" / "two.cu"]
+    for file in files:
+        file.write_text(KERNEL, "utf-8")
+    manifest, _ = set_up(files[0], (), None, HERE, files[1:])
+    assert [each.name for each in manifest.kernels] == ["one.cu", f"{tmp_path.name}/two.cu", "other/two.cu"]
+    assert manifest.points == 3
+    for wrong in ((files[0],), (experiment(tmp_path),), (tmp_path / "none.cu",)):
+        with pytest.raises(SetupError):
+            set_up(files[0], (), None, HERE, wrong)
+    with pytest.raises(SetupError):
+        set_up(experiment(tmp_path), (), None, HERE, files)
 
 
 def test_a_kernel_needs_an_axis_and_a_file_names_its_exercise(tmp_path):

@@ -18,7 +18,7 @@ _EXIT_CODES = "Exit code: 0 every point has a result, 2 wrong use, 3 the system'
 
 
 @click.command(epilog=_EXIT_CODES)
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--axis",
     "-a",
@@ -27,7 +27,7 @@ _EXIT_CODES = "Exit code: 0 every point has a result, 2 wrong use, 3 the system'
     metavar="NAME=VALUES",
     help='Such as "TILE_WIDTH=8,16" or "N=512:4096:*2".',
 )
-@click.option("--exercise", "-e", help="The exercise of a .cu file, by name or folder.  [default: tiled]")
+@click.option("--exercise", "-e", help="The exercise of .cu files, by name or folder.  [default: tiled]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
 @click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
 @click.option(
@@ -36,7 +36,7 @@ _EXIT_CODES = "Exit code: 0 every point has a result, 2 wrong use, 3 the system'
 @click.option("--replace", is_flag=True, help="Delete the results in the folder and start again.")
 @answering("Print the manifest and all points as one JSON object.")
 def run(
-    file: Path,
+    files: tuple[Path, ...],
     axes: tuple[str, ...],
     exercise: str | None,
     device: str,
@@ -44,7 +44,9 @@ def run(
     out: Path | None,
     replace: bool,
 ) -> Answer:
-    """Run the experiment of FILE: a TOML file, or a .cu file with axes.
+    """Run the experiment of FILE: a TOML file, or .cu files with axes.
+
+    The word "ladder" in place of FILE means all reference kernels of the exercise.
 
     Every point is compiled, checked on the CPU device and counted. With a GPU, it's measured too. If a run is
     interrupted, run the same command again: it goes on with the points that are missing.
@@ -54,6 +56,7 @@ def run(
       tilelab experiment run my.toml
       tilelab experiment run my.cu -a TILE_WIDTH=4,8,16,32
       tilelab experiment run my.cu -a TILE_WIDTH=16 -a Width=512:4096:*2 --out sizes
+      tilelab experiment run ladder -a Width=512:4096:*2
     """  # noqa: D301 - click reads the escape
     from worker.commands.experiment.local_run import answer, machine, run_here
     from worker.experiment.folder import Folder, FolderError
@@ -62,8 +65,8 @@ def run(
     given = _axes(axes)
     gpu = choose(device)
     try:
-        manifest, plan = set_up(file, given, exercise, machine(gpu, arch))
-        folder = Folder(out or Path(file.stem))
+        manifest, plan = set_up(files[0], given, exercise, machine(gpu, arch), files[1:])
+        folder = Folder(out or Path(files[0].stem))
         if replace:
             folder.clear()
         manifest = folder.begin_or_resume(manifest)
