@@ -53,6 +53,7 @@ class Manifest:
     arch, fmad: the compiler's options
     seed: 128 bits in hex, from which the inputs on the CPU device are made
     started: moment in UTC, as ISO 8601 writes it
+    origin: the tuner that measured imported results; "" for Tilelab
     """
 
     definition: Mapping[str, Any]
@@ -65,6 +66,7 @@ class Manifest:
     seed: str
     versions: Mapping[str, str] = field(default_factory=dict)
     started: str = ""
+    origin: str = ""
     schema: int = SCHEMA
 
 

@@ -71,6 +71,50 @@ def test_run_writes_a_folder_and_goes_on_with_it(tmp_path, quick):
     assert quick == [0, 1, 0, 1]
 
 
+@pytest.fixture
+def cache_file(tmp_path: Path) -> Path:
+    """A cache of Kernel Tuner with the points of `folder`: one measured, two that failed."""
+    entries: dict[str, dict[str, object]] = {
+        "2": {"time": 1.1, "times": [1.1] * 7},
+        "4": {"__error__": "InvalidConfig"},
+    }
+    whole = {
+        "device_name": "NVIDIA H200",
+        "kernel_name": "matmul",
+        "tune_params_keys": ["T"],
+        "cache": {key: {"T": int(key) // 2, **more} for key, more in entries.items()},
+    }
+    file = tmp_path / "kt.json"
+    file.write_text(json.dumps(whole), "utf-8")
+    return file
+
+
+def test_a_cache_of_kernel_tuner_becomes_a_folder(tmp_path, folder, cache_file):
+    out = tmp_path / "kt"
+    assert called("import", cache_file, "--out", out).exit_code == Exit.ACCEPTED
+    assert sorted(each.name for each in out.iterdir()) == ["manifest.json", "points.jsonl", "report.html"]
+    assert called("import", cache_file, "--out", out).exit_code == Exit.WRONG_USE
+    assert called("repeat", out).exit_code == Exit.WRONG_USE
+    of_folder = called("show", out, "--json")
+    assert (
+        json.loads(of_folder.stdout)["points"]
+        == json.loads(called("show", cache_file, "--json").stdout)["points"]
+    )
+    for other in (out, cache_file):
+        pairs = json.loads(called("compare", folder, other, "--y", "ms", "--json").stdout)["pairs"]
+        assert [pair["second"] for pair in pairs] == [1.1, None]
+
+
+@pytest.mark.parametrize("data", [b"{}", b"", b"\xff", b'{"kernel_name": "k"}'])
+def test_a_bad_cache_is_refused(tmp_path, cache_file, data):
+    cache_file.write_bytes(data)
+    for words in (("import", cache_file, "--out", tmp_path / "new"), ("show", cache_file)):
+        refused = called(*words)
+        assert refused.exit_code == Exit.WRONG_USE
+        assert str(cache_file) in refused.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
     def interrupted(*_) -> None:
         raise KeyboardInterrupt

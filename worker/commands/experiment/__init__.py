@@ -11,6 +11,7 @@ from worker.commands.root import Verbs
 _VERBS: Mapping[str, str] = {
     "compare": "Compare two experiments point by point.",
     "export": "Write the results as CSV, JSON or T4.",
+    "import": "Read a cache file of Kernel Tuner into a folder.",
     "plot": "Draw a quantity over an axis as SVG.",
     "repeat": "Run an experiment again, and check whether its figures agree.",
     "run": "Run an experiment, or resume it.",
@@ -23,6 +24,13 @@ class ExperimentVerbs(Verbs):
 
     verbs = _VERBS
     package = "worker.commands.experiment"
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "import":  # a module can't have this name
+            from worker.commands.experiment.import_cache import import_cache
+
+            return import_cache
+        return super().get_command(ctx, cmd_name)
 
 
 @click.group(cls=ExperimentVerbs)

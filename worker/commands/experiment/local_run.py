@@ -70,6 +70,7 @@ def facts(manifest: Manifest) -> dict[str, str]:
     """What a report says of a run."""
     return {
         "Exercise": manifest.exercise.name,
+        "Measured by": manifest.origin,
         "Device": manifest.device.name,
         "Driver": manifest.device.driver,
         "Architecture": manifest.arch,

@@ -41,6 +41,8 @@ def repeat(folder: Path, device: str, out: Path | None) -> Answer:
     from worker.experiment.plan import Plan
 
     first = opened(folder)
+    if first.manifest.origin:
+        raise WrongUse(f"{folder} was measured by {first.manifest.origin}, so Tilelab can't repeat it.")
     gpu = choose(device)
     here = machine(gpu, first.manifest.arch if gpu is None else None)
     manifest = replace(

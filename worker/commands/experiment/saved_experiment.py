@@ -25,14 +25,35 @@ class Opened:
 
 
 def opened(path: Path) -> Opened:
-    """The manifest and the results of a folder."""
+    """The manifest and the results of a folder, or of a cache file of Kernel Tuner."""
     from worker.experiment.folder import Folder, FolderError
 
+    if path.is_file():
+        return opened_cache(path)
     folder = Folder(path)
     try:
         return Opened(folder, folder.manifest(), folder.results())
     except FolderError as error:
         raise WrongUse(str(error)) from error
+
+
+def opened_cache(path: Path) -> Opened:
+    """The results in a cache file of Kernel Tuner, with a manifest."""
+    from kernels.experiment.kernel_tuner import CacheError, read_cache
+    from worker.experiment.folder import Folder
+    from worker.experiment.imported import imported
+
+    try:
+        cache = read_cache(path.read_text("utf-8"))
+    except CacheError as error:
+        colon = f"{path}:{error.place.removeprefix('line ')}" if error.place.startswith("line ") else path
+        place = "" if error.place.startswith("line ") or not error.place else f"{error.place}: "
+        raise WrongUse(f"{colon}: {place}{error.reason}") from error
+    except OSError as error:
+        raise WrongUse(f"{path} can't be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"{path} isn't UTF-8 text.") from error
+    return Opened(Folder(path), imported(path.stem, cache), list(cache.results))
 
 
 def quantity_named(option: str, name: str | None, results: list[PointResult]) -> Quantity:
