@@ -191,12 +191,13 @@ def test_a_package_imports_only_libraries_that_are_installed_with_it(package, al
 
 
 def of_one_place(path: Path) -> set[str]:
-    """What a single place may import: the page's templates their engine, and what a GPU needs where it is driven."""
+    """What a single place may import: the page's templates their engine, what a GPU needs, and Parquet's library."""
     if ROOT / "kernels" / "rendering" / "page" in path.parents:
         return {"jinja2", "markupsafe"}
     return {
         "worker/gpu/cupy_backend.py": {"cupy", "cupy_backends"},
         "worker/gpu/nvml.py": {"pynvml"},
+        "worker/experiment/parquet.py": {"arro3"},
     }.get(str(path.relative_to(ROOT)), set())
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from kernels.counters import COUNTERS
+from kernels.counters import COUNTERS, Kind
 from kernels.evidence import Basis
 from kernels.experiment.quantities import QUANTITIES, Quantity
 from kernels.experiment.result import PointResult
@@ -28,15 +29,40 @@ _INVALIDITY: Mapping[Verdict, str] = {
 }
 """T4's word for a verdict; the verdicts that are left mean an incorrect kernel."""
 
+_WHOLE = (
+    "point", "tile", "finding_line",
+    "measured_repeats", "measured_sm_mhz", "measured_temperature_c",
+)  # fmt: skip
+_TEXTS = (
+    "kernel", "verdict", "finding", "device", "digest", "ptx_digest",
+    "modelled_limit", "modelled_occupancy_limit",
+)  # fmt: skip
+_TRUTHS = ("measured_settled", "counted_exact")
+_EMPTY = PointResult(0, {}, "", Verdict.SYSTEM_ERROR, "", "", 0, {}, "")
+
 
 def rows(results: Sequence[PointResult]) -> list[Row]:
     """One row a point, with the same columns in each. A column's name begins with what its number is.
 
     `param_` and `size_` columns hold the point's values. An empty cell means that the point has no such number.
     """
-    params = list(dict.fromkeys(name for each in results for name in each.params))
-    sizes = list(dict.fromkeys(name for each in results for name in each.sizes))
+    params, sizes = _names(results)
     return [_row(each, params, sizes) for each in results]
+
+
+def column_types(results: Sequence[PointResult]) -> Mapping[str, type]:
+    """The type of each column of `rows`, also without any value."""
+    params, sizes = _names(results)
+    whole = {*_WHOLE, *(f"param_{name}" for name in params), *(f"size_{name}" for name in sizes)}
+    whole |= {f"counted_{name}" for name, counter in COUNTERS.items() if counter.kind is Kind.COUNT}
+    known = {**dict.fromkeys(whole, int), **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_TRUTHS, bool)}
+    known["ended"] = datetime
+    return {name: known.get(name, float) for name in _row(_EMPTY, params, sizes)}
+
+
+def _names(results: Sequence[PointResult]) -> tuple[list[str], list[str]]:
+    params = list(dict.fromkeys(name for each in results for name in each.params))
+    return params, list(dict.fromkeys(name for each in results for name in each.sizes))
 
 
 def to_csv(results: Sequence[PointResult]) -> str:

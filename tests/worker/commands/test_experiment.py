@@ -7,11 +7,15 @@ import json
 import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from arro3.core import DataType
+from arro3.io import read_parquet
 from click.testing import CliRunner, Result
 
+from kernels.experiment.export import rows
 from tests.kernels.experiment.made import failed, result
 from tests.marks import linux
 from tests.worker.experiment import runs
@@ -20,6 +24,7 @@ from worker.commands.progress import Progress
 from worker.commands.root import Exit, tilelab
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
+from worker.experiment.parquet import to_parquet
 
 FILE = runs.FILE.replace("Width = [16, 32]\n", "").replace("Width % ", "64 % ")
 
@@ -87,6 +92,41 @@ def cache_file(tmp_path: Path) -> Path:
     file = tmp_path / "kt.json"
     file.write_text(json.dumps(whole), "utf-8")
     return file
+
+
+def test_parquet_has_the_rows_with_their_types(tmp_path, folder):
+    file = tmp_path / "my.parquet"
+    assert called("export", folder, "--format", "parquet", "-o", file).exit_code == Exit.ACCEPTED
+    read = read_parquet(file).read_all()
+    found = rows(Folder(folder).results())
+    assert read.column_names == list(found[0])
+    for name in read.column_names:
+        values, wanted = read[name].to_pylist(), [row[name] for row in found]
+        assert values == (
+            [datetime.fromisoformat(str(each)) for each in wanted] if name == "ended" else wanted
+        )
+    types = {name: read.schema.field(name).type for name in read.column_names}
+    assert (
+        types["param_T"] == types["counted_global_load_requests"] == types["finding_line"] == DataType.int64()
+    )
+    assert types["measured_gflops"] == types["measured_cublas_share"] == DataType.float64()
+    assert types["verdict"] == DataType.utf8()
+    assert types["counted_exact"] == DataType.bool()
+    assert types["ended"] == DataType.timestamp("us", tz="UTC")
+
+
+def test_parquet_has_the_same_types_without_a_value():
+    with_values, without = (
+        read_parquet(to_parquet(results)).schema for results in ([result(0, 1000.0)], [failed(0)])
+    )
+    assert with_values == without
+    assert read_parquet(to_parquet([])).read_all().num_rows == 0
+
+
+def test_parquet_is_written_to_a_file(folder, tmp_path):
+    assert called("export", folder, "--format", "parquet").exit_code == Exit.WRONG_USE
+    no = tmp_path / "no" / "my.parquet"
+    assert called("export", folder, "--format", "parquet", "-o", no).exit_code == Exit.WRONG_USE
 
 
 def test_a_cache_of_kernel_tuner_becomes_a_folder(tmp_path, folder, cache_file):

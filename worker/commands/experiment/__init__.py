@@ -10,7 +10,7 @@ from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
     "compare": "Compare two experiments point by point.",
-    "export": "Write the results as CSV, JSON or T4.",
+    "export": "Write the results as CSV, JSON, Parquet or T4.",
     "import": "Read a cache file of Kernel Tuner into a folder.",
     "plot": "Draw a quantity over an axis as SVG.",
     "repeat": "Run an experiment again, and check whether its figures agree.",

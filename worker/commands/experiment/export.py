@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from worker.commands.root import Exit, leave
+from worker.commands.root import Exit, WrongUse, leave
 
 
 @click.command(epilog="Exit code: 0 written, 2 wrong use.")
@@ -15,7 +15,7 @@ from worker.commands.root import Exit, leave
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["csv", "json", "t4"]),
+    type=click.Choice(["csv", "json", "parquet", "t4"]),
     default="csv",
     show_default=True,
     help="A table, or the autotuning community's format T4.",
@@ -29,12 +29,20 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
     \b
     Examples:
       tilelab experiment export my > my.csv
+      tilelab experiment export my --format parquet -o my.parquet
       tilelab experiment export my --format t4 -o my.json
     """  # noqa: D301 - click reads the escape
     from kernels.experiment.export import rows, to_csv, to_t4
-    from worker.commands.experiment.saved_experiment import opened, written
+    from worker.commands.experiment.saved_experiment import opened, write, written
 
+    if kind == "parquet" and output is None:
+        raise WrongUse("--format parquet: this format isn't text. Name a file with -o.")
     found = opened(folder)
+    if kind == "parquet" and output is not None:
+        from worker.experiment.parquet import to_parquet
+
+        write("--output", output, to_parquet(found.results))
+        leave(Exit.ACCEPTED)
     if kind == "csv":
         text = to_csv(found.results)
     elif kind == "json":

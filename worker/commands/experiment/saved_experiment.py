@@ -67,11 +67,16 @@ def quantity_named(option: str, name: str | None, results: list[PointResult]) ->
 
 
 def written(option: str, path: Path | None, text: str) -> str:
-    """The text, or where it was written to."""
+    """The text if there is no file to write it to; else ""."""
     if path is None:
         return text
+    write(option, path, text.encode())
+    return ""
+
+
+def write(option: str, path: Path, data: bytes) -> None:
+    """Write a file that an option names."""
     try:
-        path.write_text(text, "utf-8")
+        path.write_bytes(data)
     except OSError as error:
         raise WrongUse(f"{option} {path}: the file can't be written: {error.strerror}.") from error
-    return ""
