@@ -12,11 +12,15 @@ from kernels.experiment.axes import AxisError, axis, parse_values
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.model import MOST_POINTS, Axis, Design, DesignKind, Experiment, Measure
 from kernels.expression import ExpressionError
+from kernels.measurement.median import FEWEST
 from kernels.wording import did_you_mean
 
 LADDER = "ladder"
 """In place of a list of kernels: all rungs of the exercise's ladder."""
 
+MOST_REPEATS = 1000
+_NARROWEST, _WIDEST = 0.05, 5
+_PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,3})?) ?%", re.ASCII)
 _MOST_CHARACTERS = 100_000
 _MOST_NUMBER = 10**18
 _TABLES = ("experiment", "axes", "constraints", "design", "measure")
@@ -65,8 +69,17 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
         "axes": {each.name: list(each.values) for each in experiment.axes},
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
         "design": {"kind": design.kind.value, **by_kind[design.kind]},
-        "measure": {"counts": experiment.measure.counts},
+        "measure": _plain_measure(experiment.measure),
     }
+
+
+def _plain_measure(measure: Measure) -> dict[str, Any]:
+    plain: dict[str, Any] = {"counts": measure.counts}
+    if measure.repeats:
+        plain["repeats"] = measure.repeats
+    if measure.interval:
+        plain["interval"] = f"{measure.interval:g} %"
+    return plain
 
 
 def from_plain_definition(data: Mapping[str, Any]) -> Experiment:
@@ -172,10 +185,28 @@ class _Reader:
         )
 
     def _measure(self) -> Measure:
-        counts = self._table("measure", ("counts",)).get("counts", True)
+        table = self._table("measure", ("counts", "repeats", "interval"))
+        counts = table.get("counts", True)
         if not isinstance(counts, bool):
             raise self._error("measure", "counts", "Expected true or false.")
-        return Measure(counts)
+        repeats = self._number("measure", "repeats", table.get("repeats", FEWEST))
+        if not FEWEST <= repeats <= MOST_REPEATS:
+            raise self._error("measure", "repeats", f"Expected {FEWEST} to {MOST_REPEATS:,} repeats.")
+        if "repeats" in table and "interval" in table:
+            reason = "Give `repeats` or `interval`: the interval decides how many repeats there are."
+            raise self._error("measure", "interval", reason)
+        return Measure(counts, repeats if "repeats" in table else 0, self._interval(table))
+
+    def _interval(self, table: Mapping[str, Any]) -> float:
+        """In percent; 0 if the file gives none."""
+        if "interval" not in table:
+            return 0.0
+        given = table["interval"]
+        match = _PERCENT.fullmatch(given) if isinstance(given, str) else None
+        if match is None or not _NARROWEST <= (percent := float(match[1])) <= _WIDEST:
+            reason = f'Expected "{_NARROWEST} %" to "{_WIDEST} %", such as "0.3 %".'
+            raise self._error("measure", "interval", reason)
+        return percent
 
     def _table(self, name: str, fields: tuple[str, ...] = ()) -> Mapping[str, Any]:
         """A table of the file, empty if absent; with fields, no others may be in it."""

@@ -50,9 +50,13 @@ class Measure:
     """What is recorded of a point.
 
     counts: whether accesses are counted on the CPU device
+    repeats: of each measurement; 0 for as many as its median needs
+    interval: the largest distance of the interval's ends from the median, in percent; 0 for the usual 0.5
     """
 
     counts: bool = True
+    repeats: int = 0
+    interval: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

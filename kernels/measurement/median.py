@@ -37,7 +37,11 @@ class Middle:
     @property
     def settled(self) -> bool:
         """Whether both ends are within the tolerance."""
-        allowed = TOLERANCE * self.median
+        return self.within(TOLERANCE)
+
+    def within(self, share: float) -> bool:
+        """Whether both ends are at most that share of the median away from it."""
+        allowed = share * self.median
         return self.certain and self.high - self.median <= allowed and self.median - self.low <= allowed
 
 

@@ -74,6 +74,18 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often an experiment measures a kernel, in place of the usual number.
+
+    number: exactly so many; 0 for as many as the interval needs
+    interval: the largest distance of either end of the median's interval from the median, as a share
+    """
+
+    number: int = 0
+    interval: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureRequest:
     """A kernel to judge on the GPU and, if it is correct there, to measure.
 
@@ -84,6 +96,7 @@ class MeasureRequest:
     metric: the exercise's ranking metric
     launch_seconds: a longer launch counts as endless
     budget_seconds: for all repeats at the ranking size; the curve's sizes get a share of it
+    repeats: None for the usual number within that budget
     """
 
     plan: Plan
@@ -93,6 +106,7 @@ class MeasureRequest:
     metric: str
     launch_seconds: float = 5.0
     budget_seconds: float = 1.0
+    repeats: Repeats | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from typing import TypeVar
 from kernels.report import Report
 from kernels.verdict import Verdict
 from kernels.wire import WireError, from_plain, to_plain
-from worker.contract.measure_work import MeasureRequest
+from worker.contract.measure_work import MeasureRequest, Repeats
 
 T = TypeVar("T")
 
-VERSION = 2
+VERSION = 3
 """The messages' version. A worker refuses other versions. Raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
@@ -94,6 +94,7 @@ class CheckWork:
     source: the file's bytes in base64
     device_class: measured there if it passes; "" to measure nothing
     evidence: analyse an accepted kernel further
+    repeats: of the measurement; None for the usual number
     """
 
     source: str
@@ -103,6 +104,7 @@ class CheckWork:
     seed: str
     tile: int | None = None
     evidence: bool = True
+    repeats: Repeats | None = None
 
 
 @dataclass(frozen=True, slots=True)

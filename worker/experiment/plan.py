@@ -13,7 +13,7 @@ from kernels.exercise.checks import check_ranking, check_whole
 from kernels.exercise.sizes import between_steps, misfit, steps
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.exercise_text import point_exercise, point_text, small_case
-from kernels.experiment.model import Experiment, Point
+from kernels.experiment.model import Experiment, Measure, Point
 from kernels.experiment.points import points
 from kernels.experiment.result import PointResult, counted_of, finding_of
 from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
@@ -21,6 +21,7 @@ from kernels.experiment.variant import variant
 from kernels.source import Source, read_source
 from kernels.verdict import CPU_DEVICE, Finding, Verdict
 from worker.bench.backlog import Graded, encoded
+from worker.contract.measure_work import Repeats
 from worker.contract.messages import CheckWork, ExerciseText
 from worker.experiment.manifest import Manifest, digest, now
 
@@ -52,7 +53,7 @@ class Plan:
         self._exercise = read_exercise(manifest.exercise.name, manifest.exercise.definition)
         self._texts = {each.name: each.text for each in manifest.kernels}
         experiment = from_plain_definition(manifest.definition)
-        self._counts = experiment.measure.counts
+        self._measure = experiment.measure
         self._roles = all_roles(experiment, self._texts, self._exercise)
         # points that differ in sizes alone share these
         self._variant = functools.lru_cache(maxsize=1024)(self._text)
@@ -115,7 +116,8 @@ class Plan:
             device_class=self._manifest.device.device_class,
             seed=self._manifest.seed,
             tile=planned.change.tile,
-            evidence=self._counts,
+            evidence=self._measure.counts,
+            repeats=_repeats(self._measure),
         )
 
     def unfit(self, planned: PlannedPoint) -> str:
@@ -183,6 +185,12 @@ def all_roles(
         for axis in experiment.axes:
             check_values(axis, given[axis.name], exercise)
     return found
+
+
+def _repeats(measure: Measure) -> Repeats | None:
+    if measure.repeats or measure.interval:
+        return Repeats(measure.repeats, measure.interval / 100)
+    return None
 
 
 def _values(given: Mapping[str, int]) -> Values:

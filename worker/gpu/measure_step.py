@@ -44,6 +44,9 @@ NOT_COMPARED = "This exercise does not compare results, so the time does not pro
 MOST_REPEATS, MOST_ON_THE_CURVE = 60, 15
 """Limits for the launches at the ranking size and at any other size."""
 
+MOST_ASKED, ASKED_SECONDS = 1000, 10.0
+"""Limits for the launches at the ranking size if an experiment asks for a number or an interval."""
+
 CURVE_SHARE, LONGEST_SHARE = 0.05, 0.25
 """Shares of the ranking size's time budget: the budget of each other size, and the limit of its launches."""
 
@@ -73,6 +76,17 @@ def measure(
     else:
         job.measure_ranking(request.ranking, bench)
     return job.response()
+
+
+def _effort(request: MeasureRequest) -> Effort:
+    """The limits for the ranking size."""
+    asked = request.repeats
+    if asked is None:
+        return Effort(request.budget_seconds, MOST_REPEATS)
+    if asked.number:
+        number = min(asked.number, MOST_ASKED)
+        return Effort(ASKED_SECONDS, number, fewest=number)
+    return Effort(ASKED_SECONDS, MOST_ASKED, interval=asked.interval)
 
 
 class _Job:
@@ -149,8 +163,7 @@ class _Job:
 
     def measure_ranking(self, case: CasePlan, bench: Bench) -> None:
         """Measure the ranking size, and then the curve."""
-        effort = Effort(self._request.budget_seconds, MOST_REPEATS)
-        found = self._timed(case, bench, effort, ranking=True)
+        found = self._timed(case, bench, _effort(self._request), ranking=True)
         if isinstance(found, Finding):
             self._fail(case, found)
         elif found is None:

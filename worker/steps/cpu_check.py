@@ -15,7 +15,7 @@ from kernels.report import Report, message_for
 from kernels.source import Source
 from kernels.source.loops import name_loops, point_at_names
 from kernels.verdict import CPU_DEVICE, CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
-from worker.contract.measure_work import MeasureRequest
+from worker.contract.measure_work import MeasureRequest, Repeats
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.check_step import CheckRequest, CheckResponse
 from worker.steps.clock import Clock
@@ -59,6 +59,7 @@ class Job:
     case: run only cases whose name is or contains this; None for all
     evidence: analyse an accepted kernel further, if all cases run
     gpu: device class of the stages' GPU, which judges a passing kernel again and measures it; "" for none
+    repeats: of the measurement; None for the usual number
     """
 
     source: bytes
@@ -70,6 +71,7 @@ class Job:
     case: str | None = None
     evidence: bool = False
     gpu: str = ""
+    repeats: Repeats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,7 @@ def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | No
     if not job.gpu:
         return None
     asked = measure_request(job, planned.source, Made(planned.plan, made))
+    asked = replace(asked, repeats=job.repeats)
     if job.case is not None:  # a run of some cases isn't ranked
         asked = replace(asked, ranking=None, curve=())
     return asked

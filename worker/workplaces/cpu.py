@@ -144,6 +144,7 @@ def _job(work: CheckWork, cache: Path) -> Job:
         work.tile,
         evidence=work.evidence,
         gpu=work.device_class,
+        repeats=work.repeats,
     )
 
 

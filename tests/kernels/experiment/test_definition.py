@@ -99,8 +99,10 @@ def test_the_ladder_reads_back():
     assert from_plain_definition(plain_definition(experiment)) == experiment
 
 
-def test_a_plain_definition_reads_back():
+@pytest.mark.parametrize("measured", ["", "repeats = 12\n", "interval = '0.3 %'\n", "interval = '5%'\n"])
+def test_a_plain_definition_reads_back(measured):
     text = FILE + '[design]\nkind = "random"\npoints = 5\n[measure]\ncounts = false\n'
+    text += measured
     experiment = read_definition(text)
     assert from_plain_definition(plain_definition(experiment)) == experiment
 

@@ -19,11 +19,12 @@ from kernels.launch import Launch
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.kernels.experiment.made import result
-from tests.worker.experiment.runs import KERNEL, planned
+from tests.worker.experiment.runs import FILE, HERE, KERNEL, experiment, planned
 from worker.bench.backlog import Graded, Step
+from worker.contract.measure_work import Repeats
 from worker.contract.messages import StepKind, StepResult, Ticket
 from worker.experiment.plan import result_of
-from worker.experiment.setup import SetupError
+from worker.experiment.setup import SetupError, set_up
 
 OWN = KERNEL.replace("#ifndef TILE_WIDTH\n", "").replace("#endif\n", "", 1)
 
@@ -42,6 +43,20 @@ def test_a_tile_that_the_exercise_gives_leaves_the_text_as_it_is(tmp_path):
     made, exercise, text = work(plan, 1)
     assert (made.tile, text) == (8, KERNEL)
     assert exercise.ranking == {"Width": 2048}
+
+
+@pytest.mark.parametrize(
+    ("measured", "repeats"),
+    [
+        ("counts = false", None),
+        ("repeats = 20", Repeats(number=20)),
+        ("interval = '0.3 %'", Repeats(interval=0.003)),
+    ],
+)
+def test_the_repeats_of_the_file_are_asked_of_the_gpu(tmp_path, measured, repeats):
+    file = experiment(tmp_path, f"{FILE}\n[measure]\n{measured}\n")
+    _, plan = set_up(file, (), None, HERE)
+    assert work(plan, 0)[0].repeats == repeats
 
 
 def test_a_tile_of_the_file_is_changed_in_the_text(tmp_path):

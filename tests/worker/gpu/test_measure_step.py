@@ -11,7 +11,7 @@ from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.marks import linux
 from tests.worker.gpu.measuring import RANKING, Scripted, kernel, measured, request_for
-from worker.contract.measure_work import MeasureRequest, MeasureResponse, digest
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Repeats, digest
 from worker.gpu.backend import DeviceFault, FaultKind
 from worker.gpu.cpu_backend import CpuBackend
 
@@ -264,6 +264,16 @@ def test_times_that_never_agree_are_not_settled(right):
     assert measurement is not None
     assert (measurement.repeats, measurement.settled) == (60, False)
     assert measurement.ci[0] < measurement.ms_median < measurement.ci[1]
+
+
+@pytest.mark.parametrize(
+    ("repeats", "made"), [(Repeats(number=20), 20), (Repeats(number=10**9), 1000), (Repeats(interval=0.4), 7)]
+)
+def test_an_experiment_may_ask_for_repeats(right, repeats, made):
+    device = Scripted([1.0 + 0.1 * (number % 7) for number in range(1100)])
+    measurement = measured(replace(right, curve=(), repeats=repeats), device).measurement
+    assert measurement is not None
+    assert measurement.repeats == made
 
 
 def test_a_result_faster_than_the_device_can_be_is_not_ranked(right):

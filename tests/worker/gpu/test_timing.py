@@ -64,10 +64,10 @@ class Rig:
         self.asked.append(self._ask())
         return self.asked[-1]
 
-    def time(self, seconds: float = 1000.0, *, first: bool = False) -> Timings:
+    def time(self, seconds: float = 1000.0, *, first: bool = False, effort: Effort | None = None) -> Timings:
         judge = self.judge
         bench = Bench(self.device, judge, Fresh(self.ask), 5.0, now=self.clock)  # type: ignore[arg-type]
-        found = timings(bench, self.operands, Effort(seconds, MOST), first=first)
+        found = timings(bench, self.operands, effort or Effort(seconds, MOST), first=first)
         assert not isinstance(found, Finding), found
         return found
 
@@ -78,6 +78,18 @@ def test_repeats_end_once_the_median_is_sure(request_):
     # the two that are far off leave the interval with the ninth repeat
     found = Rig(request_, Scripted([1.0, 0.5, 1.5, 1.0]), Clock()).time()
     assert len(found.runs) == 9
+
+
+def test_a_number_of_repeats_is_made_even_if_they_agree(request_):
+    found = Rig(request_, Scripted([1.0]), Clock()).time(effort=Effort(1000.0, 20, fewest=20))
+    assert len(found.runs) == 20
+
+
+def test_repeats_end_once_the_interval_is_as_narrow_as_asked(request_):
+    script = [1.0, 1.004, 0.996, 1.0]
+    usual = Rig(request_, Scripted(script), Clock()).time()
+    narrow = Rig(request_, Scripted(script), Clock()).time(effort=Effort(1000.0, MOST, interval=0.001))
+    assert len(usual.runs) == FEWEST < len(narrow.runs) < MOST
 
 
 def test_repeats_that_never_agree_end_too(request_):

@@ -11,7 +11,7 @@ from typing import Self
 from kernels.exercise import InputKind, Operation
 from kernels.judging.inputs import factors, output_of
 from kernels.judging.plan import CasePlan
-from kernels.measurement.median import middle
+from kernels.measurement.median import TOLERANCE, middle
 from kernels.verdict import Finding
 from worker.contract.measure_work import Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Memory, Timed
@@ -79,10 +79,14 @@ class Effort:
 
     seconds: for all together, except for a few that always run
     most: limit for the number, even if the median isn't certain
+    fewest: if there is time for them
+    interval: the distance of the interval's ends from the median, as a share, that is certain enough
     """
 
     seconds: float
     most: int
+    fewest: int = FEWEST
+    interval: float = TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def _go_on(ms: list[float], spent: float, effort: Effort) -> bool:
     """Whether another repeat is needed and there is time for it."""
     if len(ms) < FEWEST_IN_BUDGET:
         return not ms or ms[0] / 1000 <= effort.seconds
-    if len(ms) >= effort.most or (len(ms) >= FEWEST and middle(ms).settled):
+    if len(ms) >= effort.most or (len(ms) >= effort.fewest and middle(ms).within(effort.interval)):
         return False
     return spent < effort.seconds
 
