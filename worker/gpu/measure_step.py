@@ -79,7 +79,7 @@ def measure(
 
 
 def _effort(request: MeasureRequest) -> Effort:
-    """The limits for the ranking size."""
+    """The limits at the size that is ranked."""
     asked = request.repeats
     if asked is None:
         return Effort(request.budget_seconds, MOST_REPEATS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernels.exercise import find_exercise
 from kernels.experiment.axes import parse_axis
 from tests.worker.experiment.runs import FILE, HERE, KERNEL, experiment, planned
 from worker.experiment.setup import SetupError, set_up
@@ -38,6 +39,9 @@ def test_axes_of_the_command_line_replace_those_of_the_file(tmp_path):
         ('["tiled.cu"]', '["latin.cu"]', 4),
         ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 7]", 7),
         ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 8]\nBM = [1]", 8),
+        ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 8]\nfmad = [0, 2]", 8),
+        ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 8]\nmaxrregcount = [8]", 8),
+        ("TILE_WIDTH = [4, 8]", "TILE_WIDTH = [4, 8]\nuse_fast_math = [1]", 8),
         ("Width = [16, 32]", "Width = [0]", 8),
         ("Width = [16, 32]", "Width = [1000000]", 8),
         ("TILE_WIDTH == 0", "TILE_WIDTH > 100", 10),
@@ -56,6 +60,15 @@ def test_a_mistake_is_found_with_its_line(tmp_path, old, new, line):
         set_up(file, (), None, HERE)
     assert refused.value.line == line
     assert str(file) in str(refused.value)
+
+
+def test_a_size_beyond_an_exercises_largest_number_is_refused(tmp_path):
+    exercise = find_exercise("reduction")
+    text = exercise.solution.read_text("utf-8")
+    name = exercise.sizes[0]
+    planned(tmp_path, f"{name}=1048576", text=text, exercise="reduction")
+    with pytest.raises(SetupError, match="at most 1,048,576"):
+        planned(tmp_path, f"{name}=1048577", text=text, exercise="reduction")
 
 
 def test_too_many_points_are_found_before_they_are_listed(tmp_path):
