@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from enum import Enum
+from enum import Enum, auto
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -52,27 +52,20 @@ class _Reader:
     salvage: bool
 
     def read(self, annotation: Any, data: object, where: str) -> Any:
-        if annotation is Any:
-            return data
-        origin = get_origin(annotation)
-        if origin in (Union, types.UnionType):
-            if data is None:
-                return None
-            # Of all unions, only `X | None` can be read back without guessing.
-            (inner,) = [choice for choice in get_args(annotation) if choice is not type(None)]
-            return self.read(inner, data, where)
-        if origin is tuple:
-            return self._tuple(get_args(annotation), data, where)
-        if origin is not None and issubclass(origin, Mapping):
+        form, inner = _form(annotation)
+        if form is _Form.SCALAR:
+            return _scalar(annotation, data, where)
+        if form is _Form.OPTIONAL:
+            return None if data is None else self.read(inner, data, where)
+        if form is _Form.DATACLASS:
+            return self._dataclass(annotation, data, where)
+        if form is _Form.TUPLE:
+            return self._tuple(inner, data, where)
+        if form is _Form.MAPPING:
             if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
                 raise WireError(f"{where}: an object is needed")
-            inner = get_args(annotation)[1]
             return self._each([(key, inner, item, f"{where}.{key}") for key, item in data.items()])
-        if is_dataclass(annotation):
-            return self._dataclass(annotation, data, where)
-        if isinstance(annotation, type) and issubclass(annotation, Enum):
-            return _enum(annotation, data, where)
-        return _scalar(annotation, data, where)
+        return _enum(annotation, data, where) if form is _Form.ENUM else data
 
     def _tuple(self, arguments: tuple[Any, ...], data: object, where: str) -> tuple[Any, ...]:
         if not isinstance(data, list):
@@ -108,6 +101,39 @@ class _Reader:
                 if not self.salvage:
                     raise
         return values
+
+
+class _Form(Enum):
+    """How the values of an annotation are read."""
+
+    ANY = auto()
+    OPTIONAL = auto()
+    TUPLE = auto()
+    MAPPING = auto()
+    DATACLASS = auto()
+    ENUM = auto()
+    SCALAR = auto()
+
+
+@cache
+def _form(annotation: Any) -> tuple[_Form, Any]:
+    """An annotation's form, and the annotations inside it. Kept, because finding out takes longer than reading."""
+    if annotation is Any:
+        return _Form.ANY, None
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        # Of all unions, only `X | None` can be read back without guessing.
+        (inner,) = [choice for choice in get_args(annotation) if choice is not type(None)]
+        return _Form.OPTIONAL, inner
+    if origin is tuple:
+        return _Form.TUPLE, get_args(annotation)
+    if origin is not None and issubclass(origin, Mapping):
+        return _Form.MAPPING, get_args(annotation)[1]
+    if is_dataclass(annotation):
+        return _Form.DATACLASS, None
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _Form.ENUM, None
+    return _Form.SCALAR, None
 
 
 @cache
