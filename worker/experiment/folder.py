@@ -12,7 +12,8 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
-from io import FileIO
+from dataclasses import dataclass, field
+from io import BufferedReader, FileIO
 from pathlib import Path
 
 from kernels.experiment.result import PointResult, from_json, to_json
@@ -34,6 +35,7 @@ class Folder:
         self.report = path / "report.html"
         self._manifest = path / "manifest.json"
         self._points = path / "points.jsonl"
+        self._read = _Read()
 
     def clear(self) -> None:
         """Delete the files of a run; raises FolderError for a folder with other files."""
@@ -94,19 +96,33 @@ class Folder:
         _sync(self.path)
 
     def results(self) -> list[PointResult]:
-        """The last result of each point, in their order; a torn last line isn't one."""
+        """The last result of each point, in their order; a torn last line isn't one. Only new lines are read again."""
         try:
-            data = self._points.read_bytes()
+            with self._points.open("rb") as file:
+                self._read_on(file)
         except FileNotFoundError:
             return []
-        found = {}
-        for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
+        return [result for _, result in sorted(self._read.found.items())]
+
+    def _read_on(self, file: BufferedReader) -> None:
+        """Read the lines that were added since the last time."""
+        file.seek(self._read.end - len(self._read.last))
+        if file.read(len(self._read.last)) != self._read.last:
+            self._read = _Read()
+            file.seek(0)
+        known = self._read
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
             try:
                 result = from_json(json.loads(line))
             except (ValueError, WireError) as error:
-                raise FolderError(f"{self._points}, line {number}, isn't a result: {error}.") from None
-            found[result.number] = result
-        return [result for _, result in sorted(found.items())]
+                place = f"{self._points}, line {known.lines + 1}"
+                raise FolderError(f"{place}, isn't a result: {error}.") from None
+            known.found[result.number] = result
+            known.last = line
+            known.end += len(line)
+            known.lines += 1
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Keep]:
@@ -133,6 +149,20 @@ class Folder:
         if reason:
             more = "Mend this, and run the same command to go on."
             raise FolderError(f"{self._points} can't be written: {reason}. {more}")
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of a file.
+
+    last: its last whole line, which another file doesn't have at this place
+    end: the bytes of its whole lines
+    """
+
+    last: bytes = b""
+    end: int = 0
+    lines: int = 0
+    found: dict[int, PointResult] = field(default_factory=dict)
 
 
 def _drop_torn_line(file: FileIO) -> None:

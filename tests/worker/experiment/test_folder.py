@@ -13,6 +13,7 @@ from kernels.experiment.result import from_json, to_json
 from kernels.verdict import Verdict
 from tests.kernels.experiment.made import failed, result
 from tests.worker.experiment.runs import planned
+from worker.experiment import folder as module
 from worker.experiment.folder import Folder, FolderError
 from worker.experiment.run import missing
 
@@ -51,6 +52,34 @@ def test_what_was_written_before_a_kill_is_there_and_the_torn_line_is_dropped(fo
         keep(result(2))
     assert folder.results() == [result(0), result(1), result(2)]
     assert (folder.path / "points.jsonl").read_bytes().count(b"\n") == 3
+
+
+def test_only_new_lines_are_read_again_until_the_file_is_another(folder, monkeypatch):
+    read: list[int] = []
+
+    def noted(data):
+        read.append(data["number"])
+        return from_json(data)
+
+    monkeypatch.setattr(module, "from_json", noted)
+    with folder.writing() as keep:
+        keep(result(0))
+        assert folder.results() == [result(0)]
+        keep(result(1))
+        assert folder.results() == folder.results() == [result(0), result(1)]
+    assert read == [0, 1]
+    folder.clear()
+    assert folder.results() == []
+    with folder.writing() as keep:
+        keep(result(3))
+    assert [each.number for each in folder.results()] == [3]
+    folder.clear()
+    with folder.writing() as keep:
+        for number in (4, 5, 6):
+            keep(result(number))
+    assert [each.number for each in folder.results()] == [4, 5, 6], (
+        "the file may have the number of the old one"
+    )
 
 
 def test_the_last_result_of_a_point_counts(folder):
