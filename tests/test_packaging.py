@@ -191,10 +191,11 @@ def test_a_package_imports_only_libraries_that_are_installed_with_it(package, al
 
 
 def of_one_place(path: Path) -> set[str]:
-    """What a single place may import: the page's templates their engine, what a GPU needs, and Parquet's library."""
+    """What a single place may import: the page's template engine, libraries for PNG and Parquet, and for a GPU."""
     if ROOT / "kernels" / "rendering" / "page" in path.parents:
         return {"jinja2", "markupsafe"}
     return {
+        "kernels/rendering/plot/png.py": {"resvg_py"},
         "worker/gpu/cupy_backend.py": {"cupy", "cupy_backends"},
         "worker/gpu/nvml.py": {"pynvml"},
         "worker/experiment/parquet.py": {"arro3"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.counters import COUNTERS
@@ -25,6 +25,7 @@ class Quantity:
     of: its value; None where the point has none
     interval: of a measured value, with 95 %; None where there isn't one
     better: "more" or "less"
+    device: what a point's number is of, such as "NVIDIA H200"
     """
 
     name: str
@@ -34,23 +35,32 @@ class Quantity:
     of: Callable[[PointResult], float | None]
     interval: Callable[[PointResult], Interval | None] = lambda result: None
     better: str = "more"
+    device: Callable[[PointResult], str] = lambda result: "the CPU device"
 
 
 def quantity(name: str) -> Quantity:
     """A quantity by its name, which may be a counter's; raises NoSuchQuantity."""
-    if name in QUANTITIES:
-        return QUANTITIES[name]
+    if found := QUANTITIES.get(name) or _FOR_PLOTS.get(name):
+        return found
     counter = COUNTERS.get(name)
     if counter is None:
-        hint = did_you_mean(name, {*QUANTITIES, *COUNTERS})
-        raise NoSuchQuantity(
-            f"`{name}` isn't a quantity.{hint} Use {', '.join(QUANTITIES)} or a counter's name."
-        )
+        hint = did_you_mean(name, {*QUANTITIES, *_FOR_PLOTS, *COUNTERS})
+        known = ", ".join((*QUANTITIES, *_FOR_PLOTS))
+        raise NoSuchQuantity(f"`{name}` isn't a quantity.{hint} Use {known} or a counter's name.")
     title = counter.compared or name.replace("_", " ").capitalize()
     better = counter.better or "less"
     return Quantity(
         name, title, counter.unit, Basis.COUNTED, lambda result: _counted(result, name), better=better
     )
+
+
+def origin(what: Quantity, results: Sequence[PointResult]) -> str:
+    """The origin of a quantity's numbers: `measured on NVIDIA H200`, `counted on the CPU device`."""
+    devices = {what.device(each) for each in results if what.of(each) is not None} - {""}
+    if not devices:
+        return what.basis.value
+    name = devices.pop() if len(devices) == 1 else f"{len(devices)} devices"
+    return f"{what.basis} {'for' if what.basis is Basis.MODELLED else 'on'} {name}"
 
 
 def speed_of(results: list[PointResult]) -> Quantity | None:
@@ -79,7 +89,26 @@ def _measured(name: str, title: str, unit: str, of: Callable[[Measurement], floa
             return low, high
         return middle * found.ms_median / high, middle * found.ms_median / low
 
-    return Quantity(name, title, unit, Basis.MEASURED, value, interval, "less" if name == "ms" else "more")
+    better = "less" if name == "ms" else "more"
+    return Quantity(name, title, unit, Basis.MEASURED, value, interval, better, _measured_on)
+
+
+def _measured_on(result: PointResult) -> str:
+    return result.measurement.environment.device if result.measurement is not None else ""
+
+
+def _modelled_for(result: PointResult) -> str:
+    return result.modelled.device if result.modelled is not None else ""
+
+
+def _occupied(result: PointResult) -> str:
+    cc = result.occupancy.cc if result.occupancy is not None else ""
+    return f"compute capability {cc}" if cc else ""
+
+
+def _energy(result: PointResult) -> float | None:
+    found = result.measurement
+    return found.clocks.power_w * found.ms_median if found is not None and found.clocks.power_w else None
 
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -94,6 +123,7 @@ QUANTITIES: Mapping[str, Quantity] = {
             "GFLOPS",
             Basis.MODELLED,
             lambda result: result.modelled.gflops if result.modelled is not None else None,
+            device=_modelled_for,
         ),
         Quantity(
             "occupancy",
@@ -101,6 +131,7 @@ QUANTITIES: Mapping[str, Quantity] = {
             "share of warps",
             Basis.MODELLED,
             lambda result: result.occupancy.share if result.occupancy is not None else None,
+            device=_occupied,
         ),
         Quantity(
             "loads",
@@ -111,4 +142,9 @@ QUANTITIES: Mapping[str, Quantity] = {
             better="less",
         ),
     )
+}
+
+_FOR_PLOTS: Mapping[str, Quantity] = {
+    # The driver reports the power of one moment, so the energy is a model, although both factors are measured.
+    "energy": Quantity("energy", "Energy", "mJ", Basis.MODELLED, _energy, better="less", device=_measured_on),
 }

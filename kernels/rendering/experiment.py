@@ -17,7 +17,7 @@ from kernels.verdict import Verdict
 from kernels.wording import plural
 
 _BOLD, _DIM = "1", "2"
-SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "ms"})
+SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "ms", "mJ"})
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
 
 

@@ -1,4 +1,4 @@
-"""An experiment as one HTML page: charts over the longest axis, and the table of all points."""
+"""An experiment as one HTML page: the plots that suit it, and the table of its points."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from kernels.experiment.plot.chosen import default_plots
+from kernels.experiment.plot.model import Chart, Plot
 from kernels.experiment.quantities import Quantity
 from kernels.experiment.result import PointResult
-from kernels.experiment.series import NoLines, lines, varied
 from kernels.rendering.experiment import (
     NOTHING_MEASURED,
     SPEED_UNITS,
@@ -19,14 +20,30 @@ from kernels.rendering.experiment import (
     value_text,
     verdicts_text,
 )
-from kernels.rendering.page.charts.series import MOST_SERIES, Series, Spot, Titles, series_chart
+from kernels.rendering.page.charts.plot import plot_svg
 from kernels.rendering.page.render import whole_page
+from kernels.rendering.plot.labels import bases_of, left_out, numbers_of
 
 MOST_ROWS = 2000
+_MOST_NUMBERS = 200
 
 
-class TooManySeries(NoLines):
-    """More lines than a chart can show."""
+@dataclass(frozen=True, slots=True)
+class PlotView:
+    """A plot with its numbers.
+
+    left_out: a sentence on the points that aren't drawn; "" if all are
+    rows_left_out: of its table
+    """
+
+    key: str
+    title: str
+    bases: tuple[str, ...]
+    drawing: Markup
+    left_out: str
+    titles: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    rows_left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +58,15 @@ class _Row:
 
 
 def render_experiment(
-    definition: Mapping[str, Any], results: Sequence[PointResult], facts: Mapping[str, str]
+    definition: Mapping[str, Any],
+    results: Sequence[PointResult],
+    facts: Mapping[str, str],
+    plots: Sequence[Plot] | None = None,
 ) -> str:
     """The page.
 
     facts: of the run, by title
+    plots: by default the ones for its axes
     """
     shown = columns(results)
     names = list(results[0].params) if results else []
@@ -57,61 +78,36 @@ def render_experiment(
             "verdicts": verdicts_text(results) if results else "",
             "measured": any(each.basis == "measured" for each in shown),
             "nothing_measured": NOTHING_MEASURED,
-            "charts": _charts(results, shown),
+            "plots": plot_views(default_plots(results) if plots is None else plots),
             "axes": names,
             "several": len({each.kernel for each in results}) > 1,
             "columns": shown,
             "speed_units": SPEED_UNITS,
             "rows": [_row(each, names, shown) for each in results[:MOST_ROWS]],
+            "points": len(results),
             "left_out": max(0, len(results) - MOST_ROWS),
         },
         f"{definition['experiment']['name']}",
     )
 
 
-def chart(
-    results: Sequence[PointResult],
-    across: str,
-    what: Quantity,
-    by: str | None = None,
-    identity: str = "chart",
-) -> Markup:
-    """One quantity over one axis; raises NoLines."""
-    found = lines(results, across, what, by)
-    if len(found) > MOST_SERIES:
-        raise TooManySeries(f"{len(found)} lines are too many for a chart. Choose one axis with --by.")
-    unit = f"{what.title}{f', {what.unit}' if what.unit in SPEED_UNITS else ''}, {what.basis}"
-    if by is not None and set(varied(results)) - {across, by}:
-        unit += f", {'highest' if what.better == 'more' else 'lowest'} over the other axes"
-    titles = Titles(f"{what.title} over {across}", across, unit, share=what.name == "occupancy")
-    return series_chart([_series(each.name, each.points, across, what) for each in found], titles, identity)
+def plot_views(plots: Sequence[Plot]) -> list[PlotView]:
+    """The plots for a page, with keys that are unique on it."""
+    return [_view(each, f"plot-{number}") for number, each in enumerate(plots, 1)]
 
 
-def _series(name: str, points: Sequence[PointResult], across: str, what: Quantity) -> Series:
-    spots = []
-    for each in points:
-        value = what.of(each) or 0.0
-        low, high = what.interval(each) or (value, value)
-        spots.append(Spot(each.params[across], value, low, high))
-    return Series(name, tuple(spots))
-
-
-def _charts(results: Sequence[PointResult], shown: Sequence[Quantity]) -> list[tuple[Quantity, Markup]]:
-    """Of each quantity that can be drawn, over the axis with the most values."""
-    axes = sorted(varied(results), key=lambda name: -len({each.params[name] for each in results}))
-    if not axes:
-        return []
-    drawn = []
-    for what in shown:
-        try:
-            drawn.append((what, chart(results, axes[0], what, identity=f"chart-{what.name}")))
-        except TooManySeries:
-            by = axes[1] if len(axes) > 1 else "kernel"
-            if len({each.params.get(by) for each in results}) <= MOST_SERIES:
-                drawn.append((what, chart(results, axes[0], what, by, f"chart-{what.name}")))
-        except NoLines:
-            continue
-    return drawn
+def _view(plot: Plot, key: str) -> PlotView:
+    titles, rows = numbers_of(plot)
+    return PlotView(
+        key,
+        plot.title,
+        tuple(basis.value for basis in bases_of(plot)),
+        plot_svg(plot, f"{key}-picture"),
+        left_out(plot) if isinstance(plot, Chart) else "",
+        tuple(titles),
+        tuple(map(tuple, rows[:_MOST_NUMBERS])),
+        max(0, len(rows) - _MOST_NUMBERS),
+    )
 
 
 def _row(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> _Row:

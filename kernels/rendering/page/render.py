@@ -59,8 +59,8 @@ def stylesheet() -> str:
 
 
 def script_text() -> str:
-    """The script that adds convenience to the page of an analysis."""
-    return _asset("script.js")
+    """The scripts that add convenience to the pages of analyses and experiments."""
+    return _asset("script.js") + _asset("plots.js")
 
 
 @cache

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
+from kernels.experiment.plot.chosen import plot
+from kernels.experiment.plot.model import Kind, NoPlot, Request
+from kernels.experiment.plot.series import lines, varied
 from kernels.experiment.quantities import QUANTITIES
-from kernels.experiment.series import NoLines, lines, varied
 from kernels.rendering.experiment import NOTHING_MEASURED, results_text
-from kernels.rendering.page.charts.series import standalone
-from kernels.rendering.page.experiment_page import TooManySeries, chart, render_experiment
+from kernels.rendering.page.charts.marks import standalone
+from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.page.experiment_page import MOST_ROWS, render_experiment
 from kernels.rendering.text_style import Style
 from tests.kernels.experiment.made import failed, result
 
@@ -43,7 +47,7 @@ def test_several_kernels_are_several_lines():
     ("across", "what", "by"), [("X", LOADS, None), ("T", LOADS, "X"), ("T", SPEED, None)]
 )
 def test_what_cannot_be_drawn_is_refused(across, what, by):
-    with pytest.raises(NoLines):
+    with pytest.raises(NoPlot):
         lines(GRID, across, what, by)
 
 
@@ -53,25 +57,24 @@ def test_points_without_a_value_leave_a_gap():
 
 
 def test_a_plot_is_a_picture_that_says_what_it_shows():
-    text = standalone(chart(GRID, "N", LOADS, "T"))
+    text = standalone(plot_svg(plot(GRID, Request(Kind.LINE, "N", "loads", "T"))))
     root = ET.fromstring(text)
     assert root.tag.endswith("svg")
-    assert {child.tag.rpartition("}")[2] for child in root} >= {"title", "desc", "style", "polyline"}
+    assert {child.tag.rpartition("}")[2] for child in root} >= {"title", "desc", "style", "polyline", "g"}
     assert "counted" in text
 
 
 def test_a_measured_point_has_its_interval():
     results = [result(n, 1000.0 * (n + 1)) for n in range(3)]
-    upright = 'stroke-width="1.5"'
-    assert chart(results, "T", SPEED).count(upright) == 3
-    assert chart(results, "T", QUANTITIES["bound"]).count(upright) == 0
+    drawn = [plot_svg(plot(results, Request(Kind.LINE, "T", name))) for name in ("gflops", "bound")]
+    assert [picture.count('class="whisker"') for picture in drawn] == [3, 0]
 
 
 def test_more_lines_than_can_be_told_apart_are_refused():
     many = [result(n, params={"T": n % 13, "B": n // 13}) for n in range(169)]
-    with pytest.raises(TooManySeries):
-        chart(many, "T", LOADS)
-    assert '<svg class="chart"' not in render_experiment(DEFINITION, many, {})
+    with pytest.raises(NoPlot):
+        plot(many, Request(Kind.LINE, "T", "loads"))
+    assert "<svg" in render_experiment(DEFINITION, many, {})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,18 @@ def test_a_page_has_all_points_and_only_our_markup(results):
     page = render_experiment(DEFINITION, results, {"Device": "CPU device", "Driver": ""})
     assert "a &lt;name&gt;" in page
     assert "Driver" not in page
-    assert page.count("<tr>") == len(results) + 1
+    _, _, points = page.partition('<section aria-labelledby="points">')
+    assert points.count("<tr>") == len(results) + 1
+
+
+def test_a_page_of_many_points_stays_small():
+    one = result(0, 9000.0)
+    many = [replace(one, number=n, params={"T": n % 100, "N": n // 100}) for n in range(20_000)]
+    page = render_experiment(DEFINITION, many, {})
+    _, _, points = page.partition('<section aria-labelledby="points">')
+    assert points.count("<tr>") == MOST_ROWS + 1
+    assert "20,000" in points
+    assert len(page) < 3_000_000
 
 
 def test_the_table_says_what_its_numbers_are():

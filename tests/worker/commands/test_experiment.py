@@ -276,7 +276,7 @@ def test_plot_writes_a_picture(folder, tmp_path):
         ("--x", "X", "-o", "p.svg"),
         ("--x", "T", "--y", "levitation", "-o", "p.svg"),
         ("--x", "T", "--by", "X", "-o", "p.svg"),
-        ("--x", "T", "-o", "p.png"),
+        ("--x", "T", "-o", "p.gif"),
         ("--x", "T", "-o", "/nonexistent/p.svg"),
     ],
 )
@@ -311,3 +311,20 @@ def test_the_samples_run(tmp_path):
             loads = point["counted"]["totals"]["global_load_requests"]
             warp = min(32, point["tile"] ** 2)
             assert loads == 2 * point["sizes"]["Width"] ** 3 // point["tile"] // warp
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("html", b"<!doctype html>")]
+)
+def test_the_ending_decides_how_a_plot_is_written(folder, tmp_path, ending, start):
+    file = tmp_path / f"plot.{ending}"
+    assert called("plot", folder, "-o", file).exit_code == Exit.ACCEPTED
+    assert file.read_bytes().lstrip().startswith(start)
+
+
+@pytest.mark.parametrize("words", [(), ("--kind", "bars"), ("--x", "occupancy"), ("--kind", "pareto")])
+def test_a_plot_without_a_file_is_for_the_terminal(folder, words):
+    done = called("plot", folder, *words)
+    assert done.exit_code == Exit.ACCEPTED
+    assert "\033" not in done.stdout
+    assert len(done.stdout.splitlines()) > 3

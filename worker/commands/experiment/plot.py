@@ -1,42 +1,101 @@
-"""`tilelab experiment plot`: one quantity over one axis, as a picture."""
+"""`tilelab experiment plot`: a plot of an experiment, as a picture, as a page or on the terminal."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from worker.commands.root import Exit, WrongUse, leave
 
+if TYPE_CHECKING:
+    from kernels.experiment.plot.model import Plot
+    from worker.commands.experiment.saved_experiment import Opened
+
+KINDS = ("line", "heatmap", "scatter", "roofline", "pareto", "multiples", "bars")
+
 
 @click.command(epilog="Exit code: 0 drawn, 2 wrong use.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--x", "across", required=True, metavar="AXIS", help="The axis from left to right.")
-@click.option("--y", "name", help="What to draw: gflops, bound, loads, occupancy or a counter.")
-@click.option("--by", metavar="AXIS", help='One line for each of its values; "kernel" for one a kernel.')
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="SVG file to write.")
-def plot(folder: Path, across: str, name: str | None, by: str | None, output: Path) -> None:
-    """Draw a quantity of DIR over an axis as an SVG file.
+@click.option("--kind", type=click.Choice(KINDS), help="By default, a kind that suits the axes.")
+@click.option("--x", metavar="NAME", default="", help="An axis, or a quantity if the plot has two.")
+@click.option(
+    "--y", metavar="NAME", default="", help="What to draw: gflops, bound, loads, occupancy or a counter."
+)
+@click.option(
+    "--by", metavar="AXIS", default="", help='The series, or the rows of a heat map; "kernel" for kernels.'
+)
+@click.option("--panels", metavar="AXIS", default="", help="One panel for each of its values.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="SVG, PNG or HTML file to write.")
+def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, output: Path | None) -> None:
+    """Draw the points of DIR on the terminal, or as an SVG, PNG or HTML file.
 
     By default, the measured speed is drawn. If nothing was measured, the speed of light is.
 
     \b
     Examples:
+      tilelab experiment plot my
       tilelab experiment plot my --x TILE_WIDTH -o speed.svg
-      tilelab experiment plot my --x Width --y loads --by TILE_WIDTH -o loads.svg
+      tilelab experiment plot my --x Width --y loads --by TILE_WIDTH -o loads.png
+      tilelab experiment plot my --kind heatmap --x BX --by BY -o blocks.html
+      tilelab experiment plot my --x bound --y gflops
     """  # noqa: D301 - click reads the escape
-    from kernels.experiment.series import NoLines
-    from kernels.rendering.page.charts.series import standalone
-    from kernels.rendering.page.experiment_page import chart
-    from worker.commands.experiment.saved_experiment import opened, quantity_named, written
+    from kernels.experiment.plot.chosen import plot as chosen
+    from kernels.experiment.plot.model import Kind, NoPlot, Request
+    from kernels.experiment.quantities import NoSuchQuantity
+    from worker.commands.experiment.saved_experiment import opened
 
-    if output.suffix != ".svg":
-        raise WrongUse(f"--output {output}: plots are SVG files. Choose a name that ends in .svg.")
+    if output is not None and output.suffix not in _WRITERS:
+        raise WrongUse(f"--output {output}: choose a name that ends in {', '.join(_WRITERS)}.")
     found = opened(folder)
-    what = quantity_named("--y", name, found.results)
     try:
-        drawn = chart(found.results, across, what, by)
-    except NoLines as error:
+        drawn = chosen(found.results, Request(Kind(kind) if kind else None, x, y, by, panels))
+    except (NoPlot, NoSuchQuantity) as error:
         raise WrongUse(str(error)) from error
-    written("--output", output, standalone(drawn))
+    if output is None:
+        click.echo(_text(drawn))
+    else:
+        _write(output, _WRITERS[output.suffix](found, drawn))
     leave(Exit.ACCEPTED)
+
+
+def _text(drawn: Plot) -> str:
+    from kernels.rendering.plot.terminal import plot_text
+    from worker.commands.terminal import style_of
+
+    return plot_text(drawn, style_of(sys.stdout))
+
+
+def _svg(found: Opened, drawn: Plot) -> bytes:
+    from kernels.rendering.page.charts.marks import standalone
+    from kernels.rendering.page.charts.plot import plot_svg
+
+    return standalone(plot_svg(drawn)).encode()
+
+
+def _png(found: Opened, drawn: Plot) -> bytes:
+    from kernels.rendering.plot.png import png
+
+    return png(_svg(found, drawn).decode())
+
+
+def _html(found: Opened, drawn: Plot) -> bytes:
+    from kernels.rendering.page.experiment_page import render_experiment
+    from worker.commands.experiment.local_run import facts
+
+    return render_experiment(
+        found.manifest.definition, found.results, facts(found.manifest), [drawn]
+    ).encode()
+
+
+_WRITERS: Mapping[str, Callable[[Opened, Plot], bytes]] = {".svg": _svg, ".png": _png, ".html": _html}
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise WrongUse(f"--output {path}: the file can't be written: {error.strerror}.") from error

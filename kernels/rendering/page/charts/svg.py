@@ -10,10 +10,12 @@ from markupsafe import Markup
 from kernels.rendering.text_safety import safe
 
 
-def figure(identity: str, title: str, description: str, body: str, width: int, height: int) -> Markup:
-    """A picture with a title and a description for screen readers."""
+def figure(
+    identity: str, title: str, description: str, body: str, width: int, height: int, kind: str = "chart"
+) -> Markup:
+    """A picture with a title and a description for screen readers. kind: its classes."""
     return Markup(  # noqa: S704 - made of escaped parts
-        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img"'
+        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img"'
         f' aria-labelledby="{identity}-title {identity}-text">'
         f'<title id="{identity}-title">{words(title)}</title><desc id="{identity}-text">{words(description)}</desc>'
         f"{body}</svg>"

@@ -1,0 +1,1 @@
+"""Plots of an experiment: what each shows, before anything is drawn."""

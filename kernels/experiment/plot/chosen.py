@@ -1,0 +1,129 @@
+"""The plot for a request, and the plots that an experiment gets without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kernels.experiment.plot.charts import (
+    bar_chart,
+    line_axes,
+    line_chart,
+    multiples,
+    pareto_chart,
+    roofline_chart,
+    scatter_chart,
+    y_quantity,
+)
+from kernels.experiment.plot.heat_map import heat_map
+from kernels.experiment.plot.model import KERNEL, Kind, NoPlot, Plot, Request, axis_values
+from kernels.experiment.plot.series import all_varied, check_axes, check_values
+from kernels.experiment.quantities import NoSuchQuantity, quantity
+from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
+
+Results = Sequence[PointResult]
+
+_CHARTS: Mapping[Kind, Callable[[Results, Request], Plot]] = {
+    Kind.LINE: line_chart,
+    Kind.MULTIPLES: multiples,
+    Kind.BARS: bar_chart,
+    Kind.SCATTER: scatter_chart,
+    Kind.ROOFLINE: roofline_chart,
+    Kind.PARETO: pareto_chart,
+}
+_FEW = 3
+"""An axis with at most so many values gets bars."""
+
+
+def plot(results: Results, request: Request) -> Plot:
+    """The plot of accepted points; raises NoPlot, or NoSuchQuantity for a quantity's name."""
+    accepted = _accepted(results)
+    if not accepted:
+        raise NoPlot("No point of this experiment is accepted, so there is nothing to draw.")
+    kind = request.kind or _kind(results, request)
+    if kind is Kind.HEATMAP:
+        return heat_map(results, request)
+    if kind is Kind.LINE and request.panels:
+        kind = Kind.MULTIPLES
+    return _CHARTS[kind](accepted, request)
+
+
+def default_plots(results: Results) -> list[Plot]:
+    """The plots that suit the axes and the quantities of an experiment, the most telling first."""
+    accepted = _accepted(results)
+    drawn: list[Plot] = []
+    for request in _requests(accepted) if accepted else ():
+        try:
+            drawn.append(plot(results, request))
+        except NoPlot:
+            continue
+    return drawn
+
+
+def _accepted(results: Results) -> list[PointResult]:
+    return [each for each in results if each.verdict is Verdict.ACCEPTED]
+
+
+def _kind(results: Results, request: Request) -> Kind:
+    """A kind that suits what was chosen, and else the axes."""
+    if request.x:
+        try:
+            check_axes(results, request.x)
+        except NoPlot:
+            with_quantity = _is_quantity(request.x)
+            return Kind.SCATTER if with_quantity else Kind.LINE
+        return Kind.BARS if request.x == KERNEL else Kind.LINE
+    if request.by:
+        return Kind.LINE
+    return _first_kind(_accepted(results))
+
+
+def _is_quantity(name: str) -> bool:
+    try:
+        quantity(name)
+    except NoSuchQuantity:
+        return False
+    return True
+
+
+def _first_kind(results: Results) -> Kind:
+    axes = all_varied(results)
+    if len(axes) >= 2:
+        return Kind.LINE if line_axes(results)[0] in results[0].sizes else Kind.HEATMAP
+    few = not axes or axes == [KERNEL] or len(axis_values(results, axes[0])) <= _FEW
+    return Kind.BARS if few else Kind.LINE
+
+
+def _requests(results: Results) -> Iterator[Request]:
+    """What a page shows without a choice; a plot that isn't possible is left out."""
+    axes, speed = all_varied(results), y_quantity(results, "")
+    if not axes:
+        return
+    first = _first_kind(results)
+    yield Request(first)
+    if len(axes) >= 2:
+        yield Request(Kind.LINE if first is Kind.HEATMAP else Kind.HEATMAP)
+    if len(axes) >= 3:
+        yield Request(Kind.MULTIPLES)
+    over = Request(first if len(axes) == 1 else Kind.LINE)
+    for name in ("bound", "occupancy", "loads"):
+        if name != speed.name:
+            yield replace(over, y=name)
+    if len(results) > 2:
+        measured = speed.name != "bound"
+        if measured and speed.unit == "GFLOPS":
+            yield Request(Kind.SCATTER, "bound")
+        if measured or len(axes) > 1:
+            yield Request(Kind.SCATTER, "occupancy")
+        yield Request(Kind.ROOFLINE)
+        if _has(results, "energy"):
+            yield Request(Kind.PARETO)
+
+
+def _has(results: Results, name: str) -> bool:
+    try:
+        check_values(results, quantity(name))
+    except NoPlot:
+        return False
+    return True

@@ -1,0 +1,210 @@
+"""A plot of an experiment. The page, pictures and the terminal draw it from this one definition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernels.experiment.quantities import Interval, Quantity
+from kernels.experiment.result import PointResult
+
+KERNEL = "kernel"
+"""The name of the kernels, wherever a plot takes an axis."""
+
+
+class NoPlot(ValueError):
+    """Nothing can be drawn; the message is a sentence."""
+
+
+class Kind(StrEnum):
+    """The kinds of plots."""
+
+    LINE = "line"
+    HEATMAP = "heatmap"
+    SCATTER = "scatter"
+    ROOFLINE = "roofline"
+    PARETO = "pareto"
+    MULTIPLES = "multiples"
+    BARS = "bars"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a plot has to show. A field that is "" gets a default that suits the results.
+
+    x: an axis, or a quantity if the plot has two quantities
+    y: a quantity
+    by: the axis of the series, or the rows of a heat map
+    panels: the axis with a panel for each of its values
+    """
+
+    kind: Kind | None = None
+    x: str = ""
+    y: str = ""
+    by: str = ""
+    panels: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The meaning of one direction of a plot, or of a heat map's colours.
+
+    name: of the axis or quantity
+    quantity: None for an axis of the experiment
+    origin: of a quantity, such as "measured on NVIDIA H200"
+    labels: of an axis of names; the value n is the n-th name
+    note: which points the values are from, such as "highest over BX"
+    """
+
+    name: str
+    quantity: Quantity | None = None
+    origin: str = ""
+    labels: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A point of the experiment at its place in a plot.
+
+    x_ends, y_ends: its 95 % intervals, if it has any
+    """
+
+    x: float
+    y: float
+    result: PointResult
+    x_ends: Interval | None = None
+    y_ends: Interval | None = None
+
+
+class Join(StrEnum):
+    """How the spots of a series are joined."""
+
+    LINE = "line"
+    STEPS = "steps"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Spots that belong together.
+
+    number: decides colour, dashes and mark
+    name: "" for the only one
+    """
+
+    number: int
+    name: str
+    spots: tuple[Spot, ...]
+    join: Join = Join.LINE
+    faint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One pair of axes with its series. name: "" for the only one."""
+
+    name: str
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """The limits of a device. slope: GFLOPS for each operation per 4-byte access."""
+
+    device: str
+    peak: float
+    slope: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Values over an axis or another quantity.
+
+    diagonal: whether x and y are the same unit, so that a line shows where they are equal
+    left_out: spots that aren't drawn, because there are too many
+    """
+
+    kind: Kind
+    title: str
+    x: Scale
+    y: Scale
+    panels: tuple[Panel, ...]
+    diagonal: bool = False
+    roof: Roof | None = None
+    left_out: int = 0
+
+    @property
+    def series(self) -> list[Series]:
+        """Each series once, from the first panel that has it."""
+        found = {each.number: each for panel in reversed(self.panels) for each in panel.series}
+        return [found[number] for number in sorted(found)]
+
+    @property
+    def spots(self) -> list[Spot]:
+        return [spot for panel in self.panels for each in panel.series for spot in each.spots]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One field of a heat map.
+
+    value: None if no point has one
+    result: the point with the value; without a value, the first point that was tried
+    """
+
+    column: int
+    row: int
+    value: float | None
+    result: PointResult
+    ends: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The fields of one panel. name: "" for the only one."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A quantity over two axes; both scales have labels, and rows go up.
+
+    value: the meaning of the colours
+    """
+
+    kind: Kind
+    title: str
+    x: Scale
+    y: Scale
+    value: Scale
+    grids: tuple[Grid, ...]
+
+    @property
+    def values(self) -> list[float]:
+        return [cell.value for grid in self.grids for cell in grid.cells if cell.value is not None]
+
+    @property
+    def best(self) -> float:
+        """The best value of all grids."""
+        less = self.value.quantity is not None and self.value.quantity.better == "less"
+        return min(self.values) if less else max(self.values)
+
+
+Plot = Chart | HeatMap
+
+
+def axis_value(result: PointResult, axis: str) -> int | str:
+    """The point's value of an axis, or the name of its kernel."""
+    return result.kernel if axis == KERNEL else result.params[axis]
+
+
+def axis_values(results: Sequence[PointResult], axis: str) -> list[int | str]:
+    """The values of an axis: numbers by size, names in the order of the points."""
+    found = dict.fromkeys(axis_value(each, axis) for each in results)
+    if all(isinstance(value, str) for value in found):
+        return list(found)
+    return sorted(found, key=lambda value: (isinstance(value, str), value if isinstance(value, int) else 0))

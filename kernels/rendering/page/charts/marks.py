@@ -1,0 +1,85 @@
+"""How the series of a plot differ: in colour, in dashes and in the shape of their marks.
+
+A print without colour can be read too. Colours are classes of a group, and its shapes have the group's colour.
+"""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from kernels.rendering.page.charts import svg
+
+COLOURS = ("#0b6cad", "#b9490f", "#0d7a58", "#9c4488", "#776712", "#5a55b8")
+"""On a white picture. The page has the same in tokens.css, and others for its dark scheme."""
+
+HEAT = ("#f2f7fc", "#dfebf7", "#c8dcf0", "#a1cae3", "#6eafd7", "#4694c8", "#2170b3", "#0d509a", "#083069")
+"""From low to high: one colour that gets darker, so that a grey print keeps the order."""
+
+LIGHT_UNTIL = 5
+"""The last step of HEAT with dark words on it."""
+
+_DASHES = ("", "7 4", "2 3", "9 3 2 3")
+_STYLE = (
+    ".chart{font:13px 'Open Sans',system-ui,sans-serif;background:#fff;color:#1e2125;fill:currentColor}"
+    ".chart text{fill:#575c63;font-variant-numeric:tabular-nums}"
+    ".chart .strong,.chart .on-light{fill:#1e2125}.chart .strong{font-weight:600}.chart .on-dark{fill:#fff}"
+    ".chart .grid{stroke:#dcd8d1;fill:none}.chart .equal{stroke:#575c63;stroke-dasharray:5 4;fill:none}"
+    ".chart .roof{stroke:#575c63;stroke-width:2;fill:none}.chart .faint{opacity:.45}"
+    ".chart .none{fill:#f1efeb;stroke:#dcd8d1}"
+    ".chart .best{fill:none;stroke:#b9490f;stroke-width:3}.chart .over{stroke:#1e2125;stroke-width:1.5;fill:none}"
+    ".chart .in{color:#fff}"
+)
+
+
+def group(number: int, name: str, body: str, *, faint: bool = False, kind: str = "series") -> str:
+    """What belongs to a series, in its colour. The page's script hides it by its number."""
+    look = f"{kind} c{number % len(COLOURS)}{' faint' if faint else ''}"
+    return f'<g class="{look}" data-series="{number}" data-name="{svg.words(name)}">{body}</g>'
+
+
+def joined(number: int, points: list[tuple[float, float]]) -> str:
+    """The line of a series."""
+    dashes = _DASHES[number % len(_DASHES)]
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return (
+        f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="2"{dashed}/>'
+    )
+
+
+def whisker(*ends: tuple[float, float]) -> str:
+    """An interval as a line."""
+    return f'<polyline class="whisker" points="{svg.path(ends)}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
+
+
+def mark(number: int, x: float, y: float, size: float = 1.0) -> str:
+    """A disc, a square, a triangle or a diamond."""
+    s = size
+    shapes = (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 * s:.1f}" fill="currentColor"/>',
+        f'<rect x="{x - 4 * s:.1f}" y="{y - 4 * s:.1f}" width="{8 * s:.1f}" height="{8 * s:.1f}" fill="currentColor"/>',
+        _shape([(x, y - 5.5 * s), (x + 5 * s, y + 4 * s), (x - 5 * s, y + 4 * s)]),
+        _shape([(x, y - 6 * s), (x + 6 * s, y), (x, y + 6 * s), (x - 6 * s, y)]),
+    )
+    return shapes[number % len(shapes)]
+
+
+def spot(text: str, x: float, y: float, body: str) -> str:
+    """A point with its text, which browsers show for the mouse; the page's script also for the keyboard."""
+    return f'<g class="spot" data-at="{x:.1f} {y:.1f}"><title>{svg.words(text)}</title>{body}</g>'
+
+
+def standalone(chart: Markup) -> str:
+    """The chart as an SVG file of its own, on white."""
+    colours = "".join(f".c{n}{{color:{colour}}}" for n, colour in enumerate(COLOURS))
+    colours += "".join(f".h{n}{{fill:{colour}}}" for n, colour in enumerate(HEAT))
+    head, _, rest = str(chart).partition(">")
+    box = head.partition('viewBox="0 0 ')[2].partition('"')[0].split()
+    head = head.replace(
+        "<svg", f'<svg xmlns="http://www.w3.org/2000/svg" width="{box[0]}" height="{box[1]}"', 1
+    )
+    ground = f'<rect width="{box[0]}" height="{box[1]}" fill="#fff"/>'
+    return f"{head}><style>{_STYLE}{colours}</style>{ground}{rest}\n"
+
+
+def _shape(points: list[tuple[float, float]]) -> str:
+    return f'<polygon points="{svg.path(points)}" fill="currentColor"/>'

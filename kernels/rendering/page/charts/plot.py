@@ -1,0 +1,226 @@
+"""A plot of an experiment as SVG."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Scale, Series, Spot
+from kernels.rendering.page.charts import marks, svg
+from kernels.rendering.page.charts.axes import Axes, Axis
+from kernels.rendering.page.charts.bars import bars
+from kernels.rendering.page.charts.heat_map import heat_map_svg
+from kernels.rendering.plot.labels import (
+    description,
+    is_wide,
+    left_out,
+    spot_text,
+    steps,
+    tick,
+    title_of,
+)
+
+WIDTH = 720
+_HEIGHT = 380
+_LEFT, _RIGHT, _TOP, _FOOT = 76, 700, 34, 50
+_NAMED = 540
+"""The right end of an axis with names next to it."""
+_LINE = 15
+_LONGEST = 24
+_MARKED = 200
+"""The most marks on a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The place of a pair of axes."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+def plot_svg(plot: Plot, identity: str = "chart") -> Markup:
+    """The plot with its title and description."""
+    if isinstance(plot, HeatMap):
+        return heat_map_svg(plot, identity)
+    body, height = _panels(plot) if len(plot.panels) > 1 else (_single(plot), _HEIGHT)
+    said = " ".join(part for part in (description(plot), left_out(plot)) if part)
+    return svg.figure(identity, plot.title, said, "".join(body), WIDTH, height, kind="chart plot")
+
+
+def _single(chart: Chart) -> list[str]:
+    """One pair of axes, with the names of the series at its right."""
+    named = any(each.name for each in chart.series)
+    frame = Frame(_LEFT, _NAMED if named else _RIGHT, _TOP, _HEIGHT - _FOOT)
+    body = [svg.text(16, _TOP - 16, title_of(chart.y))]
+    body += _panel(chart, chart.panels[0], frame)
+    if named:
+        body += _names(chart, frame)
+    return body
+
+
+def _panels(chart: Chart) -> tuple[list[str], int]:
+    """A pair of axes for each panel, all with the same scales, and the names below."""
+    columns = 2 if len(chart.panels) in {2, 4} else 3
+    wide, high = (WIDTH - 20) / columns, 210
+    body = [svg.text(16, 18, title_of(chart.y))]
+    for number, panel in enumerate(chart.panels):
+        left, top = 10 + wide * (number % columns), 30 + high * (number // columns)
+        frame = Frame(left + 54, left + wide - 14, top + 22, top + high - 48)
+        body.append(
+            svg.text((frame.left + frame.right) / 2, top + 14, panel.name, kind="strong", anchor="middle")
+        )
+        body += _panel(chart, panel, frame)
+    below = 30 + high * math.ceil(len(chart.panels) / columns)
+    names = [each for each in chart.series if each.name]
+    for place, each in enumerate(names):
+        x, y = 24 + 174 * (place % 4), below + 12 + 18 * (place // 4)
+        body.append(_key(each, x, y))
+    return body, below + 10 + 18 * math.ceil(len(names) / 4)
+
+
+def _panel(chart: Chart, panel: Panel, frame: Frame) -> list[str]:
+    axes = _axes(chart, frame)
+    body = [_grid(axes, chart, frame)]
+    if chart.diagonal:
+        ends = max(axes.across.low, axes.up.low), min(axes.across.high, axes.up.high)
+        body.append(svg.line("equal", axes.place(ends[0], ends[0]), axes.place(ends[1], ends[1])))
+        x, y = axes.place(ends[1], ends[1])
+        body.append(svg.text(x - 26, y + 14, "equal", anchor="end"))
+    if chart.roof is not None:
+        knee = chart.roof.peak / chart.roof.slope
+        low = axes.across.low
+        roof = [(low, chart.roof.slope * low), (knee, chart.roof.peak), (axes.across.high, chart.roof.peak)]
+        body.append(svg.line("roof", *(axes.place(*point) for point in roof)))
+        x, y = axes.place(axes.across.high, chart.roof.peak)
+        body.append(
+            svg.text(x, y - 6, f"{chart.roof.device}: {tick(chart.y, chart.roof.peak)} GFLOPS", anchor="end")
+        )
+    if chart.kind is Kind.BARS:
+        return [*body, *bars(chart, panel, axes)]
+    size = 1.0 if len(chart.spots) <= 60 else 0.75 if len(chart.spots) <= 400 else 0.5
+    return [*body, *(_series(chart, each, axes, size) for each in reversed(panel.series))]
+
+
+def _series(chart: Chart, series: Series, axes: Axes, size: float) -> str:
+    places = [axes.place(spot.x, spot.y) for spot in series.spots]
+    body = ""
+    if series.join is Join.LINE:
+        body = marks.joined(series.number, places)
+    elif series.join is Join.STEPS:
+        corners = [(after[0], before[1]) for before, after in itertools.pairwise(places)]
+        steps_ = [point for pair in zip(places, [*corners, places[-1]], strict=True) for point in pair]
+        body = marks.joined(series.number, steps_)
+    every = math.ceil(len(places) / _MARKED) if series.join is Join.LINE else 1
+    for spot, (x, y) in list(zip(series.spots, places, strict=True))[::every]:
+        drawn = _whiskers(axes, spot, x, y) + marks.mark(series.number, x, y, size)
+        body += marks.spot(spot_text(chart, spot), x, y, drawn)
+    return marks.group(series.number, series.name, body, faint=series.faint)
+
+
+def _whiskers(axes: Axes, spot: Spot, x: float, y: float) -> str:
+    drawn = ""
+    if spot.y_ends is not None and spot.y_ends[1] > spot.y_ends[0]:
+        drawn += marks.whisker(*((x, axes.up.place(end)) for end in spot.y_ends))
+    if spot.x_ends is not None and spot.x_ends[1] > spot.x_ends[0]:
+        drawn += marks.whisker(*((axes.across.place(end), y) for end in spot.x_ends))
+    return drawn
+
+
+def _axes(chart: Chart, frame: Frame) -> Axes:
+    ys = [end for spot in chart.spots for end in (spot.y, *(spot.y_ends or ()))]
+    xs = [spot.x for spot in chart.spots]
+    if chart.roof is not None:
+        knee = chart.roof.peak / chart.roof.slope
+        across = Axis.of_decades(min(*xs, 0.5), max(*xs, 1.5 * knee), frame.left, frame.right)
+        low = min(*ys, chart.roof.slope * across.low)
+        return Axes(across, Axis.of_decades(low, 1.2 * chart.roof.peak, frame.bottom, frame.top))
+    if chart.diagonal:
+        xs = ys = [*xs, *ys]
+    up = _of_values(ys, frame.bottom, frame.top)
+    if chart.x.quantity is not None:
+        return Axes(_of_values(xs, frame.left, frame.right), up)
+    if chart.kind is Kind.BARS:
+        return Axes(Axis(-0.5, len(chart.x.labels) - 0.5, frame.left, frame.right, logarithmic=False), up)
+    by_ratio = not chart.x.labels and len(set(xs)) > 2 and min(xs) > 0 and max(xs) / min(xs) >= 4
+    return Axes(Axis(min(xs), max(xs), frame.left + 14, frame.right - 14, logarithmic=by_ratio), up)
+
+
+def _of_values(values: Sequence[float], start: float, end: float) -> Axis:
+    """An axis of a quantity: decades for very different values, else linear from 0."""
+    if is_wide(values):
+        return Axis.of_decades(min(values), max(values), start, end)
+    return Axis(0, steps(max(values))[-1], start, end, logarithmic=False)
+
+
+def _grid(axes: Axes, chart: Chart, frame: Frame) -> str:
+    ys = axes.up.decades() if axes.up.logarithmic else steps(axes.up.high)
+    if chart.x.quantity is not None:
+        xs = axes.across.decades() if axes.across.logarithmic else steps(axes.across.high)
+    else:
+        xs = sorted({spot.x for spot in chart.spots})
+        widest = max(len(tick(chart.x, x)) for x in xs)
+        if not _apart(axes.across, xs, 8 * widest + 8):
+            xs = xs[:: math.ceil(len(xs) * (8 * widest + 8) / (frame.right - frame.left))]
+    columns = [(x, tick(chart.x, x)) for x in xs]
+    rows = [(y, tick(chart.y, y)) for y in ys]
+    shown = _thinner(columns, axes.across)
+    narrow = frame.right - frame.left < 300
+    foot = chart.x.name if narrow and chart.x.quantity is not None else title_of(chart.x)
+    return _below(axes, shown, rows, foot, chart.x)
+
+
+def _below(
+    axes: Axes, columns: list[tuple[float, str]], rows: list[tuple[float, str]], foot: str, scale: Scale
+) -> str:
+    if scale.labels:
+        columns = [
+            (x, label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…") for x, label in columns
+        ]
+    return axes.grid(columns, rows, foot)
+
+
+def _apart(axis: Axis, xs: Sequence[float], room: float) -> bool:
+    places = [axis.place(x) for x in xs]
+    return all(after - before >= room for before, after in itertools.pairwise(places))
+
+
+def _thinner(columns: list[tuple[float, str]], axis: Axis) -> list[tuple[float, str]]:
+    """Without labels where two would overlap; the lines stay."""
+    free, shown = -math.inf, []
+    for value, label in columns:
+        half = 3.6 * len(label) + 4
+        place = axis.place(value)
+        fits = place - half >= free
+        shown.append((value, label if fits else ""))
+        free = place + half if fits else free
+    return shown
+
+
+def _key(series: Series, x: float, y: float) -> str:
+    """A name of the legend with its mark."""
+    name = series.name if len(series.name) <= _LONGEST else f"{series.name[: _LONGEST - 1]}…"
+    body = marks.mark(series.number, x, y) + svg.text(x + 12, y + 4, name)
+    return marks.group(series.number, series.name, body, kind="key")
+
+
+def _names(chart: Chart, frame: Frame) -> list[str]:
+    """The names one below the other; of lines, each as near to its line's end as there is room."""
+    series = [each for each in chart.panels[0].series if each.name]
+    if chart.kind not in {Kind.LINE, Kind.MULTIPLES}:
+        return [_key(each, frame.right + 16, frame.top + 8 + 19 * place) for place, each in enumerate(series)]
+    axes = _axes(chart, frame)
+    ends = sorted((axes.place(each.spots[-1].x, each.spots[-1].y)[1], each.number, each) for each in series)
+    drawn = []
+    free: float = frame.top
+    for place, (y, _, each) in enumerate(ends):
+        at = min(max(y, free), frame.bottom - _LINE * (len(ends) - place - 1))
+        free = at + _LINE
+        drawn.append(_key(each, frame.right + 12, at))
+    return drawn

@@ -1,0 +1,267 @@
+"""A plot of an experiment as text for a terminal."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+from kernels.experiment.plot.model import Cell, Chart, Grid, HeatMap, Join, Kind, Panel, Plot, Series
+from kernels.rendering.plot.canvas import COLOURS, MARKS, PLAIN_MARKS, Canvas
+from kernels.rendering.plot.labels import (
+    interval_of,
+    is_wide,
+    left_out,
+    share_of,
+    steps,
+    tick,
+    title_of,
+    value_of,
+)
+from kernels.rendering.text_safety import cut, safe, width
+from kernels.rendering.text_style import Style
+
+_BOLD, _DIM = "1", "2"
+_ROWS, _PANEL_ROWS = 16, 9
+_SHORTEST = 20
+"""Characters of a full bar; with fewer, its interval is left out."""
+_SHADES, _PLAIN_SHADES = " ░▒▓█", " .:+#"
+_GREYS = (255, 252, 249, 246, 243, 240, 237, 234)
+"""Backgrounds of a terminal with 256 colours, darker for more."""
+_BLACK, _WHITE, _LIGHT_UNTIL = 16, 231, 3
+
+Share = Callable[[float], float]
+
+
+def plot_text(plot: Plot, style: Style) -> str:
+    """The plot in the width of the terminal."""
+    heading = style.paint(cut(safe(plot.title), style.width), _BOLD)
+    if isinstance(plot, HeatMap):
+        lines = _heat_map(plot, style)
+    elif plot.kind is Kind.BARS:
+        lines = _bars(plot, style)
+    else:
+        lines = _chart(plot, style)
+    return "\n".join([heading, *lines])
+
+
+def _chart(chart: Chart, style: Style) -> list[str]:
+    lines = [*style.wrap(safe(title_of(chart.y))), ""]
+    for panel in chart.panels:
+        if panel.name:
+            lines.append(style.paint(safe(panel.name), _BOLD))
+        lines += _panel(chart, panel, style, _PANEL_ROWS if len(chart.panels) > 1 else _ROWS)
+    lines += [_centred(safe(title_of(chart.x)), style.width)]
+    if named := [each for each in chart.series if each.name]:
+        lines += ["", *_wrapped([_key(each, style) for each in named], style)]
+    if chart.roof is not None:
+        peak = tick(chart.y, chart.roof.peak)
+        lines += style.wrap(f"The dotted roof is {chart.roof.device}, with {peak} GFLOPS at most.")
+    if chart.diagonal:
+        lines += style.wrap("Points on the dotted diagonal have the same value in both.")
+    return [*lines, *style.wrap(left_out(chart))]
+
+
+def _panel(chart: Chart, panel: Panel, style: Style, height: int) -> list[str]:
+    ys = [spot.y for spot in chart.spots]
+    xs = [spot.x for spot in chart.spots]
+    if chart.diagonal:
+        xs = ys = [*xs, *ys]
+    if chart.roof is not None:
+        knee = chart.roof.peak / chart.roof.slope
+        xs = [*xs, 0.5, 1.5 * knee]
+        ys = [*ys, chart.roof.slope * min(xs), chart.roof.peak]
+    up, rows = _quantity(ys, log=chart.roof is not None)
+    if chart.x.quantity is not None:
+        across, columns = _quantity(xs, log=chart.roof is not None)
+    else:
+        across, columns = _axis(xs, named=bool(chart.x.labels))
+    labels = [(up(value), tick(chart.y, value)) for value in rows]
+    left = max(len(label) for _, label in labels) + 1
+    wide = style.width - left - 3
+    canvas = Canvas(wide, height, style)
+    if chart.diagonal:
+        canvas.line(_DIM, (0, 0), (1, 1))
+    if chart.roof is not None:
+        low, high = min(xs), max(xs)
+        corners = [(low, chart.roof.slope * low), (knee, chart.roof.peak), (high, chart.roof.peak)]
+        places = [(across(x), up(y)) for x, y in corners]
+        canvas.line(_DIM, places[0], places[1])
+        canvas.line(_DIM, places[1], places[2])
+    for series in panel.series:
+        _draw(canvas, series, across, up)
+    return _framed(canvas.rows(), labels, [(across(x), tick(chart.x, x)) for x in columns], left, wide, style)
+
+
+def _draw(canvas: Canvas, series: Series, across: Share, up: Share) -> None:
+    places = [(across(spot.x), up(spot.y)) for spot in series.spots]
+    code = COLOURS[series.number % len(COLOURS)]
+    for place in places:
+        canvas.mark(series.number, *place)
+    if series.join is not Join.NONE:
+        for before, after in itertools.pairwise(places):
+            corner = (after[0], before[1]) if series.join is Join.STEPS else after
+            canvas.line(code, before, corner)
+            canvas.line(code, corner, after)
+
+
+def _framed(
+    rows: Sequence[str],
+    labels: Sequence[tuple[float, str]],
+    columns: Sequence[tuple[float, str]],
+    left: int,
+    wide: int,
+    style: Style,
+) -> list[str]:
+    """The field with the numbers of both axes."""
+    upright, tee, corner, flat = ("│", "┤", "└", "─") if style.unicode else ("|", "+", "+", "-")
+    at = {round((1 - share) * (len(rows) - 1)): label for share, label in labels}
+    lines = []
+    for number, row in enumerate(rows):
+        label = at.get(number, "")
+        lines.append(f"{label.rjust(left)} {tee if label else upright}{row}".rstrip())
+    lines.append(f"{' ' * left} {corner}{flat * wide}")
+    foot = [" "] * (wide + left + 3)
+    free = left
+    for share, label in columns:
+        start = left + 2 + round(share * (wide - 1)) - len(label) // 2
+        start = min(max(start, left), left + 3 + wide - len(label))
+        if start >= free:
+            foot[start : start + len(label)] = label
+            free = start + len(label) + 1
+    return [*lines, "".join(foot).rstrip()]
+
+
+def _quantity(values: Sequence[float], *, log: bool) -> tuple[Share, list[float]]:
+    """The position of each value as a share, and the values with a number."""
+    if log or is_wide(values):
+        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+        high = max(high, low + 1)
+        return lambda value: _within((math.log10(value) - low) / (high - low)), [
+            10.0**power for power in range(low, high + 1)
+        ]
+    grid = steps(max(values))
+    return lambda value: _within(value / grid[-1]), grid
+
+
+def _axis(values: Sequence[float], *, named: bool) -> tuple[Share, list[float]]:
+    low, high = min(values), max(values)
+    found = sorted(set(values))
+    if high <= low:
+        return lambda _: 0.5, found
+    if not named and len(found) > 2 and low > 0 and high / low >= 4:
+        return lambda value: math.log(value / low) / math.log(high / low), found
+    return lambda value: (value - low) / (high - low), found
+
+
+def _within(share: float) -> float:
+    return min(1.0, max(0.0, share))
+
+
+def _bars(chart: Chart, style: Style) -> list[str]:
+    most = max(spot.y for spot in chart.spots)
+    lines = style.wrap(safe(title_of(chart.y)))
+    names = {spot.x: safe(value_of(chart.x, spot.x)) for spot in chart.spots}
+    series = [safe(each.name) for each in chart.series]
+    left = min(style.width // 3, max(map(width, [*names.values(), *(f"  {name}" for name in series)])))
+    for x in sorted(names):
+        inside = [(each, spot) for each in chart.panels[0].series for spot in each.spots if spot.x == x]
+        if len(chart.series) > 1:
+            lines += ["", style.paint(f"{chart.x.name} {names[x]}", _BOLD)]
+        for each, spot in inside:
+            name = f"  {safe(each.name)}" if len(chart.series) > 1 else names[x]
+            said, ends = value_of(chart.y, spot.y), interval_of(chart.y, spot.y_ends)
+            if ends and style.width - left - width(f"{said} ({ends})") >= _SHORTEST:
+                said += f" ({ends})"
+            room = style.width - left - width(said) - 3
+            bar = _bar(spot.y / most if most else 0.0, room, style)
+            code = COLOURS[each.number % len(COLOURS)]
+            lines.append(f"{cut(name, left).ljust(left)} {style.paint(bar, code)} {said}")
+    return [*lines, "", f"{' ' * left} {safe(chart.x.name)}"] if len(chart.series) == 1 else lines
+
+
+def _bar(share: float, room: int, style: Style) -> str:
+    if not style.unicode:
+        return "#" * max(1, round(share * room))
+    eighths = max(1, round(8 * share * room))
+    rest = eighths % 8
+    return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[rest] if rest else "")
+
+
+def _heat_map(plot: HeatMap, style: Style) -> list[str]:
+    lines = style.wrap(safe(title_of(plot.value)))
+    for grid in plot.grids:
+        lines += [
+            "",
+            *([style.paint(safe(grid.name), _BOLD)] if grid.name else []),
+            *_grid(plot, grid, style),
+        ]
+    star = "★" if style.unicode else "*"
+    ends = f"{value_of(plot.value, min(plot.values))} to {value_of(plot.value, max(plot.values))}"
+    said = f"Darker is more, from {ends}. {star} is the best."
+    if any(cell.value is None for grid in plot.grids for cell in grid.cells):
+        said += f" {'×' if style.unicode else 'x'} isn't accepted."
+    return [*lines, "", *style.wrap(said)]
+
+
+def _grid(plot: HeatMap, grid: Grid, style: Style) -> list[str]:
+    """The cells as a table, in as many columns as the terminal has room for."""
+    cells = {(cell.column, cell.row): cell for cell in grid.cells}
+    left = max(map(width, [*plot.y.labels, plot.y.name]))
+    widest = max(map(width, [*(_cell_text(plot, cell, style) for cell in grid.cells), *plot.x.labels]))
+    wide = widest + 3
+    fitting = max(1, (style.width - left - 2) // wide)
+    lines = []
+    for start in range(0, len(plot.x.labels), fitting):
+        columns = range(start, min(start + fitting, len(plot.x.labels)))
+        for row in reversed(range(len(plot.y.labels))):
+            line = "".join(_cell(plot, cells.get((column, row)), wide, style) for column in columns)
+            lines.append(f"{safe(plot.y.labels[row]).rjust(left)}  {line}".rstrip())
+        labels = "".join(safe(plot.x.labels[column]).rjust(wide - 1) + " " for column in columns)
+        lines.append(f"{safe(plot.y.name).rjust(left)}  {labels}".rstrip())
+        lines.append(" " * (left + 2) + _centred(safe(plot.x.name), wide * len(columns)))
+    return lines
+
+
+def _cell_text(plot: HeatMap, cell: Cell, style: Style) -> str:
+    return tick(plot.value, cell.value) if cell.value is not None else "×" if style.unicode else "x"
+
+
+def _cell(plot: HeatMap, cell: Cell | None, wide: int, style: Style) -> str:
+    """A value with its shade; a star before the best."""
+    if cell is None:
+        return " " * wide
+    text = _cell_text(plot, cell, style)
+    if cell.value is None:
+        return f"{text} ".rjust(wide)
+    share = share_of(plot, cell.value)
+    best = ("★" if style.unicode else "*") if cell.value == plot.best else " "
+    if style.colour:
+        step = round(share * (len(_GREYS) - 1))
+        ink = _BLACK if step <= _LIGHT_UNTIL else _WHITE
+        return style.paint(f"{best}{text} ".rjust(wide), f"38;5;{ink};48;5;{_GREYS[step]}")
+    shades = _SHADES if style.unicode else _PLAIN_SHADES
+    return f"{best}{text}{shades[round(share * (len(shades) - 1))]}".rjust(wide)
+
+
+def _key(series: Series, style: Style) -> tuple[str, str]:
+    """The mark and name of a series, painted and plain."""
+    marks = MARKS if style.unicode else PLAIN_MARKS
+    mark, name = marks[series.number % len(marks)], safe(series.name)
+    return f"{style.paint(mark, COLOURS[series.number % len(COLOURS)])} {name}", f"{mark} {name}"
+
+
+def _wrapped(keys: Sequence[tuple[str, str]], style: Style) -> list[str]:
+    """The names in lines, as many as fit."""
+    lines, used = [""], 0
+    for painted, plain in keys:
+        if used and used + width(plain) + 3 > style.width:
+            lines.append("")
+            used = 0
+        lines[-1] += f"{'   ' if used else '  '}{painted}"
+        used += width(plain) + 3
+    return lines
+
+
+def _centred(text: str, columns: int) -> str:
+    return cut(text, columns).center(columns).rstrip()

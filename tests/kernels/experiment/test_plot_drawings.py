@@ -1,0 +1,166 @@
+"""Plots as SVG, as PNG and as text, all from the same definition."""
+
+from __future__ import annotations
+
+import re
+import struct
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernels.experiment.plot.chosen import plot
+from kernels.experiment.plot.model import HeatMap, Kind, Plot, Request
+from kernels.rendering.page import render
+from kernels.rendering.page.charts import marks
+from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.plot.labels import bases_of, numbers_of, steps, title_of
+from kernels.rendering.plot.png import png
+from kernels.rendering.plot.terminal import plot_text
+from kernels.rendering.text_safety import width
+from kernels.rendering.text_style import Style
+from kernels.verdict import Verdict
+from tests.kernels.experiment.made import failed, result
+from tests.kernels.experiment.test_plot_kinds import BLOCKS
+
+BROKEN = replace(failed(99, Verdict.RESOURCE_LIMIT), params={"X": 8, "Y": 1, "Z": 1})
+REQUESTS = {
+    "line": Request(Kind.LINE, "X", by="Y"),
+    "heatmap": Request(Kind.HEATMAP),
+    "maps": Request(Kind.HEATMAP, "X", by="Y", panels="Z"),
+    "scatter": Request(Kind.SCATTER),
+    "diagonal": Request(Kind.SCATTER, "bound"),
+    "roofline": Request(Kind.ROOFLINE),
+    "pareto": Request(Kind.PARETO),
+    "multiples": Request(Kind.MULTIPLES),
+    "bars": Request(Kind.BARS),
+    "counted": Request(Kind.LINE, "X", "loads", "Y"),
+}
+
+
+@pytest.fixture(params=REQUESTS)
+def drawn(request) -> Plot:
+    return plot([*BLOCKS, BROKEN], REQUESTS[request.param])
+
+
+def shown_titles(made: Plot) -> list[str]:
+    return [title_of(made.value)] if isinstance(made, HeatMap) else [title_of(made.y), title_of(made.x)]
+
+
+def test_a_picture_is_whole_and_says_what_it_shows(drawn):
+    text = marks.standalone(plot_svg(drawn))
+    root = ET.fromstring(text)
+    words = "".join(root.itertext())
+    for title in shown_titles(drawn):
+        assert title in words
+    assert any(basis.value in words for basis in bases_of(drawn))
+
+
+def test_every_point_of_a_picture_has_its_values(drawn):
+    spots = re.findall(r'<g class="spot" data-at="[-0-9. ]+"><title>([^<]+)</title>', plot_svg(drawn))
+    _, rows = numbers_of(drawn)
+    assert len(spots) == len(rows)
+    assert all(spots)
+
+
+def test_a_picture_stays_within_its_frame(drawn):
+    picture = plot_svg(drawn)
+    box = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    assert box is not None
+    wide, high = int(box[1]), int(box[2])
+    for x, y in re.findall(r'data-at="(\S+) (\S+)"', picture):
+        assert 0 <= float(x) <= wide
+        assert 0 <= float(y) <= high
+
+
+@pytest.mark.parametrize("columns", [40, 80, 100])
+@pytest.mark.parametrize("unicode", [False, True])
+def test_text_fits_the_terminal(drawn, columns, unicode):
+    lines = plot_text(drawn, Style(width=columns, unicode=unicode)).splitlines()
+    assert max(map(width, lines)) <= columns
+    assert unicode or "\n".join(lines).isascii()
+    said = " ".join(" ".join(lines).split())
+    for title in shown_titles(drawn)[:1]:
+        assert title in said
+
+
+def test_text_has_colours_only_where_the_terminal_has(drawn):
+    plain, painted = (
+        plot_text(drawn, Style(colour=colour, width=80, unicode=True)) for colour in (False, True)
+    )
+    assert "\033[" not in plain
+    assert "\033[" in painted
+
+
+def test_a_png_has_two_pixels_for_each_unit(drawn):
+    picture = plot_svg(drawn)
+    box = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    data = png(marks.standalone(picture))
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert box is not None
+    assert struct.unpack(">II", data[16:24]) == (2 * int(box[1]), 2 * int(box[2]))
+
+
+def test_the_words_of_a_png_are_drawn():
+    with_words = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20"><text y="15">8,154 ×</text></svg>'
+    )
+    assert len(png(with_words)) > len(png(with_words.replace("8,154 ×", "")))
+
+
+def test_a_name_that_could_be_markup_is_a_name():
+    made = plot([result(0, kernel="<b>.cu"), result(0, kernel="&.cu")], Request())
+    picture = plot_svg(made)
+    assert "<b>" not in picture
+    ET.fromstring(marks.standalone(picture))
+    assert "\033" not in plot_text(plot([result(0, kernel="\033[1m.cu"), result(0)], Request()), Style())
+
+
+def test_a_heat_map_marks_the_best_and_what_is_not_accepted():
+    made = plot([*BLOCKS, BROKEN], Request(Kind.HEATMAP, "X", by="Y"))
+    picture = plot_svg(made)
+    assert picture.count('class="best"') == 2
+    assert picture.count('class="none"') == 1
+    text = plot_text(made, Style(unicode=True))
+    assert text.count("★") == 2
+    assert "×" in text
+
+
+def test_the_page_has_the_colours_of_a_picture():
+    style = render.stylesheet()
+    for number, colour in enumerate(marks.COLOURS):
+        assert f"--c{number}: light-dark({colour}," in style
+    for number, colour in enumerate(marks.HEAT):
+        assert f".plot .h{number} {{ fill: {colour}; }}" in style
+
+
+def test_a_heat_map_keeps_its_order_without_colour():
+    shades = [_luminance(colour) for colour in marks.HEAT]
+    assert shades == sorted(shades, reverse=True)
+    for number, shade in enumerate(shades):
+        ink = _luminance("#1e2125") if number <= marks.LIGHT_UNTIL else 1.0
+        assert (max(shade, ink) + 0.05) / (min(shade, ink) + 0.05) >= 4.5
+
+
+def test_a_series_can_be_seen_on_paper():
+    assert all(1.05 / (_luminance(colour) + 0.05) >= 4.5 for colour in marks.COLOURS)
+
+
+def test_fonts_have_their_licence():
+    folder = Path(png.__code__.co_filename).with_name("fonts")
+    assert {each.suffix for each in folder.iterdir()} == {".ttf", ".txt"}
+
+
+@pytest.mark.parametrize(
+    ("most", "found"),
+    [(0, [0, 1]), (9193, [0, 2000, 4000, 6000, 8000, 10000]), (1, [0, 0.2, 0.4, 0.6, 0.8, 1])],
+)
+def test_the_lines_of_a_grid_are_round(most, found):
+    assert steps(most) == pytest.approx(found)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
