@@ -99,7 +99,8 @@ def line_chart(results: Results, request: Request) -> Chart:
         )
         panels.append(Panel(name, series))
     check_values(results, what)
-    return Chart(kind, f"{what.title} over {x}", scale, y, tuple(panels))
+    each = f", for each {request.panels}" if request.panels else ""
+    return Chart(kind, f"{what.title} over {x}{each}", scale, y, tuple(panels))
 
 
 def multiples(results: Results, request: Request) -> Chart:

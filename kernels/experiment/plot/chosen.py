@@ -108,17 +108,23 @@ def _requests(results: Results) -> Iterator[Request]:
         yield Request(Kind.MULTIPLES)
     over = Request(first if len(axes) == 1 else Kind.LINE)
     for name in ("bound", "occupancy", "loads"):
-        if name != speed.name:
+        if name != speed.name and _differs(results, name):
             yield replace(over, y=name)
     if len(results) > 2:
         measured = speed.name != "bound"
         if measured and speed.unit == "GFLOPS":
             yield Request(Kind.SCATTER, "bound")
-        if measured or len(axes) > 1:
+        if (measured or len(axes) > 1) and _differs(results, "occupancy"):
             yield Request(Kind.SCATTER, "occupancy")
         yield Request(Kind.ROOFLINE)
         if _has(results, "energy"):
             yield Request(Kind.PARETO)
+
+
+def _differs(results: Results, name: str) -> bool:
+    """Whether the points have different values of a quantity."""
+    what = quantity(name)
+    return len({value for each in results if (value := what.of(each)) is not None}) > 1
 
 
 def _has(results: Results, name: str) -> bool:

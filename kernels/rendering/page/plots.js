@@ -109,6 +109,7 @@
     bar.className = "keys";
     bar.setAttribute("role", "group");
     bar.setAttribute("aria-label", "Series to show");
+    bar.append("Show");
     for (const [number, { name, keys }] of names) {
       const button = document.createElement("button");
       button.type = "button";

@@ -16,6 +16,9 @@ WIDE = 50
 """From this ratio of the largest value to the smallest, a scale is logarithmic."""
 
 
+_MILLION = 1e6
+
+
 def title_of(scale: Scale) -> str:
     """What a scale shows: `Speed, GFLOPS, measured on NVIDIA H200, highest over the other axes`."""
     if scale.quantity is None:
@@ -51,7 +54,9 @@ def tick(scale: Scale, value: float) -> str:
         return value_of(scale, value)
     if scale.quantity.name == "occupancy":
         return percent(value)
-    return short(value) if value >= 10 else f"{value:g}"
+    if value < _MILLION:
+        return short(value) if value >= 10 else f"{value:g}"
+    return short(value) if value >= 10 * _MILLION else f"{value / _MILLION:.4g} M"
 
 
 def spot_text(chart: Chart, spot: Spot) -> str:

@@ -225,3 +225,14 @@ def test_a_quantity_says_where_its_numbers_are_from():
         "counted on the CPU device",
     ]
     assert origin(SPEED, [result(0)]) == "measured"
+
+
+def test_a_page_leaves_out_plots_in_which_all_points_are_the_same():
+    same = [replace(each, occupancy=Occupancy(2, 64, 0.5, "warps", cc="9.0")) for each in BLOCKS]
+    assert not any("ccupancy" in each.title for each in default_plots(same))
+    assert any("ccupancy" in each.title for each in default_plots(BLOCKS))
+
+
+def test_the_plots_of_a_page_have_different_titles():
+    titles = [each.title for each in default_plots(BLOCKS)]
+    assert len(set(titles)) == len(titles)

@@ -9,6 +9,7 @@ from kernels.rendering.plot.labels import spot_text, tick
 
 _SHARE = 0.76
 """Of a group's room, the part with bars."""
+_LETTER = 7.2
 
 
 def bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
@@ -16,6 +17,7 @@ def bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
     room = (axes.across.end - axes.across.start) / max(1, len(chart.x.labels)) * _SHARE
     several = len(panel.series) > 1
     wide = min(72.0, room / len(panel.series))
+    longest = max(len(tick(chart.y, spot.y)) for spot in chart.spots)
     drawn = []
     for place, series in enumerate(panel.series):
         body = ""
@@ -27,10 +29,9 @@ def bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
             if spot.y_ends is not None:
                 ends = [(middle, axes.up.place(end)) for end in spot.y_ends]
                 bar += f'<polyline class="over" points="{svg.path(ends)}"/>'
-            label = tick(chart.y, spot.y)
-            if 7 * len(label) <= wide + 6:
+            if _LETTER * longest <= wide:
                 highest = min(top, *(axes.up.place(end) for end in spot.y_ends or (spot.y,)))
-                bar += svg.text(middle, highest - 6, label, kind="strong", anchor="middle")
+                bar += svg.text(middle, highest - 6, tick(chart.y, spot.y), kind="strong", anchor="middle")
             if several and bottom - top > 22:
                 bar += f'<g class="in">{marks.mark(series.number, middle, bottom - 11, 0.9)}</g>'
             body += marks.spot(spot_text(chart, spot), middle, top, bar)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from kernels.experiment.plot.model import Cell, Grid, HeatMap
 from kernels.rendering.page.charts import marks, svg
-from kernels.rendering.plot.labels import cell_texts, description, share_of, tick, title_of, value_of
+from kernels.rendering.plot.labels import cell_texts, description, is_wide, share_of, tick, title_of, value_of
 
 _WIDTH = 720
 _LEFT, _TOP, _RIGHT = 84, 34, 16
@@ -102,15 +102,21 @@ def _cell(plot: HeatMap, cell: Cell, place: tuple[float, float, float, float]) -
 def _legend(plot: HeatMap, y: float) -> str:
     """The colours with their ends, and the other signs."""
     low, high = value_of(plot.value, min(plot.values)), value_of(plot.value, max(plot.values))
-    at = 16 + _LETTER * len(low) + 8
+    at = 16 + _LETTER * len(low) + 16
     parts = [svg.text(16, y + 4, low)]
     parts += [
         f'<rect class="h{step}" x="{at + 18 * step:.1f}" y="{y - 7:.1f}" width="18" height="14"/>'
         for step in range(len(marks.HEAT))
     ]
+    parts.append(
+        f'<rect class="frame" x="{at:.1f}" y="{y - 7:.1f}" width="{18 * len(marks.HEAT)}" height="14"/>'
+    )
     at += 18 * len(marks.HEAT) + 8
     parts.append(svg.text(at, y + 4, high))
     at += _LETTER * len(high) + 24
+    if is_wide(plot.values):
+        parts.append(svg.text(at, y + 4, "logarithmic"))
+        at += _LETTER * 12 + 16
     parts.append(f'<rect class="best" x="{at:.1f}" y="{y - 7:.1f}" width="18" height="14"/>')
     parts.append(svg.text(at + 26, y + 4, "best"))
     if any(cell.value is None for grid in plot.grids for cell in grid.cells):

@@ -27,7 +27,8 @@ _STYLE = (
     ".chart .roof{stroke:#575c63;stroke-width:2;fill:none}.chart .faint{opacity:.45}"
     ".chart .none{fill:#f1efeb;stroke:#dcd8d1}"
     ".chart .best{fill:none;stroke:#b9490f;stroke-width:3}.chart .over{stroke:#1e2125;stroke-width:1.5;fill:none}"
-    ".chart .in{color:#fff}"
+    ".chart .halo{stroke:#fff;stroke-width:3px;paint-order:stroke}.chart .in{color:#fff}"
+    ".chart .frame{fill:none;stroke:#dcd8d1}"
 )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Scale, Series, Spot
+from kernels.rendering.experiment import params_text
 from kernels.rendering.page.charts import marks, svg
 from kernels.rendering.page.charts.axes import Axes, Axis
 from kernels.rendering.page.charts.bars import bars
@@ -33,6 +34,11 @@ _LINE = 15
 _LONGEST = 24
 _MARKED = 200
 """The most marks on a line."""
+_LABELLED = 6
+"""The most points of a front with their names."""
+_FLOAT = 4
+_HEADROOM = 1.1
+"""Above bars, for their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +104,8 @@ def _panel(chart: Chart, panel: Panel, frame: Frame) -> list[str]:
         low = axes.across.low
         roof = [(low, chart.roof.slope * low), (knee, chart.roof.peak), (axes.across.high, chart.roof.peak)]
         body.append(svg.line("roof", *(axes.place(*point) for point in roof)))
-        x, y = axes.place(axes.across.high, chart.roof.peak)
-        body.append(
-            svg.text(x, y - 6, f"{chart.roof.device}: {tick(chart.y, chart.roof.peak)} GFLOPS", anchor="end")
-        )
+        limits = f"memory: {_FLOAT * chart.roof.slope:,.0f} GB/s, cores: {chart.roof.peak:,.0f} GFLOPS"
+        body.append(svg.text(frame.left + 10, frame.top + 18, limits))
     if chart.kind is Kind.BARS:
         return [*body, *bars(chart, panel, axes)]
     size = 1.0 if len(chart.spots) <= 60 else 0.75 if len(chart.spots) <= 400 else 0.5
@@ -121,7 +125,18 @@ def _series(chart: Chart, series: Series, axes: Axes, size: float) -> str:
     for spot, (x, y) in list(zip(series.spots, places, strict=True))[::every]:
         drawn = _whiskers(axes, spot, x, y) + marks.mark(series.number, x, y, size)
         body += marks.spot(spot_text(chart, spot), x, y, drawn)
+    if series.join is Join.STEPS and len(places) <= _LABELLED:
+        body += "".join(_label(spot, axes, *place) for spot, place in zip(series.spots, places, strict=True))
     return marks.group(series.number, series.name, body, faint=series.faint)
+
+
+def _label(spot: Spot, axes: Axes, x: float, y: float) -> str:
+    """The name of a point, on the side with more room."""
+    left = x > (axes.across.start + axes.across.end) / 2
+    name = params_text(spot.result.params) or spot.result.kernel
+    return svg.text(
+        x - 8 if left else x + 8, y - 8, name, kind="strong halo", anchor="end" if left else "start"
+    )
 
 
 def _whiskers(axes: Axes, spot: Spot, x: float, y: float) -> str:
@@ -143,6 +158,8 @@ def _axes(chart: Chart, frame: Frame) -> Axes:
         return Axes(across, Axis.of_decades(low, 1.2 * chart.roof.peak, frame.bottom, frame.top))
     if chart.diagonal:
         xs = ys = [*xs, *ys]
+    if chart.kind is Kind.BARS:
+        ys = [*ys, _HEADROOM * max(ys)]
     up = _of_values(ys, frame.bottom, frame.top)
     if chart.x.quantity is not None:
         return Axes(_of_values(xs, frame.left, frame.right), up)
@@ -173,17 +190,27 @@ def _grid(axes: Axes, chart: Chart, frame: Frame) -> str:
     shown = _thinner(columns, axes.across)
     narrow = frame.right - frame.left < 300
     foot = chart.x.name if narrow and chart.x.quantity is not None else title_of(chart.x)
-    return _below(axes, shown, rows, foot, chart.x)
+    return _below(axes, shown, rows, foot, chart.x, bars=chart.kind is Kind.BARS)
 
 
 def _below(
-    axes: Axes, columns: list[tuple[float, str]], rows: list[tuple[float, str]], foot: str, scale: Scale
+    axes: Axes,
+    columns: list[tuple[float, str]],
+    rows: list[tuple[float, str]],
+    foot: str,
+    scale: Scale,
+    *,
+    bars: bool,
 ) -> str:
     if scale.labels:
         columns = [
             (x, label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…") for x, label in columns
         ]
-    return axes.grid(columns, rows, foot)
+    lines = [] if bars else columns
+    labels = [
+        svg.text(axes.across.place(x), axes.up.start + 17, label, anchor="middle") for x, label in columns
+    ]
+    return axes.grid(lines, rows, foot) + "".join(labels if bars else [])
 
 
 def _apart(axis: Axis, xs: Sequence[float], room: float) -> bool:
