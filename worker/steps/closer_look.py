@@ -11,14 +11,14 @@ from kernels.compile.compilation import Compilation
 from kernels.evidence import Evidence
 from kernels.exercise.sizes import fitted, misfit
 from kernels.judging.plan import CasePlan, Plan, plan_at
-from kernels.occupancy import Occupancy
+from kernels.occupancy import Occupancy, UnknownCapability
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.sandbox.compile_child import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
 from worker.steps.compile_requests import Task, compile_request, same_code
-from worker.steps.evidence import Target, analysis_tile, fits, meaning, module_of, target
+from worker.steps.evidence import Target, analysis_tile, capability, fits, meaning, module_of, target
 from worker.steps.stages import Stages
 
 logger = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look |
     checked: the plan of the check, whose compilations are shared
     """
     with _Harmless():
-        look = look_at(task, source)
+        look = look_at(task, source, at_target=_target_for(task.arch))
         others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
         look.start_compiling(stages, others)
         return look
@@ -165,6 +165,14 @@ def finish(look: Look, stages: Stages, made: Compilation) -> tuple[Evidence, Occ
             return explain(look, made, counted)
         return Evidence(notes=(f"No analysis: {counted.problem.message}",)), None
     return Evidence(notes=(NO_EVIDENCE,)), None
+
+
+def _target_for(arch: str) -> Target:
+    """The target with the occupancy of an architecture; the default for one without known limits."""
+    try:
+        return target(cc=capability(arch))
+    except UnknownCapability:
+        return target()
 
 
 class _Harmless:
