@@ -117,6 +117,9 @@ QUANTITIES: Mapping[str, Quantity] = {
         _measured("gflops", "Speed", "GFLOPS", lambda found: found.gflops),
         _measured("gbps", "Bandwidth", "GB/s", lambda found: found.gbps),
         _measured("ms", "Time", "ms", lambda found: found.ms_median),
+        _measured(
+            "cublas_share", "Speed compared with cuBLAS", "share of cuBLAS", lambda found: found.cublas_share
+        ),
         Quantity(
             "bound",
             "Speed of light",

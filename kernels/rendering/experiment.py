@@ -9,7 +9,7 @@ from kernels.evidence import Basis
 from kernels.experiment.comparison import Comparison, Pair, Repeated
 from kernels.experiment.quantities import QUANTITIES, Quantity, speed_of
 from kernels.experiment.result import PointResult
-from kernels.rendering.measured_numbers import ms_text, speed_text
+from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
@@ -73,6 +73,8 @@ def value_text(quantity: Quantity, value: float | None) -> str:
         return ""
     if quantity.name == "occupancy":
         return percent(value)
+    if quantity.name == "cublas_share":
+        return share_text(value)
     if quantity.name == "ms":
         return ms_text(value)
     return short(value) if quantity.basis == "counted" and float(value).is_integer() else speed_text(value)
