@@ -10,7 +10,17 @@ from typing import Any
 
 from kernels.experiment.axes import AxisError, axis, parse_values
 from kernels.experiment.constraint import Constraint
-from kernels.experiment.model import MOST_POINTS, Axis, Design, DesignKind, Experiment, Measure
+from kernels.experiment.model import (
+    MOST_POINTS,
+    PLOT_KINDS,
+    Axis,
+    Design,
+    DesignKind,
+    Experiment,
+    Measure,
+    PlotChoice,
+)
+from kernels.experiment.quantities import NoSuchQuantity, quantity
 from kernels.expression import ExpressionError
 from kernels.measurement.median import FEWEST
 from kernels.wording import did_you_mean
@@ -23,7 +33,8 @@ _NARROWEST, _WIDEST = 0.05, 5
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,3})?) ?%", re.ASCII)
 _MOST_CHARACTERS = 100_000
 _MOST_NUMBER = 10**18
-_TABLES = ("experiment", "axes", "constraints", "design", "measure")
+_TABLES = ("experiment", "axes", "constraints", "design", "measure", "plot")
+_PLOT = ("kind", "x", "y", "by")
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
 
@@ -55,6 +66,8 @@ def read_definition(text: str) -> Experiment:
 def plain_definition(experiment: Experiment) -> dict[str, Any]:
     """The experiment as its file would have it, for a manifest."""
     design = experiment.design
+    texts = {"question": experiment.question, "expect": experiment.expect}
+    plot = {key: value for key in _PLOT if (value := getattr(experiment.plot, key))}
     by_kind: Mapping[DesignKind, dict[str, Any]] = {
         DesignKind.GRID: {},
         DesignKind.RANDOM: {"points": design.points, "seed": design.seed},
@@ -65,11 +78,13 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
             "name": experiment.name,
             "exercise": experiment.exercise,
             "kernels": LADDER if experiment.ladder else list(experiment.kernels),
+            **{key: text for key, text in texts.items() if text},
         },
         "axes": {each.name: list(each.values) for each in experiment.axes},
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
         "design": {"kind": design.kind.value, **by_kind[design.kind]},
         "measure": _plain_measure(experiment.measure),
+        **({"plot": plot} if plot else {}),
     }
 
 
@@ -101,7 +116,7 @@ class _Reader:
 
     def experiment(self) -> Experiment:
         self._only("", self._data, _TABLES)
-        head = self._table("experiment", ("name", "exercise", "kernels"))
+        head = self._table("experiment", ("name", "exercise", "kernels", "question", "expect"))
         axes = tuple(self._axis(name, values) for name, values in self._table("axes").items())
         names = {each.name for each in axes}
         return Experiment(
@@ -115,6 +130,9 @@ class _Reader:
             design=self._design(names),
             measure=self._measure(),
             ladder=head.get("kernels") == LADDER,
+            question=self._text("experiment", head, "question") if "question" in head else "",
+            expect=self._text("experiment", head, "expect") if "expect" in head else "",
+            plot=self._plot(names),
         )
 
     def _kernels(self, head: Mapping[str, Any]) -> tuple[str, ...]:
@@ -207,6 +225,22 @@ class _Reader:
             reason = f'Expected "{_NARROWEST} %" to "{_WIDEST} %", such as "0.3 %".'
             raise self._error("measure", "interval", reason)
         return percent
+
+    def _plot(self, axes: set[str]) -> PlotChoice:
+        table = self._table("plot", _PLOT)
+        given = {key: self._text("plot", table, key) for key in table}
+        if given.get("kind", "line") not in PLOT_KINDS:
+            raise self._error("plot", "kind", f"Expected one of {', '.join(PLOT_KINDS)}.")
+        if given.get("by", "kernel") not in axes | {"kernel"}:
+            reason = f"`{given['by']}` isn't an axis.{did_you_mean(given['by'], axes)}"
+            raise self._error("plot", "by", reason)
+        for key in {"x", "y"} & given.keys():
+            if key == "y" or given[key] not in axes | {"kernel"}:
+                try:
+                    quantity(given[key])
+                except NoSuchQuantity as error:
+                    raise self._error("plot", key, str(error)) from None
+        return PlotChoice(**given)
 
     def _table(self, name: str, fields: tuple[str, ...] = ()) -> Mapping[str, Any]:
         """A table of the file, empty if absent; with fields, no others may be in it."""

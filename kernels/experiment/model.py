@@ -10,6 +10,7 @@ from kernels.experiment.constraint import Constraint
 
 MOST_POINTS = 100_000
 MOST_VALUES = 10_000
+PLOT_KINDS = ("line", "heatmap", "scatter", "roofline", "pareto", "multiples", "bars")
 
 Params = Mapping[str, int]
 """A value for each axis."""
@@ -60,12 +61,30 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class PlotChoice:
+    """The plot that answers the experiment's question. Without a value, the results decide.
+
+    kind: one of PLOT_KINDS
+    x: an axis, "kernel", or a quantity
+    y: a quantity
+    by: the axis of the lines or rows, or "kernel"
+    """
+
+    kind: str = ""
+    x: str = ""
+    y: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """A whole experiment, as its file describes it.
 
     exercise: the name of an exercise, or its folder
     kernels: files, from the experiment's folder
     ladder: the kernels are the exercise's ladder, and `kernels` is empty
+    question: what it answers, in one sentence
+    expect: what the course says about the answer
     """
 
     name: str
@@ -76,6 +95,9 @@ class Experiment:
     design: Design = Design()
     measure: Measure = Measure()
     ladder: bool = False
+    question: str = ""
+    expect: str = ""
+    plot: PlotChoice = PlotChoice()
 
 
 @dataclass(frozen=True, slots=True)

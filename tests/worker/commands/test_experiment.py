@@ -17,7 +17,6 @@ from click.testing import CliRunner, Result
 
 from kernels.experiment.export import rows
 from tests.kernels.experiment.made import failed, result
-from tests.marks import linux
 from tests.worker.experiment import runs
 from worker.commands.experiment.local_run import _about, _Told
 from worker.commands.progress import Progress
@@ -295,22 +294,6 @@ def test_repeat_says_whether_all_agrees(folder, quick, tmp_path):
         keep(replace(Folder(first).results()[0], counted=None))
     other = called("repeat", first, "--device", "cpu", "--out", tmp_path / "other")
     assert other.exit_code == Exit.NOT_ACCEPTED
-
-
-@linux
-@pytest.mark.long(
-    "the short suite runs two tiles without the command, in tests/worker/experiment/test_run.py"
-)
-def test_the_samples_run(tmp_path):
-    for name in ("tile", "size"):
-        file = runs.SAMPLE.with_name(f"{name}.toml")
-        done = called("run", file, "--device", "cpu", "--out", tmp_path / name, "--json")
-        points = json.loads(done.stdout)["points"]
-        assert {point["verdict"] for point in points} == {"accepted"}
-        for point in points:
-            loads = point["counted"]["totals"]["global_load_requests"]
-            warp = min(32, point["tile"] ** 2)
-            assert loads == 2 * point["sizes"]["Width"] ** 3 // point["tile"] // warp
 
 
 @pytest.mark.parametrize(

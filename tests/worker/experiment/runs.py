@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernels.experiment.axes import parse_axis
+from kernels.experiment.templates import FOLDER
 from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
 from worker.experiment.setup import Machine, set_up
 
-SAMPLE = Path(__file__).parents[3] / "samples" / "experiments" / "tiled.cu"
+SAMPLE = FOLDER / "tiled.cu"
 KERNEL = SAMPLE.read_text("utf-8")
 HERE = Machine(DeviceUsed(), "sm_90")
 

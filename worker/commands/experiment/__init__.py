@@ -16,6 +16,7 @@ _VERBS: Mapping[str, str] = {
     "repeat": "Run an experiment again, and check whether its figures agree.",
     "run": "Run an experiment, or resume it.",
     "show": "Show the results of an experiment.",
+    "templates": "List the experiments that come with Tilelab.",
 }
 
 
@@ -39,6 +40,7 @@ def experiment() -> None:
 
     \b
     Examples:
+      tilelab experiment run tile
       tilelab experiment run my.cu -a TILE_WIDTH=8,16,32
       tilelab experiment plot my --x TILE_WIDTH --y bound -o bound.svg
     """  # noqa: D301 - click reads the escape

@@ -44,7 +44,7 @@ def run(
     out: Path | None,
     replace: bool,
 ) -> Answer:
-    """Run the experiment of FILE: a TOML file, or .cu files with axes.
+    """Run the experiment of FILE: a TOML file, .cu files with axes, or the name of a template.
 
     The word "ladder" in place of FILE means all reference kernels of the exercise.
 
@@ -54,6 +54,7 @@ def run(
     \b
     Examples:
       tilelab experiment run my.toml
+      tilelab experiment run tile
       tilelab experiment run my.cu -a TILE_WIDTH=4,8,16,32
       tilelab experiment run my.cu -a TILE_WIDTH=16 -a Width=512:4096:*2 --out sizes
       tilelab experiment run ladder -a Width=512:4096:*2
@@ -65,7 +66,7 @@ def run(
     given = _axes(axes)
     gpu = choose(device)
     try:
-        manifest, plan = set_up(files[0], given, exercise, machine(gpu, arch), files[1:])
+        manifest, plan = set_up(_file(files[0]), given, exercise, machine(gpu, arch), files[1:])
         folder = Folder(out or Path(files[0].stem))
         if replace:
             folder.clear()
@@ -73,6 +74,23 @@ def run(
     except (SetupError, FolderError) as error:
         raise WrongUse(str(error)) from error
     return answer(manifest, run_here(manifest, plan, folder, gpu), folder)
+
+
+def _file(given: Path) -> Path:
+    """The given file, or the file of the template with that name."""
+    from kernels.experiment.definition import LADDER
+    from kernels.experiment.templates import template_files
+    from kernels.wording import did_you_mean
+
+    if given.is_file() or given.suffix or str(given) == LADDER:
+        return given
+    known = template_files()
+    if str(given) not in known:
+        hint = did_you_mean(str(given), known)
+        raise WrongUse(
+            f"{given}: There is no such file or template.{hint} See them with `tilelab experiment templates`."
+        )
+    return known[str(given)]
 
 
 def _axes(texts: tuple[str, ...]) -> list[Axis]:
