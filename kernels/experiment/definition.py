@@ -12,14 +12,13 @@ from kernels.experiment.axes import AxisError, axis, parse_values
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.model import (
     MOST_POINTS,
-    PLOT_KINDS,
     Axis,
     Design,
     DesignKind,
     Experiment,
     Measure,
-    PlotChoice,
 )
+from kernels.experiment.plot.model import KERNEL, Kind, Request
 from kernels.experiment.quantities import NoSuchQuantity, quantity
 from kernels.expression import ExpressionError
 from kernels.measurement.median import FEWEST
@@ -34,7 +33,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,3})?) ?%", re.ASCII)
 _MOST_CHARACTERS = 100_000
 _MOST_NUMBER = 10**18
 _TABLES = ("experiment", "axes", "constraints", "design", "measure", "plot")
-_PLOT = ("kind", "x", "y", "by")
+_PLOT = ("kind", "x", "y", "by", "panels")
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
 
@@ -67,7 +66,6 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
     """The experiment as its file would have it, for a manifest."""
     design = experiment.design
     texts = {"question": experiment.question, "expect": experiment.expect}
-    plot = {key: value for key in _PLOT if (value := getattr(experiment.plot, key))}
     by_kind: Mapping[DesignKind, dict[str, Any]] = {
         DesignKind.GRID: {},
         DesignKind.RANDOM: {"points": design.points, "seed": design.seed},
@@ -84,7 +82,7 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
         "design": {"kind": design.kind.value, **by_kind[design.kind]},
         "measure": _plain_measure(experiment.measure),
-        **({"plot": plot} if plot else {}),
+        **({"plot": experiment.plot.to_plain()} if experiment.plot else {}),
     }
 
 
@@ -226,21 +224,25 @@ class _Reader:
             raise self._error("measure", "interval", reason)
         return percent
 
-    def _plot(self, axes: set[str]) -> PlotChoice:
+    def _plot(self, axes: set[str]) -> Request | None:
         table = self._table("plot", _PLOT)
         given = {key: self._text("plot", table, key) for key in table}
-        if given.get("kind", "line") not in PLOT_KINDS:
-            raise self._error("plot", "kind", f"Expected one of {', '.join(PLOT_KINDS)}.")
-        if given.get("by", "kernel") not in axes | {"kernel"}:
-            reason = f"`{given['by']}` isn't an axis.{did_you_mean(given['by'], axes)}"
-            raise self._error("plot", "by", reason)
-        for key in {"x", "y"} & given.keys():
-            if key == "y" or given[key] not in axes | {"kernel"}:
-                try:
-                    quantity(given[key])
-                except NoSuchQuantity as error:
-                    raise self._error("plot", key, str(error)) from None
-        return PlotChoice(**given)
+        if "kind" in given and given["kind"] not in tuple(Kind):
+            raise self._error("plot", "kind", f"Expected one of {', '.join(Kind)}.")
+        for key in given.keys() - {"kind"}:
+            self._check_direction(key, given[key], axes | {KERNEL})
+        return Request.from_plain(given)
+
+    def _check_direction(self, key: str, name: str, axes: set[str]) -> None:
+        """Of a plot: `y` is a quantity, `x` an axis or a quantity, anything else an axis."""
+        if key != "y" and name in axes:
+            return
+        if key in {"by", "panels"}:
+            raise self._error("plot", key, f"`{name}` isn't an axis.{did_you_mean(name, axes)}")
+        try:
+            quantity(name)
+        except NoSuchQuantity as error:
+            raise self._error("plot", key, str(error)) from None
 
     def _table(self, name: str, fields: tuple[str, ...] = ()) -> Mapping[str, Any]:
         """A table of the file, empty if absent; with fields, no others may be in it."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kernels.experiment.constraint import Constraint
+from kernels.experiment.plot.model import Request
 
 MOST_POINTS = 100_000
 MOST_VALUES = 10_000
-PLOT_KINDS = ("line", "heatmap", "scatter", "roofline", "pareto", "multiples", "bars")
 
 Params = Mapping[str, int]
 """A value for each axis."""
@@ -61,22 +61,6 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class PlotChoice:
-    """The plot that answers the experiment's question. Without a value, the results decide.
-
-    kind: one of PLOT_KINDS
-    x: an axis, "kernel", or a quantity
-    y: a quantity
-    by: the axis of the lines or rows, or "kernel"
-    """
-
-    kind: str = ""
-    x: str = ""
-    y: str = ""
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Experiment:
     """A whole experiment, as its file describes it.
 
@@ -85,6 +69,7 @@ class Experiment:
     ladder: the kernels are the exercise's ladder, and `kernels` is empty
     question: what it answers, in one sentence
     expect: what the course says about the answer
+    plot: the plot that shows the answer
     """
 
     name: str
@@ -97,7 +82,7 @@ class Experiment:
     ladder: bool = False
     question: str = ""
     expect: str = ""
-    plot: PlotChoice = PlotChoice()
+    plot: Request | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,15 +49,18 @@ def plot(results: Results, request: Request) -> Plot:
     return _CHARTS[kind](accepted, request)
 
 
-def default_plots(results: Results) -> list[Plot]:
-    """The plots that suit the axes and the quantities of an experiment, the most telling first."""
+def default_plots(results: Results, wanted: Request | None = None) -> list[Plot]:
+    """The wanted plot, then others that suit the axes and the quantities, the most telling first."""
     accepted = _accepted(results)
+    first = [wanted] if wanted is not None else []
     drawn: list[Plot] = []
-    for request in _requests(accepted) if accepted else ():
+    for request in (*first, *_requests(accepted)) if accepted else ():
         try:
-            drawn.append(plot(results, request))
+            made = plot(results, request)
         except NoPlot:
             continue
+        if made not in drawn:
+            drawn.append(made)
     return drawn
 
 

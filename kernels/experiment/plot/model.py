@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from kernels.experiment.quantities import Interval, Quantity
@@ -44,6 +44,19 @@ class Request:
     y: str = ""
     by: str = ""
     panels: str = ""
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, str] | None) -> Request | None:
+        """The request that an experiment's file has, from its checked table; None without one."""
+        if not table:
+            return None
+        names = {name: table.get(name, "") for name in ("x", "y", "by", "panels")}
+        return cls(Kind(table["kind"]) if "kind" in table else None, **names)
+
+    def to_plain(self) -> dict[str, str]:
+        """The table of a file."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: str(value) for name, value in given.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from kernels.experiment.plot.chosen import default_plots
-from kernels.experiment.plot.model import Chart, Plot
+from kernels.experiment.plot.model import Chart, Plot, Request
 from kernels.experiment.quantities import Quantity
 from kernels.experiment.result import PointResult
 from kernels.rendering.experiment import (
@@ -66,19 +66,22 @@ def render_experiment(
     """The page.
 
     facts: of the run, by title
-    plots: by default the ones for its axes
+    plots: by default, the file's own and others for the axes
     """
     shown = columns(results)
     names = list(results[0].params) if results else []
+    wanted = Request.from_plain(definition.get("plot"))
     return whole_page(
         "experiment.html",
         {
             "name": definition["experiment"]["name"],
+            "question": definition["experiment"].get("question", ""),
+            "expect": definition["experiment"].get("expect", ""),
             "facts": {title: value for title, value in facts.items() if value},
             "verdicts": verdicts_text(results) if results else "",
             "measured": any(each.basis == "measured" for each in shown),
             "nothing_measured": NOTHING_MEASURED,
-            "plots": plot_views(default_plots(results) if plots is None else plots),
+            "plots": plot_views(default_plots(results, wanted) if plots is None else plots),
             "axes": names,
             "several": len({each.kernel for each in results}) > 1,
             "columns": shown,

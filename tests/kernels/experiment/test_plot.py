@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.experiment.plot.chosen import plot
+from kernels.experiment.plot.chosen import default_plots, plot
 from kernels.experiment.plot.model import Kind, NoPlot, Request
 from kernels.experiment.plot.series import lines, varied
 from kernels.experiment.quantities import QUANTITIES
@@ -54,6 +54,25 @@ def test_what_cannot_be_drawn_is_refused(across, what, by):
 def test_points_without_a_value_leave_a_gap():
     found = lines([result(0), failed(1), result(2)], "T", LOADS)
     assert [point.params["T"] for point in found[0].points] == [1, 4]
+
+
+def test_a_page_begins_with_the_question_and_the_plot_of_the_file():
+    experiment = {"name": "a", "question": "How fast?", "expect": "Faster & faster."}
+    page = render_experiment(
+        {"experiment": experiment, "plot": {"kind": "line", "x": "B", "y": "loads"}}, GRID, {}
+    )
+    assert (
+        page.index("How fast?")
+        < page.index("Faster &amp; faster.")
+        < page.index("Global load requests over B")
+    )
+    assert page.index("Global load requests over B") < page.index("Global load requests over N")
+
+
+def test_a_plot_that_nothing_was_measured_for_is_left_out():
+    made = default_plots(GRID, Request(Kind.LINE, "N", "cublas_share"))
+    assert made == default_plots(GRID)
+    assert made[0] == default_plots(GRID, Request(made[0].kind))[0]
 
 
 def test_a_plot_is_a_picture_that_says_what_it_shows():

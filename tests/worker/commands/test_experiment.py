@@ -305,6 +305,16 @@ def test_the_ending_decides_how_a_plot_is_written(folder, tmp_path, ending, star
     assert file.read_bytes().lstrip().startswith(start)
 
 
+def test_without_options_the_plot_of_the_file_is_drawn(folder):
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["definition"]["plot"] = {"kind": "line", "x": "T", "y": "loads"}
+    file.write_text(json.dumps(manifest))
+    own = called("plot", folder).stdout
+    assert own == called("plot", folder, "--kind", "line", "--x", "T", "--y", "loads").stdout
+    assert own != called("plot", folder, "--kind", "bars").stdout
+
+
 @pytest.mark.parametrize("words", [(), ("--kind", "bars"), ("--x", "occupancy"), ("--kind", "pareto")])
 def test_a_plot_without_a_file_is_for_the_terminal(folder, words):
     done = called("plot", folder, *words)

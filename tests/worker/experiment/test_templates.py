@@ -164,7 +164,8 @@ def test_a_template_says_what_it_asks_and_shows(template: Template):
     experiment = template.experiment
     assert experiment.question.endswith("?")
     assert experiment.expect.endswith(".")
-    assert experiment.plot.kind
+    assert experiment.plot is not None
+    assert experiment.plot.kind is not None
     assert experiment.plot.x
     assert from_plain_definition(plain_definition(experiment)) == experiment
 

@@ -33,7 +33,8 @@ KINDS = ("line", "heatmap", "scatter", "roofline", "pareto", "multiples", "bars"
 def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, output: Path | None) -> None:
     """Draw the points of DIR on the terminal, or as an SVG, PNG or HTML file.
 
-    By default, the measured speed is drawn. If nothing was measured, the speed of light is.
+    Without options, the plot of the experiment's file is drawn. By default, `y` is the measured speed. If nothing was
+    measured, it's the speed of light.
 
     \b
     Examples:
@@ -43,6 +44,7 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
       tilelab experiment plot my --kind heatmap --x BX --by BY -o blocks.html
       tilelab experiment plot my --x bound --y gflops
     """  # noqa: D301 - click reads the escape
+    from kernels.experiment.plot.chosen import default_plots
     from kernels.experiment.plot.chosen import plot as chosen
     from kernels.experiment.plot.model import Kind, NoPlot, Request
     from kernels.experiment.quantities import NoSuchQuantity
@@ -52,7 +54,10 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
         raise WrongUse(f"--output {output}: choose a name that ends in {', '.join(_WRITERS)}.")
     found = opened(folder)
     try:
-        drawn = chosen(found.results, Request(Kind(kind) if kind else None, x, y, by, panels))
+        request = Request(Kind(kind) if kind else None, x, y, by, panels)
+        wanted = Request.from_plain(found.manifest.definition.get("plot"))
+        plots = default_plots(found.results, wanted) if request == Request() else []
+        drawn = plots[0] if plots else chosen(found.results, request)
     except (NoPlot, NoSuchQuantity) as error:
         raise WrongUse(str(error)) from error
     if output is None:
