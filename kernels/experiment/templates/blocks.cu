@@ -1,5 +1,5 @@
-// A tiled matrix product with several elements of P per thread. A block computes BY*TY rows by BX*TX columns of P, and
-// its tiles are BX deep, so BX must be BY*TY. The template `blocks` tries all combinations.
+// A tiled matrix product with several elements of P per thread. A block computes BY*TY rows by BX*TX columns of P. Its
+// tiles are BX deep, so BX must be BY*TY. The template `blocks` tries all combinations.
 
 #define BX 32
 #define BY 8

@@ -1,5 +1,5 @@
-// A tiled matrix product with thread coarsening: a block computes COARSE_FACTOR neighbouring tiles of P, and a thread one
-// element of each. Width is a multiple of TILE_WIDTH * COARSE_FACTOR.
+// A tiled matrix product with thread coarsening. A block computes COARSE_FACTOR neighbouring tiles of P, and a thread
+// computes one element of each. Width is a multiple of TILE_WIDTH * COARSE_FACTOR.
 //
 // The tile of M is loaded once for all tiles of P. So a phase loads 1 + COARSE_FACTOR tiles instead of 2 COARSE_FACTOR.
 

@@ -1,7 +1,7 @@
 // A matrix product without tiles: one thread computes one element of P.
 //
-// Each thread reads a whole row of M and a whole column of N from global memory, 2 Width elements. The caches help, but
-// every multiply-add still needs two loads.
+// Each thread reads 2 Width elements from global memory: a row of M and a column of N. The caches help, but every
+// multiply-add still needs two loads.
 
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     int row = blockIdx.y * blockDim.y + threadIdx.y;

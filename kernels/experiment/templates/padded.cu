@@ -1,8 +1,8 @@
 // A tiled matrix product whose tiles are stored transposed, with PAD unused cells at the end of each row.
 //
 // The threads of a warp write and read down a column of a tile. Without padding, its cells are 32 words apart, all in
-// the same bank, so a warp waits for 32 passes. With one more cell in each row they are 33 words apart, in 32 different
-// banks. With an even PAD, some cells of a column still share a bank: rows of 34 words use only 16 of the 32 banks.
+// the same bank. So a warp waits for 32 passes. With one more cell in each row they are 33 words apart, in 32 different
+// banks. With an even PAD, cells of a column still share a bank. Rows of 34 words use only 16 of the 32 banks.
 
 #define PAD 0
 #define TILE_WIDTH 32

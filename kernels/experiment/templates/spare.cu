@@ -1,7 +1,7 @@
 // A tiled matrix product that asks for SPARE more KB of shared memory than it uses.
 //
-// A multiprocessor has a fixed amount of shared memory. The more of it a block takes, the fewer blocks fit, and the
-// fewer warps are there to work while others wait. Nothing else changes, so this shows what occupancy alone is worth.
+// A multiprocessor has a fixed amount of shared memory. If a block takes a larger part, fewer blocks fit. Then
+// fewer warps can work while others wait. Nothing else changes, so this shows what occupancy alone is worth.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16

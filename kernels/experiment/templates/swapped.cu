@@ -1,4 +1,4 @@
-// A matrix product with one thread for each element of P, and one decision: does threadIdx.x count columns or rows?
+// A matrix product with one thread for each element of P. SWAPPED decides whether threadIdx.x counts columns or rows.
 //
 // The threads of a warp differ in threadIdx.x. With SWAPPED 0 they are neighbours in a row of P. They read the same
 // element of M and 32 neighbouring elements of N, which is one line of memory. With SWAPPED 1 they are neighbours in a

@@ -1,6 +1,6 @@
 // A tiled matrix product for any Width: a block computes one tile of P.
 //
-// The block loads a tile of M and a tile of N into shared memory, and each thread uses their elements TILE_WIDTH times.
+// The block loads a tile of M and a tile of N into shared memory. Each of their elements is used TILE_WIDTH times.
 // So global memory is read 2 N^3 / TILE_WIDTH times instead of 2 N^3 times.
 
 #ifndef TILE_WIDTH

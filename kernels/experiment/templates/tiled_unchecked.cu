@@ -1,6 +1,6 @@
 // The tiled matrix product without boundary checks, for a Width that is a multiple of TILE_WIDTH.
 //
-// Every thread of every block has an element of P, and every cell of a tile has an element of M or N.
+// Every thread of every block has an element of P. Every cell of a tile has an element of M or N.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16

@@ -30,8 +30,8 @@ def import_cache(file: Path, out: Path | None) -> Answer:
     from kernels.rendering.experiment import results_text
     from kernels.rendering.page.experiment_page import render_experiment
     from kernels.wire import to_plain
-    from worker.commands.experiment.saved_experiment import opened_cache
     from worker.commands.experiment.local_run import facts
+    from worker.commands.experiment.saved_experiment import opened_cache
     from worker.commands.terminal import style_of
     from worker.experiment.folder import Folder, FolderError
 
