@@ -11,7 +11,7 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -124,6 +124,16 @@ class Folder:
             known.end += len(line)
             known.lines += 1
 
+    def fill(self, results: Iterable[PointResult]) -> None:
+        """Write the results of a run that ended elsewhere; raises FolderError."""
+        try:
+            with self._points.open("xb") as file:
+                file.writelines(map(_line, results))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise FolderError(f"{self._points} can't be written: {error.strerror}.") from None
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[Keep]:
         """Add results while this lasts; raises FolderError if another run does."""
@@ -140,7 +150,7 @@ class Folder:
 
     def _add(self, file: FileIO, result: PointResult) -> None:
         """Add a whole line and wait until the disk has it; raises FolderError."""
-        line = json.dumps(to_json(result), separators=(",", ":")).encode() + b"\n"
+        line = _line(result)
         try:
             reason = "" if file.write(line) == len(line) else os.strerror(errno.ENOSPC)
             os.fsync(file.fileno())
@@ -163,6 +173,10 @@ class _Read:
     end: int = 0
     lines: int = 0
     found: dict[int, PointResult] = field(default_factory=dict)
+
+
+def _line(result: PointResult) -> bytes:
+    return json.dumps(to_json(result), separators=(",", ":")).encode() + b"\n"
 
 
 def _drop_torn_line(file: FileIO) -> None:

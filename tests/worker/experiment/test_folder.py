@@ -82,6 +82,13 @@ def test_only_new_lines_are_read_again_until_the_file_is_another(folder, monkeyp
     )
 
 
+def test_results_of_another_tuner_fill_an_empty_folder(folder):
+    folder.fill([result(0), failed(1)])
+    assert folder.results() == [result(0), failed(1)]
+    with pytest.raises(FolderError):
+        folder.fill([result(2)])
+
+
 def test_the_last_result_of_a_point_counts(folder):
     error = replace(failed(0), verdict=Verdict.SYSTEM_ERROR)
     with folder.writing() as keep:

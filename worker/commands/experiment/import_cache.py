@@ -41,9 +41,7 @@ def import_cache(file: Path, out: Path | None) -> Answer:
         if folder.begun():
             raise WrongUse(f"{folder.path} has results already. Choose another folder with --out.")
         manifest = folder.begin_or_resume(found.manifest)
-        with folder.writing() as keep:
-            for result in found.results:
-                keep(result)
+        folder.fill(found.results)
     except FolderError as error:
         raise WrongUse(str(error)) from error
     page = render_experiment(manifest.definition, found.results, facts(manifest))
