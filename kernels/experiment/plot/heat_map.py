@@ -40,10 +40,15 @@ def heat_map(results: Sequence[PointResult], request: Request) -> HeatMap:
             )
     columns, rows = _scale(results, x), _scale(results, y)
     grids = tuple(
-        Grid(name, _cells(found, results, x, y, what)) for name, found in by_panel(results, request.panels)
+        Grid(name, _cells(inside, results, x, y, what)) for name, inside in by_panel(results, request.panels)
     )
     value = quantity_scale(results, what, [x, y, request.panels])
-    return HeatMap(Kind.HEATMAP, f"{what.title} over {x} and {y}", columns, rows, value, grids)
+    found = [cell.value for grid in grids for cell in grid.cells if cell.value is not None]
+    low, high = min(found), max(found)
+    each = f", for each {request.panels}" if request.panels else ""
+    title = f"{what.title} over {x} and {y}{each}"
+    best = low if what.better == "less" else high
+    return HeatMap(Kind.HEATMAP, title, columns, rows, value, grids, low, high, best)
 
 
 def _two_axes(

@@ -187,6 +187,7 @@ class HeatMap:
     """A quantity over two axes; both scales have labels, and rows go up.
 
     value: the meaning of the colours
+    low, high, best: of all values
     """
 
     kind: Kind
@@ -195,16 +196,9 @@ class HeatMap:
     y: Scale
     value: Scale
     grids: tuple[Grid, ...]
-
-    @property
-    def values(self) -> list[float]:
-        return [cell.value for grid in self.grids for cell in grid.cells if cell.value is not None]
-
-    @property
-    def best(self) -> float:
-        """The best value of all grids."""
-        less = self.value.quantity is not None and self.value.quantity.better == "less"
-        return min(self.values) if less else max(self.values)
+    low: float
+    high: float
+    best: float
 
 
 Plot = Chart | HeatMap

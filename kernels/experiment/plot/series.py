@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -104,11 +103,17 @@ def _effect(values: Sequence[tuple[PointResult, float]], axis: str) -> float:
     for each, value in values:
         groups.setdefault(axis_value(each, axis), []).append(value)
     degrees = len(values) - len(groups)
-    total = statistics.pvariance([value for _, value in values]) if values else 0.0
+    total = _squares([value for _, value in values])
     if degrees <= 0 or not total:
         return 0.0
-    within = sum(len(group) * statistics.pvariance(group) for group in groups.values()) / degrees
-    return 1 - within / total
+    within = sum(_squares(group) for group in groups.values()) / degrees
+    return 1 - within / (total / len(values))
+
+
+def _squares(values: Sequence[float]) -> float:
+    """The sum of squared distances from the mean. `statistics` is exact, and slow for many values."""
+    mean = math.fsum(values) / len(values) if values else 0.0
+    return math.fsum((value - mean) ** 2 for value in values)
 
 
 def front(results: Sequence[PointResult], x: Quantity, y: Quantity) -> list[PointResult]:

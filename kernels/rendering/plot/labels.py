@@ -93,7 +93,7 @@ def left_out(chart: Chart) -> str:
 def description(plot: Plot) -> str:
     """The plot in words, for people who don't see it."""
     if isinstance(plot, HeatMap):
-        ends = f"{value_of(plot.value, min(plot.values))} to {value_of(plot.value, max(plot.values))}"
+        ends = f"{value_of(plot.value, plot.low)} to {value_of(plot.value, plot.high)}"
         best = value_of(plot.value, plot.best)
         return f"{title_of(plot.value)}, over {plot.x.name} and {plot.y.name}: {ends}. The best is {best}."
     spots = sorted(plot.spots, key=lambda spot: spot.y)
@@ -150,12 +150,11 @@ def steps(most: float) -> list[float]:
 
 def share_of(plot: HeatMap, value: float) -> float:
     """The position of a value between the lowest and the highest of a heat map, from 0 to 1."""
-    low, high = min(plot.values), max(plot.values)
-    if high <= low:
+    if plot.high <= plot.low:
         return 0.5
-    return (
-        math.log(value / low) / math.log(high / low) if is_wide(plot.values) else (value - low) / (high - low)
-    )
+    if is_wide((plot.low, plot.high)):
+        return math.log(value / plot.low) / math.log(plot.high / plot.low)
+    return (value - plot.low) / (plot.high - plot.low)
 
 
 def is_wide(values: Sequence[float]) -> bool:

@@ -197,8 +197,8 @@ def _heat_map(plot: HeatMap, style: Style) -> list[str]:
             *_grid(plot, grid, style),
         ]
     star = "★" if style.unicode else "*"
-    ends = f"{value_of(plot.value, min(plot.values))} to {value_of(plot.value, max(plot.values))}"
-    said = f"Darker is more, from {ends}. {star} is the best."
+    ends = f"{value_of(plot.value, plot.low)} to {value_of(plot.value, plot.high)}"
+    said = f"{'Darker' if style.colour else 'A fuller sign'} is more, from {ends}. {star} is the best."
     if any(cell.value is None for grid in plot.grids for cell in grid.cells):
         said += f" {'×' if style.unicode else 'x'} isn't accepted."
     return [*lines, "", *style.wrap(said)]

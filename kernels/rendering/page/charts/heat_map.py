@@ -101,7 +101,7 @@ def _cell(plot: HeatMap, cell: Cell, place: tuple[float, float, float, float]) -
 
 def _legend(plot: HeatMap, y: float) -> str:
     """The colours with their ends, and the other signs."""
-    low, high = value_of(plot.value, min(plot.values)), value_of(plot.value, max(plot.values))
+    low, high = value_of(plot.value, plot.low), value_of(plot.value, plot.high)
     at = 16 + _LETTER * len(low) + 16
     parts = [svg.text(16, y + 4, low)]
     parts += [
@@ -114,7 +114,7 @@ def _legend(plot: HeatMap, y: float) -> str:
     at += 18 * len(marks.HEAT) + 8
     parts.append(svg.text(at, y + 4, high))
     at += _LETTER * len(high) + 24
-    if is_wide(plot.values):
+    if is_wide((plot.low, plot.high)):
         parts.append(svg.text(at, y + 4, "logarithmic"))
         at += _LETTER * 12 + 16
     parts.append(f'<rect class="best" x="{at:.1f}" y="{y - 7:.1f}" width="18" height="14"/>')

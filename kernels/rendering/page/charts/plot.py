@@ -33,7 +33,8 @@ _NAMED = 540
 _LINE = 15
 _LONGEST = 24
 _MARKED = 200
-"""The most marks on a line."""
+"""The most marks on a line, and below on all lines of a plot."""
+_MOST_MARKS = 2000
 _LABELLED = 6
 """The most points of a front with their names."""
 _FLOAT = 4
@@ -121,7 +122,8 @@ def _series(chart: Chart, series: Series, axes: Axes, size: float) -> str:
         corners = [(after[0], before[1]) for before, after in itertools.pairwise(places)]
         steps_ = [point for pair in zip(places, [*corners, places[-1]], strict=True) for point in pair]
         body = marks.joined(series.number, steps_)
-    every = math.ceil(len(places) / _MARKED) if series.join is Join.LINE else 1
+    lines = series.join is Join.LINE
+    every = math.ceil(max(len(places) / _MARKED, len(chart.spots) / _MOST_MARKS, 1)) if lines else 1
     for spot, (x, y) in list(zip(series.spots, places, strict=True))[::every]:
         drawn = _whiskers(axes, spot, x, y) + marks.mark(series.number, x, y, size)
         body += marks.spot(spot_text(chart, spot), x, y, drawn)
