@@ -35,7 +35,7 @@ from kernels.experiment.result import PointResult
 MOST_SERIES = 12
 MOST_PANELS = 12
 MOST_BARS = 48
-MOST_SPOTS = 2000
+MOST_SPOTS = 1000
 _FLOAT = 4
 
 Results = Sequence[PointResult]

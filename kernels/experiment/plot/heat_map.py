@@ -59,6 +59,7 @@ def _two_axes(
     free += [
         axis for axis in all_varied(results) if axis not in {*free, request.x, request.by, request.panels}
     ]
+    free = [axis for axis in free if len(axis_values(results, axis)) <= MOST_VALUES] or free
     free.sort(key=lambda axis: axis == KERNEL)
     wanted = 2 - bool(request.x) - bool(request.by)
     if len(free) < wanted:
