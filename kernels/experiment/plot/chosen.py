@@ -59,7 +59,7 @@ def default_plots(results: Results, wanted: Request | None = None) -> list[Plot]
             made = plot(results, request)
         except NoPlot:
             continue
-        if made not in drawn:
+        if made.title not in {each.title for each in drawn}:
             drawn.append(made)
     return drawn
 

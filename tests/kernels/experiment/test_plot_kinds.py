@@ -242,5 +242,8 @@ def test_a_page_leaves_out_plots_in_which_all_points_are_the_same():
 
 
 def test_the_plots_of_a_page_have_different_titles():
-    titles = [each.title for each in default_plots(BLOCKS)]
+    wanted = Request(Kind.LINE, "X", "gflops", "Z")
+    plots = default_plots(BLOCKS, wanted)
+    assert plots[0] == plot(BLOCKS, wanted)
+    titles = [each.title for each in plots]
     assert len(set(titles)) == len(titles)
