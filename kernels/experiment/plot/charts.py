@@ -32,7 +32,7 @@ from kernels.experiment.plot.series import (
 from kernels.experiment.quantities import Quantity, origin, quantity, speed_of
 from kernels.experiment.result import PointResult
 
-MOST_SERIES = 12
+MOST_SERIES = 16
 MOST_PANELS = 12
 MOST_BARS = 48
 MOST_SPOTS = 1000

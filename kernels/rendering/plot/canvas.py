@@ -11,8 +11,8 @@ _ACROSS, _DOWN = 2, 4
 COLOURS = ("36", "33", "32", "35", "34", "31")
 """Of the series, as a terminal's codes."""
 
-MARKS = ("●", "■", "▲", "◆", "○", "□", "△", "◇", "✚", "✖", "▼", "★")
-PLAIN_MARKS = tuple("ox#*+@%&vsdz")
+MARKS = ("●", "■", "▲", "◆", "○", "□", "△", "◇", "✚", "✖", "▼", "★", "◉", "▣", "▽", "✦")
+PLAIN_MARKS = tuple("ox#*+@%&vsdzmnwk")
 
 
 class Canvas:

@@ -90,7 +90,7 @@ def test_a_measured_point_has_its_interval():
 
 
 def test_more_lines_than_can_be_told_apart_are_refused():
-    many = [result(n, params={"T": n % 13, "B": n // 13}) for n in range(169)]
+    many = [result(n, params={"T": n % 17, "B": n // 17}) for n in range(289)]
     with pytest.raises(NoPlot):
         plot(many, Request(Kind.LINE, "T", "loads"))
     assert "<svg" in render_experiment(DEFINITION, many, {})

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from kernels.experiment.plot.charts import MOST_SERIES
 from kernels.experiment.plot.chosen import plot
 from kernels.experiment.plot.model import HeatMap, Kind, Plot, Request
 from kernels.rendering.page import render
 from kernels.rendering.page.charts import marks
 from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.plot.canvas import MARKS, PLAIN_MARKS
 from kernels.rendering.plot.labels import bases_of, numbers_of, steps, title_of
 from kernels.rendering.plot.png import png
 from kernels.rendering.plot.terminal import plot_text
@@ -164,3 +166,23 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_no_kernel_of_a_ladder_loses_its_name():
+    results = [result(0, 100.0 * (n + 1), kernel=f"{n:02}_a_rung_of_the_ladder") for n in range(13)]
+    picture = plot_svg(plot(results, Request()))
+    names = {
+        "".join(each.itertext())
+        for each in ET.fromstring(marks.standalone(picture)).iter()
+        if each.tag.endswith("text")
+    }
+    assert {each.kernel for each in results} <= names
+    assert picture.count("rotate(") == 13
+    assert plot_svg(plot(results[:3], Request(Kind.LINE, "kernel"))).count("rotate(") in {0, 3}
+
+
+def test_all_series_of_a_plot_can_be_told_apart():
+    looks = {(number % len(marks.COLOURS), marks.mark(number, 0, 0)) for number in range(MOST_SERIES)}
+    assert len(looks) == MOST_SERIES
+    for signs in (MARKS, PLAIN_MARKS):
+        assert len(set(signs)) >= MOST_SERIES

@@ -40,7 +40,7 @@ def group(number: int, name: str, body: str, *, faint: bool = False, kind: str =
 
 def joined(number: int, points: list[tuple[float, float]]) -> str:
     """The line of a series."""
-    dashes = _DASHES[number % len(_DASHES)]
+    dashes = _DASHES[_shape_of(number)]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return (
         f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="2"{dashed}/>'
@@ -61,7 +61,7 @@ def mark(number: int, x: float, y: float, size: float = 1.0) -> str:
         _shape([(x, y - 5.5 * s), (x + 5 * s, y + 4 * s), (x - 5 * s, y + 4 * s)]),
         _shape([(x, y - 6 * s), (x + 6 * s, y), (x, y + 6 * s), (x - 6 * s, y)]),
     )
-    return shapes[number % len(shapes)]
+    return shapes[_shape_of(number)]
 
 
 def spot(text: str, x: float, y: float, body: str) -> str:
@@ -80,6 +80,11 @@ def standalone(chart: Markup) -> str:
     )
     ground = f'<rect width="{box[0]}" height="{box[1]}" fill="#fff"/>'
     return f"{head}><style>{_STYLE}{colours}</style>{ground}{rest}\n"
+
+
+def _shape_of(number: int) -> int:
+    """Which of four marks and dashes; the first 24 series differ in it or in their colour."""
+    return (number + number // 12) % 4
 
 
 def _shape(points: list[tuple[float, float]]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Scale, Series, Spot
+from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Series, Spot
 from kernels.rendering.experiment import params_text
 from kernels.rendering.page.charts import marks, svg
 from kernels.rendering.page.charts.axes import Axes, Axis
@@ -32,6 +32,9 @@ _NAMED = 540
 """The right end of an axis with names next to it."""
 _LINE = 15
 _LONGEST = 24
+_LETTER = 7.2
+_SLANTED = 70
+"""What names need below that slant."""
 _MARKED = 200
 """The most marks on a line, and below on all lines of a plot."""
 _MOST_MARKS = 2000
@@ -56,12 +59,12 @@ def plot_svg(plot: Plot, identity: str = "chart") -> Markup:
     """The plot with its title and description."""
     if isinstance(plot, HeatMap):
         return heat_map_svg(plot, identity)
-    body, height = _panels(plot) if len(plot.panels) > 1 else (_single(plot), _HEIGHT)
+    body, height = _panels(plot) if len(plot.panels) > 1 else _single(plot)
     said = " ".join(part for part in (description(plot), left_out(plot)) if part)
     return svg.figure(identity, plot.title, said, "".join(body), WIDTH, height, kind="chart plot")
 
 
-def _single(chart: Chart) -> list[str]:
+def _single(chart: Chart) -> tuple[list[str], int]:
     """One pair of axes, with the names of the series at its right."""
     named = any(each.name for each in chart.series)
     frame = Frame(_LEFT, _NAMED if named else _RIGHT, _TOP, _HEIGHT - _FOOT)
@@ -69,7 +72,7 @@ def _single(chart: Chart) -> list[str]:
     body += _panel(chart, chart.panels[0], frame)
     if named:
         body += _names(chart, frame)
-    return body
+    return body, _HEIGHT + (_SLANTED if _slants(chart) else 0)
 
 
 def _panels(chart: Chart) -> tuple[list[str], int]:
@@ -180,6 +183,9 @@ def _of_values(values: Sequence[float], start: float, end: float) -> Axis:
 
 def _grid(axes: Axes, chart: Chart, frame: Frame) -> str:
     ys = axes.up.decades() if axes.up.logarithmic else steps(axes.up.high)
+    rows = [(y, tick(chart.y, y)) for y in ys]
+    if chart.x.labels:
+        return _named(axes, chart, rows)
     if chart.x.quantity is not None:
         xs = axes.across.decades() if axes.across.logarithmic else steps(axes.across.high)
     else:
@@ -188,31 +194,33 @@ def _grid(axes: Axes, chart: Chart, frame: Frame) -> str:
         if not _apart(axes.across, xs, 8 * widest + 8):
             xs = xs[:: math.ceil(len(xs) * (8 * widest + 8) / (frame.right - frame.left))]
     columns = [(x, tick(chart.x, x)) for x in xs]
-    rows = [(y, tick(chart.y, y)) for y in ys]
-    shown = _thinner(columns, axes.across)
     narrow = frame.right - frame.left < 300
     foot = chart.x.name if narrow and chart.x.quantity is not None else title_of(chart.x)
-    return _below(axes, shown, rows, foot, chart.x, bars=chart.kind is Kind.BARS)
+    return axes.grid(_thinner(columns, axes.across), rows, foot)
 
 
-def _below(
-    axes: Axes,
-    columns: list[tuple[float, str]],
-    rows: list[tuple[float, str]],
-    foot: str,
-    scale: Scale,
-    *,
-    bars: bool,
-) -> str:
-    if scale.labels:
-        columns = [
-            (x, label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…") for x, label in columns
-        ]
-    lines = [] if bars else columns
-    labels = [
-        svg.text(axes.across.place(x), axes.up.start + 17, label, anchor="middle") for x, label in columns
-    ]
-    return axes.grid(lines, rows, foot) + "".join(labels if bars else [])
+def _named(axes: Axes, chart: Chart, rows: list[tuple[float, str]]) -> str:
+    """A grid with names below; they slant if they wouldn't fit."""
+    slanted, low = _slants(chart), axes.up.start
+    body = [axes.grid([], rows, "" if slanted else chart.x.name)]
+    for number, label in enumerate(chart.x.labels):
+        x, name = axes.across.place(number), _short(label)
+        if slanted:
+            turned = f'<text transform="translate({x + 4:.0f} {low + 15:.0f}) rotate(-35)" text-anchor="end">'
+            body.append(f"{turned}{svg.words(name)}</text>")
+        else:
+            body.append(svg.text(x, low + 17, name, anchor="middle"))
+    return "".join(body)
+
+
+def _slants(chart: Chart) -> bool:
+    """Whether the names of an axis are too long for their places."""
+    room = (_NAMED - _LEFT) / max(1, len(chart.panels[0:3]) * len(chart.x.labels))
+    return any(_LETTER * len(_short(label)) > room for label in chart.x.labels)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _apart(axis: Axis, xs: Sequence[float], room: float) -> bool:
@@ -234,8 +242,7 @@ def _thinner(columns: list[tuple[float, str]], axis: Axis) -> list[tuple[float, 
 
 def _key(series: Series, x: float, y: float) -> str:
     """A name of the legend with its mark."""
-    name = series.name if len(series.name) <= _LONGEST else f"{series.name[: _LONGEST - 1]}…"
-    body = marks.mark(series.number, x, y) + svg.text(x + 12, y + 4, name)
+    body = marks.mark(series.number, x, y) + svg.text(x + 12, y + 4, _short(series.name))
     return marks.group(series.number, series.name, body, kind="key")
 
 
