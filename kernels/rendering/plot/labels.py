@@ -41,6 +41,11 @@ def value_of(scale: Scale, value: float) -> str:
     return f"{value_text(scale.quantity, value)}{unit}"
 
 
+def number_of(scale: Scale, value: float) -> str:
+    """A value without its unit, for a cell or a bar."""
+    return value_text(scale.quantity, value) if scale.quantity is not None else value_of(scale, value)
+
+
 def interval_of(scale: Scale, ends: Interval | None) -> str:
     """An interval: `8,150 to 8,160`; "" for none."""
     if ends is None or scale.quantity is None:
@@ -52,7 +57,7 @@ def tick(scale: Scale, value: float) -> str:
     """A number at a line of the grid."""
     if scale.quantity is None:
         return value_of(scale, value)
-    if scale.quantity.name == "occupancy":
+    if scale.quantity.unit.startswith("share"):
         return percent(value)
     if value < _MILLION:
         return short(value) if value >= 10 else f"{value:g}"

@@ -12,6 +12,7 @@ from kernels.rendering.plot.labels import (
     interval_of,
     is_wide,
     left_out,
+    number_of,
     share_of,
     steps,
     tick,
@@ -224,7 +225,7 @@ def _grid(plot: HeatMap, grid: Grid, style: Style) -> list[str]:
 
 
 def _cell_text(plot: HeatMap, cell: Cell, style: Style) -> str:
-    return tick(plot.value, cell.value) if cell.value is not None else "×" if style.unicode else "x"
+    return number_of(plot.value, cell.value) if cell.value is not None else "×" if style.unicode else "x"
 
 
 def _cell(plot: HeatMap, cell: Cell | None, wide: int, style: Style) -> str:

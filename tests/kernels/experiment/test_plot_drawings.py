@@ -12,19 +12,20 @@ import pytest
 
 from kernels.experiment.plot.charts import MOST_SERIES
 from kernels.experiment.plot.chosen import plot
-from kernels.experiment.plot.model import HeatMap, Kind, Plot, Request
+from kernels.experiment.plot.model import HeatMap, Kind, Plot, Request, Scale
+from kernels.experiment.quantities import quantity
 from kernels.rendering.page import render
 from kernels.rendering.page.charts import marks
 from kernels.rendering.page.charts.plot import plot_svg
 from kernels.rendering.plot.canvas import MARKS, PLAIN_MARKS
-from kernels.rendering.plot.labels import bases_of, numbers_of, steps, title_of
+from kernels.rendering.plot.labels import bases_of, number_of, numbers_of, steps, tick, title_of
 from kernels.rendering.plot.png import png
 from kernels.rendering.plot.terminal import plot_text
 from kernels.rendering.text_safety import width
 from kernels.rendering.text_style import Style
 from kernels.verdict import Verdict
 from tests.kernels.experiment.made import failed, result
-from tests.kernels.experiment.test_plot_kinds import BLOCKS
+from tests.kernels.experiment.test_plot_kinds import BLOCKS, point
 
 BROKEN = replace(failed(99, Verdict.RESOURCE_LIMIT), params={"X": 8, "Y": 1, "Z": 1})
 REQUESTS = {
@@ -186,3 +187,15 @@ def test_all_series_of_a_plot_can_be_told_apart():
     assert len(looks) == MOST_SERIES
     for signs in (MARKS, PLAIN_MARKS):
         assert len(set(signs)) >= MOST_SERIES
+
+
+def test_cells_and_ticks_are_short_numbers():
+    times = plot(
+        [point(n, 100.0 + 33.3 * n, X=n % 3, Y=n // 3) for n in range(9)], Request(Kind.HEATMAP, y="ms")
+    )
+    assert isinstance(times, HeatMap)
+    assert all(len(number_of(times.value, cell.value or 0)) <= 7 for cell in times.grids[0].cells)
+    share = Scale("x", quantity("cublas_share"))
+    assert [tick(share, value) for value in (0.2, 1.0)] == ["20 %", "100 %"]
+    loads = Scale("x", quantity("loads"))
+    assert [tick(loads, value) for value in (0.0, 500.0, 2.5e6, 1.25e7)] == ["0", "500", "2.5 M", "12.5 M"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernels.experiment.plot.model import Chart, Panel
 from kernels.rendering.page.charts import marks, svg
 from kernels.rendering.page.charts.axes import Axes
-from kernels.rendering.plot.labels import spot_text, tick
+from kernels.rendering.plot.labels import number_of, spot_text
 
 _SHARE = 0.76
 """Of a group's room, the part with bars."""
@@ -17,7 +17,7 @@ def bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
     room = (axes.across.end - axes.across.start) / max(1, len(chart.x.labels)) * _SHARE
     several = len(panel.series) > 1
     wide = min(72.0, room / len(panel.series))
-    longest = max(len(tick(chart.y, spot.y)) for spot in chart.spots)
+    longest = max(len(number_of(chart.y, spot.y)) for spot in chart.spots)
     drawn = []
     for place, series in enumerate(panel.series):
         body = ""
@@ -31,7 +31,9 @@ def bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
                 bar += f'<polyline class="over" points="{svg.path(ends)}"/>'
             if _LETTER * longest <= wide:
                 highest = min(top, *(axes.up.place(end) for end in spot.y_ends or (spot.y,)))
-                bar += svg.text(middle, highest - 6, tick(chart.y, spot.y), kind="strong", anchor="middle")
+                bar += svg.text(
+                    middle, highest - 6, number_of(chart.y, spot.y), kind="strong", anchor="middle"
+                )
             if several and bottom - top > 22:
                 bar += f'<g class="in">{marks.mark(series.number, middle, bottom - 11, 0.9)}</g>'
             body += marks.spot(spot_text(chart, spot), middle, top, bar)

@@ -9,7 +9,15 @@ from markupsafe import Markup
 
 from kernels.experiment.plot.model import Cell, Grid, HeatMap
 from kernels.rendering.page.charts import marks, svg
-from kernels.rendering.plot.labels import cell_texts, description, is_wide, share_of, tick, title_of, value_of
+from kernels.rendering.plot.labels import (
+    cell_texts,
+    description,
+    is_wide,
+    number_of,
+    share_of,
+    title_of,
+    value_of,
+)
 
 _WIDTH = 720
 _LEFT, _TOP, _RIGHT = 84, 34, 16
@@ -91,7 +99,7 @@ def _cell(plot: HeatMap, cell: Cell, place: tuple[float, float, float, float]) -
     middle = x + wide / 2, y + high / 2 + 4.5
     if cell.value is None:
         return f'<rect class="none" {box}/>' + svg.text(*middle, "×", anchor="middle")
-    step, label = round(share_of(plot, cell.value) * (len(marks.HEAT) - 1)), tick(plot.value, cell.value)
+    step, label = round(share_of(plot, cell.value) * (len(marks.HEAT) - 1)), number_of(plot.value, cell.value)
     drawn = f'<rect class="h{step}" {box}/>'
     if _LETTER * len(label) + 4 <= wide and high >= 15:
         kind = "on-light" if step <= marks.LIGHT_UNTIL else "on-dark"
