@@ -170,8 +170,13 @@ def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
     place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
     order = np.argsort(place, kind="stable")
     ordered = place[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    counts = np.diff(np.r_[starts, len(order)])
+    new = np.ones(len(order), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    if new.all():
+        _at_once(machine, part, effect)
+        return
+    starts = np.flatnonzero(new)
+    counts = np.diff(starts, append=len(order))
     # One running total for each address takes fewer numpy calls than one round for each thread.
     if effect.update in _RUNNING and len(starts) < counts.max():
         for begin, count in zip(starts, counts, strict=True):

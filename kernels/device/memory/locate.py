@@ -172,9 +172,12 @@ def _windows(
     machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> Iterator[Part]:
     windows = window_of(space, addresses)
-    for number in np.unique(windows):
-        chosen = windows == number
-        address, lane = addresses[chosen], lanes[chosen]
+    alike = (windows == windows[:1]).all()
+    for number in windows[:1] if alike else np.unique(windows):
+        address, lane = addresses, lanes
+        if not alike:
+            chosen = windows == number
+            address, lane = addresses[chosen], lanes[chosen]
         allocation = machine.memory.find(space, int(address[0]))
         if allocation is None:
             _report_nowhere(machine, site, space, address, lane)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, too_often
+from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, distinct, too_often
 from kernels.device.observers.locations import Location, Locations, offsets_of
 from kernels.device.state.accesses import Access, Kind, Strength
 from kernels.device.state.geometry import WARP
@@ -42,7 +42,8 @@ class Clocks:
     """The clocks of one launch, chunk by chunk. `seen`: whether any atomic saw what another had released.
 
     A thread's `released` holds what its fences made visible. A negative number is a number of knowledge. Any other
-    number is the moment of its last fence. An atomic makes the knowledge from this moment when it needs it.
+    number is the moment of its last fence. An atomic makes the knowledge from this moment when it needs it, and
+    `fenced` keeps it. `copied` names the arrays that no moment has kept, None for `others`: they may change in place.
     """
 
     def __init__(self) -> None:
@@ -64,11 +65,14 @@ class Clocks:
         self._pending: dict[Strength, Ids] = {}
         self._released: dict[Strength, Ids] = {}
         self._objects: dict[tuple[int, Hashable], _Object] = {}
+        self._fenced: dict[tuple[int, int, int], int] = {}
+        self._copied: set[Strength | None] = set()
         self.locations.start()
         self._when: Moment | None = None
 
     def now(self) -> Moment:
         if self._when is None:
+            self._copied.clear()
             pending = dict(self._pending)
             self._when = Moment(self._blocks, self._interval, self._time, self._rows, self._others, pending)
         return self._when
@@ -178,7 +182,7 @@ class Clocks:
         """Return the numbers, joined for some threads with one more."""
         numbers = self._ids(numbers)
         own = numbers[threads, column]
-        for number in np.unique(own).tolist():
+        for number in distinct(own):
             numbers[threads[own == number], column] = self.knowledge.join(number, more)
         return numbers
 
@@ -187,9 +191,9 @@ class Clocks:
         numbers = self._ids(self._released.get(scope))
         own = numbers[threads, column]
         for thread in threads[own > 0].tolist():
-            made = self._released_by(numbers, np.array([thread]), column)
+            made = self._released_by_one(numbers, thread, column)
             numbers[thread, column] = -self.knowledge.join(made, more)
-        for number in np.unique(own[own <= 0]).tolist():
+        for number in distinct(own[own <= 0]):
             numbers[threads[own == number], column] = -self.knowledge.join(-number, more)
         self._released[scope] = numbers
 
@@ -212,13 +216,13 @@ class Clocks:
         block = int(self._blocks[column])
         left = _Object()
         if self._others is not None:
-            left.known = join(*np.unique(self._others[threads, column]).tolist())
+            left.known = join(*distinct(self._others[threads, column]))
         if block_barrier:
             left.known = self.knowledge.without(left.known, block)
         elif own_block:
             left.known = self._knowledge_at(self.now(), threads, column)
         for scope, numbers in self._pending.items():
-            left.pending[scope] = join(*np.unique(numbers[threads, column]).tolist())
+            left.pending[scope] = join(*distinct(numbers[threads, column]))
         for scope, numbers in self._released.items():
             left.released[scope] = self._released_by(numbers, threads, column)
         return left
@@ -308,10 +312,14 @@ class Clocks:
                 continue
             self.seen = True
             self._when = None
-            numbers = self._pending[scope] = self._ids(self._pending.get(scope))
-            numbers[thread, column] = join(int(numbers[thread, column]), number)
+            if scope not in self._copied:
+                self._copied.add(scope)
+                self._pending[scope] = self._ids(self._pending.get(scope))
+            self._pending[scope][thread, column] = join(int(self._pending[scope][thread, column]), number)
             if acquires:
-                self._others = self._ids(self._others)
+                if self._others is None or None not in self._copied:
+                    self._copied.add(None)
+                    self._others = self._ids(self._others)
                 self._others[thread, column] = join(int(self._others[thread, column]), number)
 
     def _release(
@@ -323,14 +331,11 @@ class Clocks:
         *,
         now: bool,
     ) -> None:
-        one = np.array([thread])
+        current = self._knowledge_at(self.now(), np.array([thread]), column) if now else NOTHING
         for scope, key in scopes:
             numbers = self._released.get(scope)
-            number = NOTHING if numbers is None else self._released_by(numbers, one, column)
-            if now:
-                current = self._knowledge_at(self.now(), one, column)
-                number = self.knowledge.join(number, current)
-            if number:
+            made = NOTHING if numbers is None else self._released_by_one(numbers, thread, column)
+            if number := self.knowledge.join(made, current):
                 location[key] = self.knowledge.join(location.get(key, NOTHING), number)
 
     # -- knowledge from clocks ----------------------------------------------------------------------------------------
@@ -339,13 +344,23 @@ class Clocks:
         """Return what the fences of the threads together made visible."""
         total = NOTHING
         own = numbers[threads, column]
-        for number in np.unique(own).tolist():
+        for number in distinct(own):
             if number < 0:
                 total = self.knowledge.join(total, -number)
             elif number > 0:
                 made = self._knowledge_at(self._moments[number - 1], threads[own == number], column)
                 total = self.knowledge.join(total, made)
         return total
+
+    def _released_by_one(self, numbers: Ids, thread: int, column: int) -> int:
+        """Return what the fences of one thread made visible."""
+        number = int(numbers[thread, column])
+        if number <= 0:
+            return -number
+        key = number, thread, column
+        if key not in self._fenced:
+            self._fenced[key] = self._knowledge_at(self._moments[number - 1], np.array([thread]), column)
+        return self._fenced[key]
 
     def _knowledge_at(self, when: Moment, threads: NDArray[np.intp], column: int) -> int:
         """Return what the threads of a block came after at a moment, including their own actions."""
@@ -356,11 +371,10 @@ class Clocks:
             for warp in np.unique(threads // WARP).tolist():
                 part = slice(warp * WARP, warp * WARP + WARP)
                 times[part] = np.maximum(times[part], rows[threads // WARP == warp].max(axis=0))
-        block = int(when.blocks[column])
-        number = self.knowledge.add({block: (int(when.interval[column]), times)})
+        number = NOTHING
         if when.others is not None:
-            number = self.knowledge.join(number, *np.unique(when.others[threads, column]).tolist())
-        return number
+            number = self.knowledge.join(*distinct(when.others[threads, column]))
+        return self.knowledge.extend(number, int(when.blocks[column]), (int(when.interval[column]), times))
 
     # -- arrays -------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +63,10 @@ class Order:
         for when in np.unique(later["when"][left]).tolist():
             chosen = left[later["when"][left] == when]
             moment = self._moments[when]
-            found[chosen] = self._known(moment, earlier[chosen], later[chosen])
+            pairs = earlier.take(chosen), later.take(chosen)
+            found[chosen] = self._known(moment, *pairs)
             if volatile and moment.pending:
-                found[chosen] |= self._visible(moment, earlier[chosen], later[chosen])
+                found[chosen] |= self._visible(moment, *pairs)
         return found
 
     def _begun(self, later: Entries) -> NDArray[np.int64]:
@@ -98,19 +100,20 @@ class Order:
 
     def _told(self, numbers: Ids, earlier: Entries) -> Flags:
         """Whether the knowledge with these numbers covers the earlier accesses."""
+        order = np.lexsort((earlier["block"], numbers))
+        order = order[np.searchsorted(numbers[order], 1) :]
+        number, block, thread = numbers[order], earlier["block"][order], earlier["thread"][order]
+        until = np.full(len(order), -1, np.int64)
+        latest = np.zeros(len(order), np.int32)
+        new = (number[1:] != number[:-1]) | (block[1:] != block[:-1])
+        for begin, end in pairwise([0, *(np.flatnonzero(new) + 1).tolist(), len(order)]):
+            known = self._knowledge.of(int(number[begin])).get(int(block[begin])) if end > begin else None
+            if known is not None:
+                until[begin:end] = known[0]
+                latest[begin:end] = known[1][thread[begin:end]]
+        interval, time = earlier["interval"][order], earlier["time"][order]
         found = np.zeros(len(numbers), np.bool_)
-        for number in np.unique(numbers[numbers > 0]).tolist():
-            chosen = np.flatnonzero(numbers == number)
-            blocks = earlier["block"][chosen]
-            for block in np.unique(blocks).tolist():
-                known = self._knowledge.of(number).get(block)
-                if known is not None:
-                    at = chosen[blocks == block]
-                    interval, times = known
-                    entry = earlier[at]
-                    found[at] = (entry["interval"] < interval) | (
-                        (entry["interval"] == interval) & (times[entry["thread"]] >= entry["time"])
-                    )
+        found[order] = (interval < until) | ((interval == until) & (latest >= time))
         return found
 
     # -- pairs --------------------------------------------------------------------------------------------------------
@@ -138,7 +141,7 @@ class Order:
         for most in (np.minimum(counts, 1), counts):
             left = ~bad[cell[ones]]
             for one, other in _slices(ones[left], everyone, first[left], most[left]):
-                loose = ~self.ordered(entries[one], entries[other], volatile=False)
+                loose = ~self.ordered(entries.take(one), entries.take(other), volatile=False)
                 bad[cell[one[loose]]] = True
         suspects: Flags = bad[cell]
         return suspects
@@ -215,7 +218,7 @@ class Order:
         kept = entries["event"][later] >= since
         kept &= ~self._compatible(entries, earlier, later)
         earlier, later = earlier[kept], later[kept]
-        loose = ~self.ordered(entries[earlier], entries[later])
+        loose = ~self.ordered(entries.take(earlier), entries.take(later))
         earlier, later = earlier[loose], later[loose]
         if not len(earlier):
             return earlier, later
@@ -237,9 +240,11 @@ class Order:
         """Whether the earlier access is an atomic that an atomic before the later access has seen."""
         found = np.zeros(len(earlier), np.bool_)
         asked = np.flatnonzero((self._atomic & self._writes)[entries["site"][earlier]])
-        keys = entries["key"]
-        for key in np.unique(keys[earlier[asked]]).tolist():
-            pairs = asked[keys[earlier[asked]] == key]
+        keys = np.ascontiguousarray(entries["key"])
+        asked = asked[np.argsort(keys[earlier[asked]], kind="stable")]
+        of_pair = keys[earlier[asked]]
+        for pairs in np.split(asked, np.flatnonzero(of_pair[1:] != of_pair[:-1]) + 1) if len(asked) else ():
+            key = keys[earlier[pairs[0]]]
             there = np.arange(np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right"))
             there = there[np.argsort(entries["event"][there], kind="stable")]
             sites = entries["site"][there]
@@ -260,7 +265,7 @@ class Order:
             part = ends[begin : begin + step]
             one, other = np.tile(updates, len(part)), np.repeat(part, len(updates))
             before = entries["event"][one] < entries["event"][other]
-            before[before] = self.ordered(entries[one[before]], entries[other[before]])
+            before[before] = self.ordered(entries.take(one[before]), entries.take(other[before]))
             events = np.where(before, entries["event"][one], -1).reshape(len(part), -1)
             if events.size:
                 last[begin : begin + step] = events.max(axis=1)

@@ -82,12 +82,13 @@ class Knowledge:
     def join(self, *numbers: int) -> int:
         total = NOTHING
         for number in numbers:
-            total = self._join(*sorted((total, number)))
+            if total == NOTHING:
+                total = number
+            elif number not in {NOTHING, total}:
+                total = self._join(min(total, number), max(total, number))
         return total
 
     def _join(self, one: int, other: int) -> int:
-        if one in {NOTHING, other}:
-            return other
         key = one, other
         if key not in self._joined:
             merged = dict(self._all[one])
@@ -99,6 +100,13 @@ class Knowledge:
                 merged[block] = after
             self._joined[key] = self.add(merged) if changed else one
         return self._joined[key]
+
+    def extend(self, number: int, block: int, latest: tuple[int, Times]) -> int:
+        """Return knowledge joined with the interval and the times of a block."""
+        known = self._all[number]
+        before = known.get(block)
+        after = _latest(before, latest)
+        return number if after is before else self.add({**known, block: after})
 
     def join_all(self, ones: Ids, others: Ids) -> Ids:
         pairs, inverse = np.unique(
@@ -121,4 +129,9 @@ def _latest(one: tuple[int, Times] | None, other: tuple[int, Times]) -> tuple[in
     if one[0] > other[0] or one[1] is other[1]:
         return one
     times = np.maximum(one[1], other[1])
-    return one if np.array_equal(times, one[1]) else (one[0], times)
+    return one if (times == one[1]).all() else (one[0], times)
+
+
+def distinct(numbers: Ids) -> list[int]:
+    """Return the numbers in a list, each once, in order. For a few threads, faster than numpy."""
+    return sorted(set(numbers.tolist()))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
-from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of
+from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order
 from kernels.device.observers.knowledge import Moment
 from kernels.device.observers.race_report import Party, Race, RaceReport
 from kernels.device.observers.suspects import Flags, Suspects
@@ -207,7 +207,7 @@ class RaceObserver(Unwatched):
     def _compare_kept(self) -> None:
         if self._kept:
             self._since = 0
-            entries = _sorted(np.concatenate(self._kept))
+            entries = in_order(self._kept)
             self._compare(self._order(one_block=False), entries, self._machine.shape.blocks)
         self._kept.clear()
         self._count = 0
@@ -223,7 +223,7 @@ class RaceObserver(Unwatched):
         # If all blocks do the same, the accesses of one block show every race.
         alike = done and not len(self._rows) and all(noted.alike for noted in self._block)
         made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
-        entries = _sorted(np.concatenate([self._rows, *made]))
+        entries = in_order([self._rows, *made])
         if len(entries) > _MOST_ENTRIES:
             who, when = "the threads of a block share memory", " between two barriers"
             raise self._too_many([entries], who, when, "Use barriers more often.")
@@ -258,7 +258,7 @@ class RaceObserver(Unwatched):
         # After so many races, more accesses to racing cells would only raise the count.
         enough = self._found.total() > _ENOUGH
         lasting &= self._order(one_block=True).ends(entries) | (suspects & (not enough))
-        self._rows = entries[lasting]
+        self._rows = entries.compress(lasting)
         used = {*np.unique(self._rows["when"]).tolist(), *self._grid_moments, self._moment}
         used |= {noted.when for noted in self._block}
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
@@ -269,7 +269,7 @@ class RaceObserver(Unwatched):
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
         """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""
         suspects = order.suspects(entries)
-        entries = entries[suspects]
+        entries = entries.compress(suspects)
         for earlier, later in order.races(entries, self._since, self._settled):
             near = (entries["block"][earlier] == entries["block"][later]) & (
                 entries["thread"][earlier] // WARP == entries["thread"][later] // WARP
@@ -313,8 +313,3 @@ class RaceObserver(Unwatched):
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""
         return self._found[frozenset((one, other))] >= _ENOUGH
-
-
-def _sorted(entries: Entries) -> Entries:
-    """Sort entries by cell, then by event."""
-    return entries[np.lexsort((entries["event"], entries["key"]))]
