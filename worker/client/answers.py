@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kernels.report import Report
 from kernels.wire import WireError, from_plain
 from worker.client.errors import Unreadable
+
+if TYPE_CHECKING:
+    from kernels.report import Report
 
 T = TypeVar("T")
 
@@ -129,6 +131,8 @@ class Submission:
 
     def report(self) -> Report | None:
         """The result, or None. Raises Unreadable if this version can't read it."""
+        from kernels.report import Report
+
         return None if self.result is None else read(Report, self.result)
 
 
