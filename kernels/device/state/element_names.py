@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import prod
 
 from kernels.device.state.space import Allocation
 from kernels.wording import plural
 
 
+@lru_cache(maxsize=2048)
 def plain_name(symbol: str) -> str:
     """Return a variable's name in the source: `Mds` for `_ZZ15MatrixMulKernelPfS_S_iE3Mds`."""
     match = re.match(r"_ZZ.*?E(\d+)(?=[A-Za-z_])", symbol)
