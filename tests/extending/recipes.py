@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,12 +66,17 @@ def recipes(page: str) -> dict[str, tuple[Step, ...]]:
 
 
 def copy_tree(to: Path) -> None:
-    """All that belongs to the repository, changes that aren't committed among it, as a repository of its own."""
+    """All that belongs to the repository, changes that aren't committed among it, as a repository of its own.
+
+    What mypy knows about the files comes along, if it is there: it compares their contents.
+    """
     for name in _git(ROOT, "ls-files", "-z", "-co", "--exclude-standard").split("\0"):
         if (file := ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             (to / name).write_bytes(file.read_bytes())
             (to / name).chmod(file.stat().st_mode)
+    if (known := ROOT / ".mypy_cache").is_dir():
+        shutil.copytree(known, to / known.name)
     _git(to, "init", "-q")
 
 
