@@ -15,9 +15,8 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     index = 0
     while index < len(tokens):
         text = tokens[index].text
-        end = closing(tokens, index) if text in {"(", "[", "{"} else index + 1
-        if text == "{" and opens_a_scope(parts[-1]):
-            end = index + 1
+        inside = text in {"(", "["} or (text == "{" and not opens_a_scope(parts[-1]))
+        end = closing(tokens, index) if inside else index + 1
         parts[-1] += tokens[index:end]
         ends_here = text == ";" or (text == "{" and _has_no_semicolon(parts[-1])) or (text == "}")
         if ends_here:

@@ -191,9 +191,12 @@ def closing(tokens: list[Token], start: int) -> int:
     depth = 0
     for index in range(start, len(tokens)):
         text = tokens[index].text
-        depth += (text == opener) - (text == closer)
-        if depth == 0:
-            return index + 1
+        if text == opener:
+            depth += 1
+        elif text == closer:
+            depth -= 1
+            if depth == 0:
+                return index + 1
     return len(tokens)
 
 
@@ -204,10 +207,14 @@ def split_at_commas(tokens: list[Token]) -> Iterator[list[Token]]:
     part: list[Token] = []
     depth = 0
     for token in tokens:
-        depth += (token.text in {"(", "[", "{", "<"}) - (token.text in {")", "]", "}", ">"})
-        if token.text == "," and depth <= 0:
+        text = token.text
+        if text == "," and depth <= 0:
             yield part
             part = []
-        else:
-            part.append(token)
+            continue
+        part.append(token)
+        if text in {"(", "[", "{", "<"}:
+            depth += 1
+        elif text in {")", "]", "}", ">"}:
+            depth -= 1
     yield part
