@@ -144,6 +144,8 @@ def _reversed(part: Part) -> Part:
 
 
 def _check_set(machine: Machine, part: Part, site: Site) -> None:
+    if part.allocation.flat_valid is None:
+        return
     _, valid = read_part(machine, part, site.size)
     if valid is not None and not valid.all():
         bad = np.flatnonzero(~valid)
