@@ -37,8 +37,8 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_RULE = "small letters, digits, single hyphens"
 _FIELDS = (
     "title", "operation", "kernel", "sizes", "metric", "largest_on_cpu", "parameters", "operands", "tile", "launch",
-    "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "warp_races",
-    "goals", "curve",
+    "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "max_registers",
+    "warp_races", "goals", "curve",
 )  # fmt: skip
 # Fields that change no verdict and no measurement.
 _OUTSIDE_DIGEST = {"title", "analysis", "curve", "phases", "goals"}
