@@ -11,6 +11,8 @@ from kernels.experiment.plot.model import Request
 
 MOST_POINTS = 100_000
 MOST_VALUES = 10_000
+MOST_TRIED = 1000
+"""The largest budget of a search."""
 
 Params = Mapping[str, int]
 """A value for each axis."""
@@ -22,6 +24,7 @@ class DesignKind(StrEnum):
     GRID = "grid"
     RANDOM = "random"
     LIST = "list"
+    TUNE = "tune"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,16 @@ class Axis:
 class Design:
     """Which combinations are tried.
 
-    points: the size of a random sample
+    points: the size of a random sample, or the budget of a search
     rows: the points of a list
+    goal: the quantity whose best value a search looks for
     """
 
     kind: DesignKind = DesignKind.GRID
     points: int = 0
     seed: int = 0
     rows: tuple[Params, ...] = ()
+    goal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""A search for the best point of an experiment."""
