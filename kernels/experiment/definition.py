@@ -12,6 +12,7 @@ from kernels.experiment.axes import AxisError, axis, parse_values
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.model import (
     MOST_POINTS,
+    MOST_TRIED,
     Axis,
     Design,
     DesignKind,
@@ -34,6 +35,12 @@ _MOST_CHARACTERS = 100_000
 _MOST_NUMBER = 10**18
 _TABLES = ("experiment", "axes", "constraints", "design", "measure", "plot")
 _PLOT = ("kind", "x", "y", "by", "panels")
+_FIELDS: Mapping[DesignKind, tuple[str, ...]] = {
+    DesignKind.GRID: (),
+    DesignKind.RANDOM: ("points", "seed"),
+    DesignKind.LIST: ("rows",),
+    DesignKind.TUNE: ("points", "seed", "goal"),
+}
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
 
@@ -70,6 +77,7 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
         DesignKind.GRID: {},
         DesignKind.RANDOM: {"points": design.points, "seed": design.seed},
         DesignKind.LIST: {"rows": [dict(row) for row in design.rows]},
+        DesignKind.TUNE: {"points": design.points, "seed": design.seed, "goal": design.goal},
     }
     return {
         "experiment": {
@@ -173,21 +181,29 @@ class _Reader:
         return found
 
     def _design(self, names: set[str]) -> Design:
-        table = self._table("design", ("kind", "points", "seed", "rows"))
+        table = self._table("design", ("kind", "points", "seed", "rows", "goal"))
         try:
             kind = DesignKind(table.get("kind", "grid"))
         except ValueError:
             kinds = ", ".join(f'"{each}"' for each in DesignKind)
             raise self._error("design", "kind", f"Expected one of {kinds}.") from None
-        fitting = {DesignKind.GRID: (), DesignKind.RANDOM: ("points", "seed"), DesignKind.LIST: ("rows",)}
         for key in table.keys() - {"kind"}:
-            if key not in fitting[kind]:
+            if key not in _FIELDS[kind]:
                 raise self._error("design", key, f'The design "{kind}" has no `{key}`.')
         points = self._number("design", "points", table.get("points", 0))
-        if kind is DesignKind.RANDOM and not 1 <= points <= MOST_POINTS:
-            raise self._error("design", "points", f"Expected 1 to {MOST_POINTS:,} points.")
+        most = {DesignKind.RANDOM: MOST_POINTS, DesignKind.TUNE: MOST_TRIED}.get(kind)
+        if most is not None and not 1 <= points <= most:
+            raise self._error("design", "points", f"Expected 1 to {most:,} points.")
         rows = self._rows(table.get("rows"), names) if kind is DesignKind.LIST else ()
-        return Design(kind, points, self._number("design", "seed", table.get("seed", 0)), rows)
+        goal = self._goal(table) if kind is DesignKind.TUNE else ""
+        return Design(kind, points, self._number("design", "seed", table.get("seed", 0)), rows, goal)
+
+    def _goal(self, table: Mapping[str, Any]) -> str:
+        name = self._text("design", table, "goal")
+        try:
+            return quantity(name).name
+        except NoSuchQuantity as error:
+            raise self._error("design", "goal", str(error)) from None
 
     def _rows(self, given: object, names: set[str]) -> tuple[Mapping[str, int], ...]:
         if not isinstance(given, list) or not given or len(given) > MOST_POINTS:

@@ -18,7 +18,7 @@ class TooManyPoints(ValueError):
 
 
 def points(experiment: Experiment) -> tuple[Point, ...]:
-    """All points, kernel by kernel; raises TooManyPoints before they are listed."""
+    """All points, kernel by kernel, of a search those to choose from; raises TooManyPoints before they are listed."""
     most = MOST_POINTS // len(experiment.kernels)
     params = tuple(itertools.islice(_chosen(experiment), most + 1))
     if len(params) > most:
@@ -30,12 +30,13 @@ def _chosen(experiment: Experiment) -> Iterator[Params]:
     design = experiment.design
     if design.kind is DesignKind.LIST:
         return (row for row in design.rows if _valid(experiment, row))
+    whole = design.kind in {DesignKind.GRID, DesignKind.TUNE}
     combinations = math.prod(len(axis.values) for axis in experiment.axes)
-    if design.kind is DesignKind.GRID or combinations <= _MOST_TRIED:
+    if whole or combinations <= _MOST_TRIED:
         if combinations > _MOST_TRIED:
             raise TooManyPoints(f"{combinations:,} combinations, more than {_MOST_TRIED:,}")
         valid = _combinations(experiment)
-        return valid if design.kind is DesignKind.GRID else _sample(experiment, list(valid))
+        return valid if whole else _sample(experiment, list(valid))
     return _drawn(experiment)
 
 

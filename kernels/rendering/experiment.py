@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from kernels.evidence import Basis
 from kernels.experiment.comparison import Comparison, Pair, Repeated
-from kernels.experiment.quantities import QUANTITIES, Quantity, speed_of
+from kernels.experiment.quantities import QUANTITIES, Quantity, quantity, speed_of
 from kernels.experiment.result import PointResult
+from kernels.experiment.tuning.state import Stop, Tuning
 from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
 from kernels.verdict import Verdict
-from kernels.wording import plural
+from kernels.wording import part_of, plural
 
 _BOLD, _DIM = "1", "2"
 SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "ms", "mJ"})
@@ -158,3 +159,33 @@ def repeated_text(found: Sequence[Repeated], style: Style) -> str:
     for each in differing:
         lines += style.wrap(f"{params_text(each.params)}: {'; '.join(each.differences)}", "  ")
     return "\n".join(lines)
+
+
+def tuning_text(tuning: Tuning, results: Sequence[PointResult]) -> str:
+    """A search in a few sentences: what it tried and left out, and why it stopped."""
+    goal = quantity(tuning.goal)
+    tried = part_of(len(tuning.tried), tuning.space, "point")
+    said = [f"Search for the best {goal.title.lower()}: {tried} tried."]
+    if tuning.modelled:
+        said.append(f"{plural(tuning.modelled, 'point')} modelled first.")
+    if tuning.pruned:
+        said.append(f"{len(tuning.pruned):,} left out: even their speed of light is below the best.")
+    if tuning.unfit:
+        said.append(f"{len(tuning.unfit):,} not accepted, which don't use the budget.")
+    said.append(_ending(tuning))
+    best = next((each for each in results if each.number == tuning.best), None)
+    if best is None:
+        return " ".join((*said, f"No point has this: {goal.title.lower()}, {goal.basis}."))
+    several = f"{safe(best.kernel)} with " if len({each.kernel for each in results}) > 1 else ""
+    value = f"{value_text(goal, goal.of(best))} {goal.unit}"
+    return " ".join((*said, f"Best: {several}{params_text(best.params)}, {value} ({goal.basis})."))
+
+
+def _ending(tuning: Tuning) -> str:
+    if tuning.stopped is Stop.BUDGET:
+        return f"Stopped: the budget of {plural(tuning.budget, 'point')} is used."
+    if tuning.stopped is Stop.NONE_LEFT:
+        return "Stopped: no other point can win."
+    if tuning.stopped is Stop.IN_VAIN:
+        return "Stopped: the most promising points can't win, by their models."
+    return "Not finished: run the same command to go on."

@@ -17,8 +17,11 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 
 from kernels.experiment.result import PointResult, from_json, to_json
+from kernels.experiment.tuning.state import Tuning
 from kernels.wire import WireError, from_plain, to_plain
 from worker.experiment.manifest import SCHEMA, Manifest, differences
+
+MODELLED = "modelled.jsonl"
 
 Keep = Callable[[PointResult], None]
 
@@ -28,13 +31,17 @@ class FolderError(ValueError):
 
 
 class Folder:
-    """The files of one run."""
+    """The files of one run.
 
-    def __init__(self, path: Path) -> None:
+    lines: the file with a line for each point
+    """
+
+    def __init__(self, path: Path, lines: str = "points.jsonl") -> None:
         self.path = path
         self.report = path / "report.html"
         self._manifest = path / "manifest.json"
-        self._points = path / "points.jsonl"
+        self._points = path / lines
+        self._tuning = path / "tuning.json"
         self._read = _Read()
 
     def clear(self) -> None:
@@ -42,7 +49,7 @@ class Folder:
         if not self.begun():
             return
         with self.writing():
-            for file in (self._manifest, self._points, self.report):
+            for file in (self._manifest, self._points, self.path / MODELLED, self._tuning, self.report):
                 file.unlink(missing_ok=True)
 
     def begun(self) -> bool:
@@ -87,13 +94,27 @@ class Folder:
     def _begin(self, manifest: Manifest) -> None:
         """Write the manifest, whole or not at all."""
         self.path.mkdir(parents=True, exist_ok=True)
-        new = self._manifest.with_suffix(".new")
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(to_plain(manifest), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        new.rename(self._manifest)
-        _sync(self.path)
+        _write_whole(self._manifest, to_plain(manifest))
+
+    def models(self) -> Folder:
+        """The points of a search that were modelled before they could be tried."""
+        return Folder(self.path, MODELLED)
+
+    def tuning(self) -> Tuning | None:
+        """What a search did so far; None if the run isn't one."""
+        try:
+            return from_plain(Tuning, json.loads(self._tuning.read_text("utf-8")), lenient=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError, WireError) as error:
+            raise FolderError(f"{self._tuning} can't be read: {error}.") from None
+
+    def tell(self, tuning: Tuning) -> None:
+        """Write what a search did so far; raises FolderError."""
+        try:
+            _write_whole(self._tuning, to_plain(tuning))
+        except OSError as error:
+            raise FolderError(f"{self._tuning} can't be written: {error.strerror}.") from None
 
     def results(self) -> list[PointResult]:
         """The last result of each point, in their order; a torn last line isn't one. Only new lines are read again."""
@@ -177,6 +198,17 @@ class _Read:
 
 def _line(result: PointResult) -> bytes:
     return json.dumps(to_json(result), separators=(",", ":")).encode() + b"\n"
+
+
+def _write_whole(file: Path, data: object) -> None:
+    """Write a JSON file, whole or not at all."""
+    new = file.with_suffix(".new")
+    with new.open("w", encoding="utf-8") as stream:
+        json.dump(data, stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    new.rename(file)
+    _sync(file.parent)
 
 
 def _drop_torn_line(file: FileIO) -> None:

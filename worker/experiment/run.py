@@ -52,24 +52,73 @@ def run(
     raise (FolderError): if the folder can't be used
     """
     with folder.writing() as keep, contextlib.ExitStack() as stack:
-        results = {each.number: each for each in folder.results()}
-        left = missing(plan, results.values())
-        if not left:
-            return [results[number] for number in sorted(results)]
-        pool = stack.enter_context(Pool(cache, gpus, max(1, min(len(left), cores() - len(gpus)))))
-        done = itertools.count(len(plan.points) - len(left) + 1)
-        passed = _passed(plan, results.values())
-        firsts = _first_of_groups(plan, left, passed)
+        points = Points(plan, folder.results(), keep, told=told)
+        left = points.missing(range(len(plan.points)))
+        if left:
+            pool = stack.enter_context(Pool(cache, gpus, max(1, min(len(left), cores() - len(gpus)))))
+            points.run(left, lambda: pool)
+    return points.all()
 
-        def kept(result: PointResult) -> None:
-            keep(result)
-            results[result.number] = result
-            told(next(done))
 
+class Points:
+    """The results of a run, and the points that still get one.
+
+    keep: called with each new result before it counts
+    whole: adds to a new result what was known of the point before
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        results: Iterable[PointResult],
+        keep: Keep,
+        whole: Callable[[PointResult], PointResult] = lambda result: result,
+        told: Told = lambda _: None,
+    ) -> None:
+        self._plan, self._keep, self._whole, self._told = plan, keep, whole, told
+        self._results = {each.number: each for each in results}
+        self._passed = _passed(plan, self._results.values())
+        self._done = sum(not self._is_missing(number) for number in self._results)
+
+    def __getitem__(self, number: int) -> PointResult:
+        return self._results[number]
+
+    def all(self) -> list[PointResult]:
+        """All results, in the order of the points."""
+        return [self._results[number] for number in sorted(self._results)]
+
+    def missing(self, numbers: Iterable[int]) -> list[int]:
+        """The points that have no result yet."""
+        return [number for number in numbers if self._is_missing(number)]
+
+    def run(self, numbers: Iterable[int], pool: Callable[[], Pool]) -> None:
+        """Run the points that have no result yet; without any, no pool is needed."""
+        left = self.missing(numbers)
+        firsts = _first_of_groups(self._plan, left, self._passed)
         rest = [number for number in left if number not in firsts]
-        for numbers in (sorted(firsts), rest):
-            _run_all(plan, numbers, passed, pool, kept)
-    return [results[number] for number in sorted(results)]
+        for some in (sorted(firsts), rest):
+            if some:
+                _run_all(self._plan, some, self._passed, pool(), self._kept)
+
+    def take(self, checked: PointResult) -> None:
+        """Take a point's check by another run: all test cases passed, or it has its result."""
+        if checked.verdict is Verdict.ACCEPTED:
+            self._passed.setdefault(self._plan.point(checked.number).group, checked)
+            if self._is_missing(checked.number):
+                self._results.pop(checked.number, None)
+        elif self._is_missing(checked.number):
+            self._kept(checked)
+
+    def _kept(self, made: PointResult) -> None:
+        result = self._whole(made)
+        self._keep(result)
+        self._results[result.number] = result
+        self._done += 1
+        self._told(self._done)
+
+    def _is_missing(self, number: int) -> bool:
+        found = self._results.get(number)
+        return found is None or found.verdict is Verdict.SYSTEM_ERROR
 
 
 def _passed(plan: Plan, results: Iterable[PointResult]) -> dict[Group, PointResult]:

@@ -20,10 +20,10 @@ from kernels.experiment.tuning.surrogate import Floats, Lengths, Outlook, fitted
 from kernels.verdict import Verdict
 
 AT_ONCE = 8
-"""Points that are tried before their results count."""
+"""The most points that are tried before their results count: an eighth of a small budget."""
 
 _FIRST = 12
-"""Points that are tried before scores are predicted."""
+"""The most points that are tried before scores are predicted: a quarter of a small budget."""
 
 _MOST_PREDICTED = 4000
 """Of a larger space, a sample of this size is predicted each time."""
@@ -72,7 +72,7 @@ class _Search:
 
     def choose(self) -> list[int]:
         """The points to try next; none at the end."""
-        wanted = min(AT_ONCE, self._budget - len(self._tried))
+        wanted = min(AT_ONCE, max(1, self._budget // 8), self._budget - len(self._tried))
         chosen: list[int] = []
         in_vain = 0
         while len(chosen) < wanted and in_vain < _IN_VAIN:
@@ -121,7 +121,7 @@ class _Search:
         closed = {*self._tried, *chosen, *self._unfit(), *self._pruned()}
         left = [number for number in self._order if number not in closed][:_MOST_PREDICTED]
         known = self._known()
-        if len(self._tried) + len(chosen) < _FIRST or len(set(known.values())) < 2:
+        if len(self._tried) + len(chosen) < min(_FIRST, self._budget // 4) or len(set(known.values())) < 2:
             return left[:count]
         points, scores = self._coordinates[list(known)], np.array(list(known.values()))
         outlook = Outlook(points, scores, self._coordinates[[*chosen, *left]], self._lengths())

@@ -13,7 +13,7 @@ from kernels.experiment.definition import (
     plain_definition,
     read_definition,
 )
-from kernels.experiment.model import Axis, DesignKind
+from kernels.experiment.model import Axis, Design, DesignKind
 from kernels.experiment.points import TooManyPoints, points
 
 FILE = """\
@@ -81,6 +81,14 @@ def test_a_sample_repeats_with_its_seed():
     assert points(experiment) == points(read_definition(text))
     assert len({tuple(each.params.values()) for each in points(experiment)}) == 5
     assert points(experiment) != points(read_definition(text.replace("seed = 3", "seed = 4")))
+
+
+def test_a_search_is_read_back_and_chooses_from_every_valid_point():
+    text = FILE + '[design]\nkind = "tune"\npoints = 5\nseed = 3\ngoal = "shared_load_conflicts"\n'
+    experiment = read_definition(text)
+    assert experiment.design == Design(DesignKind.TUNE, 5, 3, goal="shared_load_conflicts")
+    assert from_plain_definition(plain_definition(experiment)).design == experiment.design
+    assert points(experiment) == points(read_definition(FILE))
 
 
 def test_a_sample_of_a_space_too_large_to_list():

@@ -40,12 +40,15 @@ def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
 def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
     """Run what is missing in a folder that has its manifest, and write its report."""
     from kernels.compile.nvrtc import NVRTCUnavailable
+    from kernels.rendering.experiment import tuning_text
     from kernels.rendering.page.experiment_page import render_experiment
     from worker.commands.progress import Progress
     from worker.experiment.folder import FolderError
     from worker.experiment.run import missing, run
+    from worker.experiment.tuning import budget, tune, tunes
 
-    left = len(missing(plan, folder.results()))
+    whole = budget(manifest)
+    left = max(0, whole - manifest.points + len(missing(plan, folder.results())))
     _announce(left, manifest, gpu)
     with contextlib.ExitStack() as stack:
         try:
@@ -53,16 +56,22 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
         except NVRTCUnavailable as reason:
             raise SystemFault(str(reason)) from reason
         progress = stack.enter_context(Progress())
-        told = _Told(manifest.points, manifest.points - left, progress)
+        told = _Told(whole, whole - left, progress)
         try:
-            results = run(plan, folder, cache_folder(), places, told)
+            if tunes(manifest):
+                results = tune(manifest, folder, cache_folder(), places, told)
+            else:
+                results = run(plan, folder, cache_folder(), places, told)
         except FolderError as error:
             raise WrongUse(str(error)) from error
         except KeyboardInterrupt:
-            text = f"{len(folder.results()):,} of {manifest.points:,} points have a result"
+            text = f"{len(folder.results()):,} of {whole:,} points have a result"
             click.echo(f"tilelab: interrupted; {text}. Run the same command to go on.", err=True)
             raise
-    folder.report.write_text(render_experiment(manifest.definition, results, facts(manifest)), "utf-8")
+    about = facts(manifest)
+    if (tuning := folder.tuning()) is not None:
+        about["Search"] = tuning_text(tuning, results)
+    folder.report.write_text(render_experiment(manifest.definition, results, about), "utf-8")
     return results
 
 
@@ -83,18 +92,29 @@ def facts(manifest: Manifest) -> dict[str, str]:
 def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> Answer:
     """The results as text or JSON; a system error is our failure, any other verdict a result."""
     from kernels.experiment.result import to_json
-    from kernels.rendering.experiment import results_text
+    from kernels.rendering.experiment import results_text, tuning_text
     from kernels.verdict import Verdict
     from kernels.wire import to_plain
     from worker.commands.terminal import style_of
 
     failed = any(each.verdict is Verdict.SYSTEM_ERROR for each in results)
     name = manifest.definition["experiment"]["name"]
+    tuning = folder.tuning()
+
+    def text() -> str:
+        style = style_of(sys.stdout)
+        said = [results_text(name, results, manifest.points, style), f"The folder is {folder.path}."]
+        if tuning is not None:
+            said.insert(1, "\n".join(style.wrap(tuning_text(tuning, results))))
+        return "\n\n".join(said)
+
     return Answer(
-        lambda: {"manifest": to_plain(manifest), "points": [to_json(each) for each in results]},
-        lambda: (
-            f"{results_text(name, results, manifest.points, style_of(sys.stdout))}\n\nThe folder is {folder.path}."
-        ),
+        lambda: {
+            "manifest": to_plain(manifest),
+            "points": [to_json(each) for each in results],
+            **({"tuning": to_plain(tuning)} if tuning is not None else {}),
+        },
+        text,
         Exit.SYSTEM_FAULT if failed else Exit.ACCEPTED,
     )
 
@@ -121,7 +141,7 @@ class _Told:
         filled = _BAR * done // max(1, self._points)
         bar = f"[{'#' * filled}{'.' * (_BAR - filled)}] {done:,} of {self._points:,} points"
         ran = done - self._before
-        if ran and done < self._points:
+        if ran > 0 and done < self._points:
             bar += f", {_about((time.monotonic() - self._began) / ran * (self._points - done))} left"
         self._progress.show(bar)
 
