@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernels.exercise.model import InputKind
 from kernels.launch import is_launch_comment
-from kernels.report.guards import code_of, filled, guard, is_shared
+from kernels.report.guards import code_of, filled, guard, is_shared, limit_of_all
 from kernels.report.model import Report
 from kernels.source.launch.question import listed
 from kernels.source.rules import HOST_CODE
@@ -135,7 +135,7 @@ def _outside(leading: Sequence[Finding], lines: Sequence[str]) -> str:
         return ""
     if len(names) > 1 or len({finding.line for finding in leading}) > 1:
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
-        text = f"Guard each access to {arrays}{{at}} with a test of its index against the size of the array."
+        text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"
         return f"{text} If a size isn't a multiple of the block, some threads have no element.{filled(leading, lines)}"
     return guard(leading[0], names[0], _at(leading), lines).replace("{", "{{").replace("}", "}}")
 
@@ -278,6 +278,16 @@ class Race:
     def one_store(self) -> bool:
         return self.finding.other_line in {None, self.finding.line} and self.says(r"\bboth write\b")
 
+    @property
+    def in_block(self) -> bool:
+        """Whether both threads are of one block. Only a second block has a name of its own in the sentence."""
+        return len(re.findall(r"\bof block\b", self.finding.message)) == 1
+
+    @property
+    def in_matrix(self) -> bool:
+        example = self.finding.example
+        return example is not None and (example.element or "").count("[") > 1
+
 
 _ATOMIC_OF_IT = r"\batomic\w+\s*\(\s*&?\s*NAME\b"
 _FLAG_OR_LOCK = r"\batomic(CAS|Exch)\b|\bwhile\s*\([^;]*[!=]=|\bvolatile\b"
@@ -295,12 +305,18 @@ _OWN_ELEMENT = (
     "only inside a block. Blocks run in any order."
 )
 _ONE_CELL = "Let each thread store{first} in its own cell of `{name}`, or let one thread store it."
+_NEXT_ROW = (
+    "Let one thread store each element of `{name}`{first}. Compare the column with the width of the matrix, too. A "
+    "column past the end of a row is an element of the next row."
+)
 _OWN_CELL = f"{_ONE_CELL} Does the index{{first}} use both `threadIdx.x` and `threadIdx.y`?"
 _TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
 
 _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
     (lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
     (lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
+    (lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),
+    (lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
     (lambda race: race.outside, _OWN_ELEMENT),
     (
         lambda race: race.says(r"\basynchronous|\bthe copy\b"),

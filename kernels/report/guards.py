@@ -32,6 +32,16 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
     return f"Guard {access}{at}. {_limit(index, element, lines)}{filled([finding], lines)}"
 
 
+def limit_of_all(findings: Sequence[Finding], names: Sequence[str], lines: Sequence[str]) -> str:
+    """What the indices of accesses to several lines or arrays must be less than."""
+    elements = [each.example.element or "" for each in findings if each.example is not None]
+    if any(is_shared(name, lines) for name in names) or any("[-" in element for element in elements):
+        return "Compare each index with the size of its array."
+    if all(element.count("[") > 1 for element in elements):
+        return "Its row and its column must be inside the matrix."
+    return "Its index must be less than the number of elements."
+
+
 def filled(findings: Sequence[Finding], lines: Sequence[str]) -> str:
     """What the shared arrays get that these findings' lines fill; "" if they fill none."""
     targets = (code_of(finding.line, lines).partition("[")[0].strip() for finding in findings)

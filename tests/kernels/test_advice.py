@@ -91,7 +91,21 @@ def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, adv
 def test_accesses_outside_several_arrays_are_named_together():
     advice = advice_for(of(outside(3, "M[17][0]"), outside(4, "N[17][0]"), outside(5, "P[17][0]")), KERNEL)
     assert "`M`, `N` and `P` at lines 3, 4 and 5" in advice
+    assert " row " in advice
     assert advice.endswith("writes 0 to `Mds`.")
+
+
+@pytest.mark.parametrize(
+    ("elements", "words"),
+    [
+        (("M[17]", "P[17]"), "elements"),
+        (("M[-1][0]", "P[17][0]"), "each index"),
+        (("Mds[17][0]", "P[17][0]"), "each index"),
+    ],
+)
+def test_the_limit_of_several_accesses_fits_all_their_arrays(elements, words):
+    found = (outside(line, element) for line, element in zip((4, 7), elements, strict=True))
+    assert words in advice_for(of(*found), KERNEL)
 
 
 @pytest.mark.parametrize(("element", "declares"), [("M[0][0]", True), ("N[0][0]", False)])
@@ -129,6 +143,16 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
     launch = Launch((1, 1, 1), (16, 16, 1), 0)
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,), launch=launch)
     assert words in advice_for(report, RACY)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [("", "an element of the next row"), (" of block (1,0)", "Let one thread own each element")],
+)
+def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(second, words):
+    message = f"Thread (2,0) of block (0,0) and thread (0,1){second} both write `P[1][0]` at line 1."
+    finding = Finding(Verdict.DATA_RACE, message, 1, example=Example(element="P[1][0]"))
+    assert words in advice_for(of(finding), ["P[Row * Width + Col] = sum;"])
 
 
 @pytest.mark.parametrize(

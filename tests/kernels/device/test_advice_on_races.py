@@ -13,6 +13,7 @@ from tests.kernels.device.observers.test_races_with_copies import COPY_AND_READ
 
 ONE_CELL = f"{HEAD} {{ {THREAD} __shared__ float cell; cell = t; __syncthreads(); P[t] = cell; }}"
 NEIGHBOUR = f"{HEAD} {{ {THREAD} __shared__ float tile[64]; tile[t] = t; P[t] = tile[t ^ 1]; }}"
+SQUARE = f"{HEAD} {{ P[threadIdx.y + threadIdx.x] = 1; }}"
 REVERSED = NEIGHBOUR.replace("t ^ 1", "63 - t")
 
 
@@ -26,10 +27,11 @@ REVERSED = NEIGHBOUR.replace("t ^ 1", "63 - t")
         ),
         (ONE_CELL, (64, 1, 1), "in its own cell"),
         (ONE_CELL, (16, 4, 1), "`threadIdx.y`"),
+        (SQUARE, (8, 8, 1), "own cell of `P`"),
         (NEIGHBOUR, (64, 1, 1), "`__syncwarp()`"),
         (REVERSED, (64, 1, 1), "`__syncthreads()`"),
     ],
-    ids=["copy", "one cell", "one cell of rows", "in a warp", "across warps"],
+    ids=["copy", "one cell", "one cell of rows", "one element", "in a warp", "across warps"],
 )
 def test_a_race_as_the_device_tells_it_gets_its_advice(device, text, block, words):
     found = device.run(text, block=block, n=64).findings
