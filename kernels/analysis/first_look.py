@@ -241,7 +241,7 @@ def _next(subject: Subject) -> Advice:
     if subject.light is not None:
         titles = {item.resource: item.title for item in subject.light.resources}
         bottleneck = f" Likely bottleneck: {titles.get(subject.light.limit, subject.light.limit)}."
-    return Advice(f"No problem found.{bottleneck} {_step(subject)}".strip())
+    return Advice(f"No performance problem found.{bottleneck} {_step(subject)}".strip())
 
 
 def _step(subject: Subject) -> str:
