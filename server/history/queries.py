@@ -178,9 +178,9 @@ def _why_not(
     if judged.verdict is Verdict.SYSTEM_ERROR:
         return "Grading failed on our side. This did not use an attempt."
     if judged.verdict is not Verdict.ACCEPTED:
-        return "Only an accepted kernel is ranked."
+        return "The leaderboard lists accepted kernels only."
     if entry.mode is Mode.CHECK:
-        return "This was a check. Submit it to be ranked."
+        return "This was a check. Submit the kernel for the leaderboard."
     if judged.judged_by != assignment.exercise.digest:
         return "The exercise has changed since. Course staff can regrade it."
     if boards.live.get(judged.device_class) == judged.job:

@@ -63,7 +63,7 @@ def test_every_attempt_says_what_became_of_it_and_why_it_is_not_ranked(portal):
     checked(course, race, Verdict.DATA_RACE)
     found = rows(client_of(portal, "ada").page(HISTORY))
     assert [row.split()[0] for row in found] == ["7", "6", "5", "4", "3", "2", "1"]
-    only_accepted = "Only an accepted kernel is ranked."
+    only_accepted = "The leaderboard lists accepted kernels only."
     assert found.pop(0).endswith(only_accepted)
     assert "being graded" in found[0]
     assert found[1].endswith("Beyond every bound.")
