@@ -131,7 +131,7 @@ def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:
     for expected, rung in enumerate(rungs, 1):
         if rung.number != expected:
             raise LadderError(
-                f"{rung.file.stem}: rungs are numbered in their order; this one is {expected:02d}"
+                f"{rung.file.stem}: the file of this rung must be numbered {expected:02d}, by its order"
             )
     return Ladder(exercise, rungs)
 

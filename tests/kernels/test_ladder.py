@@ -179,7 +179,7 @@ def test_no_place_on_a_device_that_nothing_was_measured_on(ladder: Ladder) -> No
         ("01_a = 1", "a rung is a table"),
         ('[naive]\ntitle = "t"\nidea = "i"', "two digits"),
         ('[01_b]\ntitle = "t"\nidea = "i"', "no file ladder/01_b.cu"),
-        ('[02_a]\ntitle = "t"\nidea = "i"', "this one is 01"),
+        ('[02_a]\ntitle = "t"\nidea = "i"', "be numbered 01"),
         ('[01_a]\nidea = "i"', "'title' is missing"),
         ('[01_a]\ntitle = "t"\nidea = 3', "'idea' is missing, or is not text"),
         ('[01_a]\ntitle = "t"\nidea = "i"\nh200 = 3', "tables of device classes"),

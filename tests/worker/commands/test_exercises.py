@@ -59,7 +59,7 @@ def test_the_ladder_is_listed_with_its_figures():
     lines = run("tiled", "--ladder").stdout.splitlines()
     assert lines[0] == " 1 uncoalesced, 32x32: one thread for each element of P"
     assert lines[1].startswith("     h200, GFLOPS: ")
-    assert "% of cuBLAS)" in lines[1]
+    assert " % of cuBLAS)" in lines[1]
     listed = json.loads(run("tiled", "--ladder", "--json").stdout)
     assert [rung["number"] for rung in listed] == list(range(1, len(listed) + 1))
     assert set(listed[0]["figures"]["h200"]) == {"gflops", "cublas_share"}

@@ -135,7 +135,7 @@ def _rung_text(rung: Rung) -> str:
     lines = [f"{rung.number:2} {click.style(rung.title, bold=True)}: {rung.idea}"]
     for device_class, figures in rung.figures.items():
         speeds = (
-            f"{speed:,.0f} at {size:,} ({figures.cublas_share[size]:.1%} of cuBLAS)"
+            f"{speed:,.0f} at {size:,} ({100 * figures.cublas_share[size]:.1f} % of cuBLAS)"
             for size, speed in figures.gflops.items()
         )
         lines.append(f"     {device_class}, GFLOPS: {', '.join(speeds)}")

@@ -59,7 +59,7 @@ __device__ __forceinline__ void put(TileM& Mds, TileN& Nds, float4 m, float4 n, 
     *reinterpret_cast<float4*>(&Nds[t / 32][t % 32 * 4]) = n;
 }
 
-// A thread's part of a column of M's tile and a row of N's. The float4 are ROWS/M_FOURS and COLS/N_FOURS apart.
+// The elements of both tiles that a thread multiplies in a step. Their float4 are ROWS/M_FOURS and COLS/N_FOURS apart.
 struct Fragments {
     float m[M_FOURS * 4], n[N_FOURS * 4];
 };
