@@ -129,7 +129,7 @@ class Assignment(Base):
     listed: whether students see it once it has opened
     closes_at: until when late submissions are possible; None for as long as the course is active
     late_percent_per_day: the late penalty, in % of the points for each day started after `due_at`
-    attempts: for each student; None for any number
+    attempts: for each student; None if unlimited
     min_interval_seconds: between two submissions of one student
     checks_per_hour: free checks for each student
     board_frozen_at: from then on, students see the leaderboards of that moment

@@ -35,7 +35,7 @@ _LOOK_AGAIN_SECONDS = 10
 class Allowance:
     """A student's limits at a moment, and how far they are used.
 
-    attempts: including extra attempts; None for any number
+    attempts: including extra attempts; None if unlimited
     used: attempts used so far
     next_at: when the next submission is possible; None if there is no minimum interval
     checks: checks per hour; checked: checks in the last hour
@@ -54,11 +54,11 @@ class Allowance:
 
     @property
     def left(self) -> int | None:
-        """Attempts left; None for any number."""
+        """Attempts left; None if unlimited."""
         return None if self.attempts is None else max(0, self.attempts - self.used)
 
     def refusal(self, mode: Mode, now: datetime, most_under_way: int | None) -> NotAccepted | None:
-        """Why a submission or check isn't possible now; None if it is. most_under_way: None for any number."""
+        """Why a submission or check isn't possible now; None if it is. most_under_way: None if unlimited."""
         if self.deadlines.closed(now):
             return Closed(
                 "This assignment closed at {at}. If something kept you from submitting, ask your course staff.",

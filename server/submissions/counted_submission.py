@@ -101,7 +101,7 @@ def _later(common: datetime | None, own: datetime | None) -> datetime | None:
 
 
 def attempts_for(assignment: Assignment, extension: Extension | None) -> int | None:
-    """The number of attempts that one person has; None for any number."""
+    """The number of attempts that one person has; None if unlimited."""
     if assignment.attempts is None:
         return None
     return assignment.attempts + (extension.extra_attempts if extension else 0)

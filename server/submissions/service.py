@@ -91,8 +91,8 @@ def accept(
     """Store a submission and its job; both are committed when this returns.
 
     now: the time of acceptance, which decides whether the submission is late
-    most_under_way: ungraded submissions of one student to one assignment; None for any number
-    most_a_day: stored submissions of one person in 24 hours; None for any number
+    most_under_way: ungraded submissions of one student to one assignment; None if unlimited
+    most_a_day: stored submissions of one person in 24 hours; None if unlimited
 
     raise (NotAccepted): a subclass that says why it is refused
     """

@@ -1,4 +1,4 @@
-"""The source of a submission, for form and API: tested for its size, with its digest."""
+"""A submission's source from the form or the API, with its digest. Its size is tested."""
 
 from __future__ import annotations
 

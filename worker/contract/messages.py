@@ -34,7 +34,7 @@ WORK_BYTES = 15 * 2**20
 PLAIN_MARKS = 500_000
 """Limit for commas and opening brackets, counted before parsing.
 
-Each JSON value has one of them. Three bytes of a message may take 150 bytes of memory. The result of an accepted
+Each JSON value needs one. Three bytes of a message may take 150 bytes of memory. The result of an accepted
 kernel has about 10,000."""
 
 CPU_QUEUE = "cpu"

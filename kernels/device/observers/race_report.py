@@ -77,7 +77,7 @@ class RaceReport:
 def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Example, str]:
     """Return the example and its sentences.
 
-    block_barrier: whether some race of the launch needs a barrier of the block
+    block_barrier: whether a race of the launch needs `__syncthreads()`, because `__syncwarp()` is not enough
     """
     geometry = machine.geometry
     one, other = race.earlier, race.later

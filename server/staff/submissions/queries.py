@@ -146,7 +146,7 @@ def chosen(
 ) -> list[Chosen]:
     """Matching submissions, oldest first, up to `most`.
 
-    after, newest: IDs between which they are; newest: None for no limit
+    after: the ID before the first; newest: the largest ID, None for no limit
     """
     parts = _parts(session, course_id, asked)
     if not parts:

@@ -27,8 +27,8 @@ class AssignmentAnswer:
     due_at: None for no deadline; closes_at: until when late submissions are possible, None for no end
     late_percent_per_day: the late penalty, in % of the points for each day started after `due_at`
     counts: which submission counts: the best, the last, or your chosen one
-    attempts: your attempts in all; None for any number
-    attempts_left: your attempts left; None for any number
+    attempts: your attempts in all; None if unlimited
+    attempts_left: your attempts left; None if unlimited
     min_interval_seconds: between two submissions; checks_per_hour: your free checks per hour
     checks_left: your free checks left now
     page: the path of its page

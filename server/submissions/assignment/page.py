@@ -31,7 +31,7 @@ _SHOWN_ATTEMPTS = 5
 class Rules:
     """Rules of the assignment that are the same for all students.
 
-    under_way: submissions of one student that may be in progress at once; None for any number
+    under_way: submissions of one student that may be in progress at once; None if unlimited
     """
 
     late_percent: float

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 not fit, or something is missing.")
 @click.option("--queues", help="Queues to serve: cpu, gpu or cpu,gpu.  [default: what the machine can do]")
 @click.option(
-    "--cpu-slots", type=click.IntRange(0, 1024), help="Checks at once.  [default: cores not needed for GPUs]"
+    "--cpu-slots",
+    type=click.IntRange(0, 1024),
+    help="Number of checks at once.  [default: cores not needed for GPUs]",
 )
 @click.option("--gpus", help="GPU numbers such as 0,1, or all or none.  [default: all usable ones]")
 @click.option(

@@ -1,4 +1,4 @@
-"""Landlock, with which a process gives up files and network. It is the second barrier after the call filter."""
+"""Landlock: a process gives up files and network. It is the second lock, after the filter on system calls."""
 
 from __future__ import annotations
 
