@@ -70,6 +70,7 @@ def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> d
             raise UnfitAxis(
                 name,
                 f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro. "
+                f"It has {', '.join((*exercise.sizes, exercise.tile_name, *exercise.macros))}. "
                 f"Flags of the compiler are {' and '.join(FLAGS)}."
                 f"{did_you_mean(name, known)}",
             )

@@ -92,13 +92,19 @@ def _table(results: Sequence[PointResult], shown: Sequence[Quantity], style: Sty
     names = list(results[0].params)
     heads = [("kernel", "", "<")] * several + [(name, "", ">") for name in names] + [("verdict", "", "<")]
     for each in shown:
-        heads.append((each.unit if each.basis is Basis.MEASURED else each.name, each.basis.value, ">"))
+        heads.append((_head(each), each.basis.value, ">"))
         if each.basis is Basis.MEASURED:
             heads.append(("95 % interval", "", "<"))
     rows = [[*([safe(each.kernel)] * several), *_cells(each, names, shown)] for each in results]
     titles, bases, align = zip(*heads, strict=True)
     lines = table([titles, bases, *rows], "".join(align))
     return [*(style.paint(line, _DIM) for line in lines[:2]), *lines[2:]]
+
+
+def _head(quantity: Quantity) -> str:
+    if quantity.basis is Basis.MEASURED:
+        return quantity.unit
+    return f"{quantity.name}, {quantity.unit}" if quantity.unit in SPEED_UNITS else quantity.name
 
 
 def _cells(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> list[str]:
