@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import platform
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from kernels.experiment.plan import digest
 from worker.contract.messages import ExerciseText
 
 SCHEMA = 1
@@ -68,11 +68,6 @@ class Manifest:
     started: str = ""
     origin: str = ""
     schema: int = SCHEMA
-
-
-def digest(text: str) -> str:
-    """SHA-256 of a kernel's text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -1,190 +1,50 @@
-"""From an experiment to the work of each point."""
+"""The work of each point of a run."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-
-from kernels.evidence import PTX_ONLY
-from kernels.exercise import Exercise, ExerciseError, read_exercise
-from kernels.exercise.checks import check_ranking, check_whole
-from kernels.exercise.sizes import between_steps, misfit, steps
+from kernels.experiment import plan
 from kernels.experiment.definition import from_plain_definition
-from kernels.experiment.exercise_text import point_exercise, point_text, small_case
-from kernels.experiment.model import Experiment, Measure, Point
-from kernels.experiment.points import points
-from kernels.experiment.result import PointResult, counted_of, finding_of
-from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
-from kernels.experiment.variant import variant
-from kernels.source import Source, read_source
-from kernels.verdict import CPU_DEVICE, Finding, Verdict
+from kernels.experiment.model import Measure
+from kernels.experiment.plan import Group, PlannedPoint, PointPlan, Values
+from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
 from worker.bench.backlog import Graded, encoded
 from worker.contract.measure_work import Repeats
 from worker.contract.messages import CheckWork, ExerciseText
-from worker.experiment.manifest import Manifest, digest, now
+from worker.experiment.manifest import Manifest, now
 
-Values = tuple[tuple[str, int], ...]
-Group = tuple[str, Values, int | None, Values, Values]
-"""A kernel with its defines, its tile, its macros and flags: points that differ in sizes alone share them."""
+__all__ = ["Group", "Plan", "PlannedPoint", "Values", "rejected", "result_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedPoint:
-    """One point with what it changes."""
-
-    number: int
-    point: Point
-    change: Change
-
-    @property
-    def group(self) -> Group:
-        changed = self.change
-        defines, macros, flags = map(_sorted, (changed.defines, changed.macros, changed.flags))
-        return self.point.kernel, defines, changed.tile, macros, flags
-
-
-class Plan:
-    """The points of an experiment, and the work of each."""
+class Plan(PointPlan):
+    """The points of a run, and the work of each."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self._exercise = read_exercise(manifest.exercise.name, manifest.exercise.definition)
-        self._texts = {each.name: each.text for each in manifest.kernels}
-        experiment = from_plain_definition(manifest.definition)
-        self._measure = experiment.measure
-        self._roles = all_roles(experiment, self._texts, self._exercise)
-        # points that differ in sizes alone share these
-        self._variant = functools.lru_cache(maxsize=1024)(self._text)
-        self._source = functools.lru_cache(maxsize=1024)(self._read)
-        self._made_for = functools.lru_cache(maxsize=1024)(self._steps)
-        self._small_cases: dict[tuple[Group, int, Values], int | None] = {}
-        self._definition = functools.lru_cache(maxsize=1024)(self._point_text)
-        self._any_size = bool(misfit(self._exercise, self._exercise.ranking, self._exercise.tile))
-        self.points = points(experiment)
-
-    @property
-    def device(self) -> str:
-        """What results are filed under."""
-        return self._manifest.device.device_class or CPU_DEVICE
-
-    def point(self, number: int) -> PlannedPoint:
-        """A point by its number, with what it changes."""
-        point = self.points[number]
-        changed = change(point.params, self._roles[point.kernel], self._exercise)
-        return PlannedPoint(number, point, changed)
-
-    def text(self, planned: PlannedPoint) -> str:
-        """The kernel's text with the point's values."""
-        kernel, defines, *_ = planned.group
-        return self._variant(kernel, defines)
-
-    def check_sizes(self) -> None:
-        """Raise UnfitAxis for sizes and macros that the exercise can't have."""
-        checked: set[tuple[Values, Values]] = set()
-        whole: set[Values] = set()
-        for point in self.points:
-            changed = change(point.params, self._roles[point.kernel], self._exercise)
-            key = _values(changed.sizes), _values(changed.macros)
-            if key in checked:
-                continue
-            try:
-                check = check_ranking if key[1] in whole else check_whole
-                check(point_exercise(self._exercise, changed), Path(self._exercise.name))
-            except ExerciseError as error:
-                given = ", ".join(f"{name}={value:,}" for values in key for name, value in values)
-                reason = f"{self._exercise.name} can't have {given}: {error.reason}."
-                raise UnfitAxis(next(iter(point.params), ""), reason) from None
-            checked.add(key)
-            whole.add(key[1])
+        super().__init__(
+            from_plain_definition(manifest.definition),
+            manifest.exercise.name,
+            manifest.exercise.definition,
+            {each.name: each.text for each in manifest.kernels},
+            manifest.device.device_class,
+        )
 
     def work(self, planned: PlannedPoint, passed: PointResult | None = None) -> CheckWork:
         """What a workplace needs to grade a point.
 
         passed: an accepted result of the same text at other sizes, after which most test cases needn't run again
         """
-        case = self._small_case(planned, passed.tile) if passed is not None else None
-        changed = planned.change
-        definition = self._definition(
-            _values(changed.sizes), _values(changed.macros), _values(changed.flags), case
-        )
+        definition = self.definition(planned, passed.tile if passed is not None else None)
         return CheckWork(
             source=encoded(self.text(planned).encode()),
-            exercise=ExerciseText(self._exercise.name, definition, ""),
+            exercise=ExerciseText(self._manifest.exercise.name, definition, ""),
             arch=self._manifest.arch,
             device_class=self._manifest.device.device_class,
             seed=self._manifest.seed,
             tile=planned.change.tile,
-            evidence=self._measure.counts,
-            repeats=_repeats(self._measure),
+            evidence=self.measure.counts,
+            repeats=_repeats(self.measure),
         )
-
-    def unfit(self, planned: PlannedPoint) -> str:
-        """Why the exercise isn't made for a point's sizes with its tile; "" if it is, or may be."""
-        made_for = None if self._any_size else self._made_for(planned.group)
-        if made_for is None:
-            return ""
-        reason = between_steps(self._exercise, planned.change.sizes, *made_for)
-        return reason[:1].upper() + reason[1:]
-
-    def _text(self, kernel: str, defines: Values) -> str:
-        return variant(self._texts[kernel], dict(defines))
-
-    def _point_text(self, sizes: Values, macros: Values, flags: Values, case: int | None) -> str:
-        changed = Change(sizes=dict(sizes), macros=dict(macros), flags=dict(flags))
-        return point_text(self._manifest.exercise.definition, changed, case)
-
-    def _read(self, group: Group) -> tuple[Exercise, Source | None]:
-        """The exercise of a text, and the kernel; None for a kernel that the text alone doesn't explain."""
-        kernel, defines, _, macros, _ = group
-        exercise = replace(self._exercise, macros={**self._exercise.macros, **dict(macros)})
-        source = read_source(self._variant(kernel, defines).encode(), exercise)
-        return exercise, source if isinstance(source, Source) and not source.asked else None
-
-    def _steps(self, group: Group) -> tuple[int, Mapping[str, int]] | None:
-        """A text's tile, and the steps of the sizes that it is made for; None if they aren't known."""
-        exercise, source = self._source(group)
-        if source is None:
-            return None
-        tile = source.tile(exercise, group[2])
-        return tile, steps(exercise, tile, source.macros)
-
-    def _small_case(self, planned: PlannedPoint, tile: int) -> int | None:
-        """The number of the only case that a point's text still needs; None for all.
-
-        The answer is the same for all sizes that are too large to be a case.
-        """
-        sizes = planned.change.sizes
-        on_cpu = max(sizes.values()) <= self._exercise.largest_on_cpu
-        key = planned.group, tile, _values(sizes) if on_cpu else ()
-        if key not in self._small_cases:
-            self._small_cases[key] = self._found_case(planned, tile)
-        return self._small_cases[key]
-
-    def _found_case(self, planned: PlannedPoint, tile: int) -> int | None:
-        exercise, source = self._source(planned.group)
-        case = small_case(exercise, source, tile) if source is not None else None
-        if case is None:
-            return None
-        shorter = point_text(self._manifest.exercise.definition, planned.change, case)
-        try:
-            read_exercise(self._exercise.name, shorter)
-        except ExerciseError:
-            return None
-        return case
-
-
-def all_roles(
-    experiment: Experiment, texts: Mapping[str, str], exercise: Exercise
-) -> Mapping[str, Mapping[str, Role]]:
-    """What each axis changes, for each kernel; raises UnfitAxis."""
-    names = [axis.name for axis in experiment.axes]
-    found = {kernel: roles(names, text, kernel, exercise) for kernel, text in texts.items()}
-    for given in found.values():
-        for axis in experiment.axes:
-            check_values(axis, given[axis.name], exercise)
-    return found
 
 
 def _repeats(measure: Measure) -> Repeats | None:
@@ -193,54 +53,13 @@ def _repeats(measure: Measure) -> Repeats | None:
     return None
 
 
-def _values(given: Mapping[str, int]) -> Values:
-    return tuple(given.items())
-
-
-def _sorted(given: Mapping[str, int]) -> Values:
-    return tuple(sorted(given.items()))
-
-
-def rejected(plan: Plan, planned: PlannedPoint, reason: str) -> PointResult:
+def rejected(plan_: Plan, planned: PlannedPoint, reason: str) -> PointResult:
     """What is kept of a point that isn't run."""
-    finding = Finding(Verdict.REJECTED, reason)
-    return replace(_without_report(plan, planned, Verdict.REJECTED, reason), finding=finding)
+    return plan.rejected(plan_, planned, reason, now())
 
 
-def _without_report(plan: Plan, planned: PlannedPoint, verdict: Verdict, message: str) -> PointResult:
-    return PointResult(
-        number=planned.number,
-        params=planned.point.params,
-        kernel=planned.point.kernel,
-        verdict=verdict,
-        message=message,
-        digest=digest(plan.text(planned)),
-        tile=planned.change.tile or 0,
-        sizes=planned.change.sizes,
-        device=plan.device,
-        ended=now(),
-    )
-
-
-def result_of(plan: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
+def result_of(plan_: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
     """What is kept of a graded point."""
-    report = graded.report
-    if report is None:
-        return _without_report(plan, planned, Verdict.SYSTEM_ERROR, graded.error)
-    extent = report.evidence.extent
-    # a kernel that isn't made for these sizes is counted at smaller ones, which say nothing about this point
-    fits = extent is not None and dict(extent.sizes) == dict(planned.change.sizes)
-    return replace(
-        _without_report(plan, planned, report.verdict, report.message),
-        tile=report.tile,
-        device=report.device,
-        measurement=report.measurement,
-        counted=counted_of(report) if fits else None,
-        # the PTX has more accesses than the machine code, so its bound would be too low
-        modelled=next(iter(report.evidence.light), None)
-        if fits and PTX_ONLY not in report.evidence.notes
-        else None,
-        occupancy=report.occupancy,
-        seconds=report.seconds,
-        finding=finding_of(report),
-    )
+    if graded.report is None:
+        return plan.without_report(plan_, planned, Verdict.SYSTEM_ERROR, graded.error, now())
+    return plan.graded(plan_, planned, graded.report, now())
