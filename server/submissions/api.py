@@ -15,6 +15,7 @@ from server.accounts import limits
 from server.accounts.identity import bearer_token, person_asking, too_many_requests
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
+from server.http.json_body import refuse_other_types
 from server.http.operation import EVENTS, Header, Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
@@ -97,7 +98,7 @@ _INVALID = (422, "A field has an invalid value", "")
 def hand_in() -> tuple[Response, int, dict[str, str]]:
     """Submit or check a source. Once this is answered, it is graded whatever happens."""
     person = person_asking().id
-    _refuse_other_types()
+    refuse_other_types()
     asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
@@ -239,15 +240,6 @@ def _given(asked: OwnQuery) -> dict[str, Any]:
     """The parameters of the next page, without its start."""
     given = {"assignment": asked.assignment, "limit": asked.limit}
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _refuse_other_types() -> None:
-    """Refuse anything but JSON, because a form on a foreign page can send text but not JSON."""
-    if request.mimetype != "application/json":
-        raise Refused(
-            415, "wrong_media_type", "The body's type isn't JSON",
-            "Send JSON, with the header `Content-Type: application/json`.",
-        )  # fmt: skip
 
 
 def _assignment(session: Session, asked: NewSubmission) -> int:

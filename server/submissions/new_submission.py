@@ -5,7 +5,6 @@ A program sends a JSON object, which this module reads. server.submissions.assig
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,6 +15,7 @@ from server.courses.models import SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, is_device_class
 from server.database.storage import is_nearly_full
 from server.http.concurrency_limit import arrived
+from server.http.json_body import invalid, json_object
 from server.http.operation import Text
 from server.http.problems import Refused
 from server.http.site import site
@@ -30,8 +30,6 @@ KEY = r"[\x21-\x7e]{1,200}"
 
 _ASSIGNMENT = re.compile(ASSIGNMENT)
 _KEY = re.compile(KEY)
-_MOST_DIGITS = 20
-_DEEPEST = "it is nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +93,8 @@ def submit(submitted: SubmissionInput) -> Accepted:
 
 def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     """Read a submission from a request's body; raises Refused, naming the field."""
-    asked = _object(body)
     # A misspelled field must not be ignored: `mod: check` would use an attempt.
-    unknown = sorted(set(asked) - set(_FIELDS))
-    if unknown:
-        raise _invalid(f"`{_short(unknown[0])}` isn't a field. The fields are {', '.join(_FIELDS)}.")
+    asked = json_object(body, _FIELDS)
     return NewSubmission(_assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key))
 
 
@@ -120,35 +115,10 @@ def _refuse_if_full(submitted: SubmissionInput) -> None:
         )
 
 
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole)
-    except RecursionError:
-        raise _unreadable(_DEEPEST) from None
-    except UnicodeDecodeError as error:
-        raise _unreadable(f"byte {error.start} isn't UTF-8") from None
-    except ValueError as error:
-        raise _unreadable(str(error)) from None
-    if not isinstance(asked, dict):
-        raise _unreadable("it isn't an object")
-    return asked
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} isn't a JSON number")
-
-
-def _whole(digits: str) -> int:
-    """Python refuses numbers of thousands of digits, with a message about Python."""
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a number has {len(digits):,} digits; the limit is {_MOST_DIGITS}")
-    return int(digits)
-
-
 def _assignment(asked: Mapping[str, Any]) -> str:
     text = asked.get("assignment")
     if not isinstance(text, str) or not _ASSIGNMENT.fullmatch(text):
-        raise _invalid('`assignment` must be COURSE/ASSIGNMENT, such as "demo/tiled".')
+        raise invalid('`assignment` must be COURSE/ASSIGNMENT, such as "demo/tiled".')
     return text
 
 
@@ -157,12 +127,12 @@ def _source(asked: Mapping[str, Any]) -> SubmittedSource:
     try:
         return read_source(text if isinstance(text, str) else "")
     except UnicodeEncodeError as error:
-        raise _invalid(
+        raise invalid(
             f"`source` has half a character (a lone surrogate) at position {error.start}. No file can hold it."
         ) from None
     except UnusableSource as error:
         if not error.size:
-            raise _invalid("`source` must be the text of one .cu file, not empty.") from None
+            raise invalid("`source` must be the text of one .cu file, not empty.") from None
         raise Refused(
             413, "too_large", "The source is too large",
             f"`source` has {error.size:,} bytes; the limit is {SOURCE_BYTES:,}.",
@@ -173,7 +143,7 @@ def _mode(asked: Mapping[str, Any]) -> Mode:
     try:
         return Mode(asked.get("mode", Mode.RANK))
     except (ValueError, TypeError):
-        raise _invalid('`mode` must be "check" or "rank".') from None
+        raise invalid('`mode` must be "check" or "rank".') from None
 
 
 def _device_class(asked: Mapping[str, Any]) -> str | None:
@@ -181,7 +151,7 @@ def _device_class(asked: Mapping[str, Any]) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str) or not is_device_class(text):
-        raise _invalid(
+        raise invalid(
             '`device_class` must be a kind of GPU, such as "h200". Leave it out for the assignment\'s own.'
         )
     return text
@@ -194,15 +164,3 @@ def _key(key: str | None) -> str | None:
             "It must be 1 to 200 visible ASCII characters, new for each submission.",
         )  # fmt: skip
     return key
-
-
-def _short(text: str) -> str:
-    return "".join(character for character in text if character.isprintable())[:40]
-
-
-def _unreadable(reason: str) -> Refused:
-    return Refused(400, "no_json", "The body isn't valid JSON", f"{reason}. Send one JSON object in UTF-8.")
-
-
-def _invalid(detail: str) -> Refused:
-    return Refused(422, "invalid", "A field has an invalid value", detail)

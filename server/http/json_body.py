@@ -1,0 +1,70 @@
+"""The JSON object in the body of a request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from flask import request
+
+from server.http.problems import Refused
+
+_MOST_DIGITS = 20
+_DEEPEST = "it is nested too deeply"
+
+
+def refuse_other_types() -> None:
+    """Refuse anything but JSON, because a form on a foreign page can send text but not JSON."""
+    if request.mimetype != "application/json":
+        raise Refused(
+            415, "wrong_media_type", "The body's type isn't JSON",
+            "Send JSON, with the header `Content-Type: application/json`.",
+        )  # fmt: skip
+
+
+def json_object(body: bytes, fields: Collection[str]) -> Mapping[str, Any]:
+    """Read an object with these fields and no others; raises Refused."""
+    asked = _object(body)
+    unknown = sorted(set(asked) - set(fields))
+    if unknown:
+        raise invalid(f"`{_short(unknown[0])}` isn't a field. The fields are {', '.join(fields)}.")
+    return asked
+
+
+def invalid(detail: str) -> Refused:
+    """The answer to a field with an invalid value."""
+    return Refused(422, "invalid", "A field has an invalid value", detail)
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole)
+    except RecursionError:
+        raise _unreadable(_DEEPEST) from None
+    except UnicodeDecodeError as error:
+        raise _unreadable(f"byte {error.start} isn't UTF-8") from None
+    except ValueError as error:
+        raise _unreadable(str(error)) from None
+    if not isinstance(asked, dict):
+        raise _unreadable("it isn't an object")
+    return asked
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} isn't a JSON number")
+
+
+def _whole(digits: str) -> int:
+    """Python refuses numbers of thousands of digits, with a message about Python."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(digits):,} digits; the limit is {_MOST_DIGITS}")
+    return int(digits)
+
+
+def _short(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())[:40]
+
+
+def _unreadable(reason: str) -> Refused:
+    return Refused(400, "no_json", "The body isn't valid JSON", f"{reason}. Send one JSON object in UTF-8.")
