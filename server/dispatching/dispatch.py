@@ -12,9 +12,10 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from server.dispatching.step_choice import choose
+from server.dispatching.step_choice import choose, experiments_in_flight
 from server.grading.attempts import begin, ticket_of
-from server.grading.models import Step, StepState
+from server.grading.changed_check import ChangedCheck, unpack_changed
+from server.grading.models import JobKind, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, QUEUED, advance
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage
 
@@ -35,6 +36,14 @@ def room(slots: int, sent: int) -> int:
     return max(0, (2 * slots if slots else WITHOUT_WORKERS) - sent)
 
 
+def room_for_experiments(slots: int, under_way: int) -> int:
+    """Steps of experiments that a queue still takes. Of two or more slots, one stays free for submissions.
+
+    So a submission waits at most for the point that runs on the only slot. No point waits ahead of it in the broker.
+    """
+    return max(0, max(1, slots - 1) - under_way)
+
+
 def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> list[Step]:
     """Start attempts at the next steps of a queue. Dispatchers that run at the same time take different steps.
 
@@ -45,7 +54,8 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     free = room(slots, _sent(session, queue))
     if not free:
         return []
-    chosen = choose(session, queue, min(cap, max(slots, 1)), free, now)
+    experiments = room_for_experiments(slots, experiments_in_flight(session, queue))
+    chosen = choose(session, queue, min(cap, max(slots, 1)), free, now, experiments)
     if not chosen:
         return []
     query = select(Step).where(Step.id.in_([each.step for each in chosen]), QUEUED).order_by(Step.id)
@@ -78,14 +88,26 @@ def message_of(step: Step, lease_seconds: float) -> StepMessage:
 def _check_work(step: Step) -> CheckWork:
     job = step.job
     exercise = job.exercise
+    changed = _changed(step) or ChangedCheck(exercise.definition, exercise.digest, evidence=True)
     return CheckWork(
         source=base64.b64encode(job.source.content).decode(),
-        exercise=ExerciseText(exercise.name, exercise.definition, exercise.digest),
+        exercise=ExerciseText(exercise.name, changed.definition, changed.digest),
         arch=job.arch,
         device_class=job.device_class,
         seed=job.seed,
         tile=job.tile,
+        evidence=changed.evidence,
+        repeats=changed.repeats,
     )
+
+
+def _changed(step: Step) -> ChangedCheck | None:
+    if step.job.kind is not JobKind.EXPERIMENT or step.work is None:
+        return None
+    try:
+        return unpack_changed(step.work)
+    except ValueError as error:
+        raise Unsendable(f"the check step's work cannot be read: {error}") from error
 
 
 def _measure_work(step: Step) -> str:

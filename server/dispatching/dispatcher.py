@@ -21,6 +21,7 @@ from server.database.faults import explained
 from server.dispatching.attempt_watch import UnderWay, Watch
 from server.dispatching.connections import Connections
 from server.dispatching.dispatch import Unsendable, message_of, room, take
+from server.experiments.progress import ExperimentRunner
 from server.fleet.service import copy_workers, live, slots
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
@@ -51,6 +52,7 @@ class Dispatcher:
     connections: Connections
     settings: Settings
     watch: Watch = field(init=False)
+    _experiments: ExperimentRunner = field(init=False)
     _write: Sessions = field(init=False)
     _read: Sessions = field(init=False)
     _run: str = ""
@@ -62,6 +64,7 @@ class Dispatcher:
         self.watch = Watch(self.settings.lease_seconds, self.settings.republish_seconds)
         self._write = sessions(self.engine)
         self._read = readers(self.engine)
+        self._experiments = ExperimentRunner(self._read, self._write)
 
     def tick(self, now: float | None = None) -> bool:
         """Run one round. Returns whether anything changed: then the next round may have more to do.
@@ -99,7 +102,8 @@ class Dispatcher:
             if room(self._slots.get(queue, 0), waiting):
                 steps += self._take(queue)
         self._publish(steps, now)
-        return bool(steps or decisions.claimed or decisions.lost)
+        begun = self._experiments.step(datetime.now(UTC))
+        return bool(steps or decisions.claimed or decisions.lost or begun)
 
     def _rows(self) -> tuple[list[UnderWay], list[str]]:
         columns = (Step.id, Step.job_id, Step.kind, Step.token, Step.queue, Step.state, Step.worker)

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from server.grading.models import Step
+from server.grading.models import Priority, Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
 
 PAGE = 200
@@ -39,11 +39,13 @@ class Choice:
     under_way: steps of each person, including the chosen ones
     cap: steps of one person while others wait. If no one else waits, their further steps fill the rest
     room: the number of steps to choose
+    experiments: how many of them may be of experiments
     """
 
     under_way: dict[int, int]
     cap: int
     room: int
+    experiments: int = 0
     chosen: list[Waiting] = field(default_factory=list)
     passed_over: list[Waiting] = field(default_factory=list)
 
@@ -59,6 +61,9 @@ class Choice:
         for step in steps:
             if not self.left:
                 return
+            if step.priority == Priority.EXPERIMENT:
+                self._offer_experiment(step)
+                continue
             count = self.under_way.get(step.person, 0)
             if count < self.cap:
                 self.under_way[step.person] = count + 1
@@ -67,27 +72,44 @@ class Choice:
             elif len(self.passed_over) < self.room:
                 self.passed_over.append(step)
 
+    def _offer_experiment(self, step: Waiting) -> None:
+        """Take it behind all others. It needs no cap for each person, because the order of the queue is fair."""
+        if self.experiments and len(self.passed_over) < self.left:
+            self.experiments -= 1
+            self.passed_over.append(step)
+
     def all(self) -> list[Waiting]:
         return self.chosen + self.passed_over[: self.left]
 
 
-def choose(session: Session, queue: str, cap: int, room: int, now: datetime) -> list[Waiting]:
-    """Choose the next steps of a queue, at most `room`."""
-    choice = Choice(people_in_flight(session, queue), cap, room)
+def choose(
+    session: Session, queue: str, cap: int, room: int, now: datetime, experiments: int = 0
+) -> list[Waiting]:
+    """Choose the next steps of a queue, at most `room`, and of experiments at most `experiments`."""
+    choice = Choice(people_in_flight(session, queue), cap, room, experiments)
     head = _head(session, queue, now)
     choice.offer(head)
-    # A shorter head is the whole queue, so no steps are hidden behind it.
-    if choice.left and len(head) == PAGE:
+    # A shorter head is the whole queue, so no steps are hidden behind it. Behind a step of an experiment there are
+    # only others of experiments.
+    if choice.left and len(head) == PAGE and head[-1].priority != Priority.EXPERIMENT:
         choice.offer(_hidden(session, queue, now, head[-1], choice))
     return choice.all()
 
 
 def people_in_flight(session: Session, queue: str) -> dict[int, int]:
-    """Count each person's steps under way in a queue."""
+    """Count each person's steps under way in a queue, without experiments: they must not hold up submissions."""
     query = (
-        select(Step.person_id, func.count()).where(Step.queue == queue, IN_FLIGHT).group_by(Step.person_id)
+        select(Step.person_id, func.count())
+        .where(Step.queue == queue, IN_FLIGHT, Step.priority != Priority.EXPERIMENT)
+        .group_by(Step.person_id)
     )
     return dict(session.execute(query).all())
+
+
+def experiments_in_flight(session: Session, queue: str) -> int:
+    """Count the steps of experiments under way in a queue."""
+    query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.priority == Priority.EXPERIMENT)
+    return session.scalar(query) or 0
 
 
 def _head(session: Session, queue: str, now: datetime) -> Sequence[Waiting]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from server.fleet.models import Worker
 from server.fleet.service import GONE, known_workers, slots
 from server.grading.models import Job, Step, StepState
-from server.grading.queue_order import IN_FLIGHT, QUEUED
+from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, connect_redis
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
@@ -58,7 +58,7 @@ class QueueStatus:
 
     waiting: steps that no worker has started, including the sent ones
     sent: waiting steps whose message is on its way to a worker
-    oldest_seconds: the age of the job with the oldest waiting step
+    oldest_seconds: the age of the job with the oldest waiting step, without experiments
     takers: slots that take steps from the queue
     """
 
@@ -105,13 +105,13 @@ def read_fleet(session: Session, redis_url: str, now: datetime) -> FleetStatus:
 
 def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[QueueStatus, ...]:
     """The queues that have steps or slots. takers: the slots of each queue."""
-    query = select(Step.queue, Step.state, func.count(), func.min(Step.id)).group_by(Step.queue, Step.state)
+    query = select(Step.queue, Step.state, func.count(), OLDEST).group_by(Step.queue, Step.state)
     count: dict[tuple[str, StepState], int] = {}
     first: dict[str, int] = {}
     for is_open in (QUEUED, IN_FLIGHT):  # each has its own partial index
         for name, state, steps, oldest in session.execute(query.where(is_open)):
             count[name, state] = steps
-            if state is not StepState.RUNNING:
+            if state is not StepState.RUNNING and oldest is not None:
                 first[name] = min(oldest, first.get(name, oldest))
     found = []
     for name in sorted({CPU_QUEUE, *takers, *(name for name, _ in count)}):

@@ -149,7 +149,8 @@ class Step(Base):
     person_id, priority, turn: its place in the queue, see server.grading.queue_order
     attempt: the number of attempts so far; a message that is sent again with the same token counts once
     token: of the present attempt; a result with another token is dropped
-    work: what a worker needs beyond the job: in measure steps, `packed` of worker.contract.messages.PackedWork
+    work: what a worker needs beyond the job. In measure steps, `packed` of worker.contract.messages.PackedWork. In
+        check steps of an experiment, see server.grading.changed_check
     digests: of the checked PTX that the step measures, separated by spaces
     not_before: until when it stays queued after a fault
     fault: why the last attempt failed, for course staff

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
-from server.grading.models import QueueClock, Step, StepState
+from server.grading.models import Priority, QueueClock, Step, StepState
 
 
 def in_state(*states: StepState) -> ColumnElement[bool]:
@@ -30,6 +30,10 @@ def in_state(*states: StepState) -> ColumnElement[bool]:
 
 QUEUED = in_state(StepState.QUEUED)
 IN_FLIGHT = in_state(StepState.SENT, StepState.RUNNING)
+
+
+OLDEST = func.min(Step.id).filter(Step.priority != Priority.EXPERIMENT)
+"""In a query of waiting steps, the ID of the oldest. Experiments give way, so their waits aren't anyone's problem."""
 
 
 class QueueOrder:

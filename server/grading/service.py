@@ -12,6 +12,7 @@ from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
+from server.grading.changed_check import ChangedCheck, pack_changed
 from server.grading.models import Job, JobKind, Priority, Source, Step
 from server.grading.queue_order import QueueOrder
 from worker.contract.messages import CPU_QUEUE, StepKind
@@ -24,6 +25,7 @@ class Work:
     """A job to queue. Exactly one of `submission` and `experiment` is set.
 
     person: whose share of the queue it uses
+    changed: what a point of an experiment changes; None for the exercise itself
     """
 
     kind: JobKind
@@ -36,6 +38,7 @@ class Work:
     tile: int | None = None
     submission: int | None = None
     experiment: int | None = None
+    changed: ChangedCheck | None = None
 
 
 def queue_job(session: Session, work: Work, now: datetime) -> Job:
@@ -86,6 +89,7 @@ def _check(work: Work, turn: int, now: datetime) -> dict[str, Any]:
         "priority": work.priority,
         "turn": turn,
         "queued_at": now,
+        "work": None if work.changed is None else pack_changed(work.changed),
     }
 
 

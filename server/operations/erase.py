@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from kernels.evidence import Evidence
@@ -23,7 +23,7 @@ from server.audit.service import note
 from server.courses.models import Extension
 from server.database.engine import Sessions
 from server.database.sqlite import compact
-from server.experiments.models import Experiment
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
 from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
@@ -100,11 +100,13 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
             raise PersonNotFound(f"Person {person_id} doesn't exist or is already erased.")
         names = (person.email, person.name)
         _erase_account(session, person, moment, done)
+        _erase_experiments(session, person_id, moment)
         _erase_work(session, person_id, moment, done)
         erase_mentions(session, names)
         note(session, None, "person.erased", f"person {person_id}", now=moment, submissions=done.submissions)
     with sessions.begin() as session:
         # A request that was already running waited for the person's row, and then submitted after all.
+        _erase_experiments(session, person_id, moment)
         _erase_work(session, person_id, moment, done)
         done.left = mentions(session, names)
         engine = session.get_bind().engine
@@ -132,9 +134,30 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.flush()
 
 
+def _erase_experiments(session: Session, person: int, now: datetime) -> None:
+    """End the person's experiments, and those on the person's submissions. Their kernels and their points go."""
+    mine = select(Experiment.id).where(_of_person(person))
+    numbers = session.scalars(mine.order_by(Experiment.id).with_for_update()).all()
+    for some in _parts(numbers):
+        session.execute(delete(ExperimentPoint).where(ExperimentPoint.experiment_id.in_(some)))
+        session.execute(
+            update(Experiment)
+            .where(Experiment.id.in_(some))
+            .values(
+                name=ERASED_NAME, plan={}, points=0, begun=0, ended=0, shared_at=None, pinned_id=None,
+                state=ExperimentState.CANCELLED, ended_at=func.coalesce(Experiment.ended_at, now),
+            )
+        )  # fmt: skip
+
+
+def _of_person(person: int) -> ColumnElement[bool]:
+    own = select(Submission.id).where(Submission.person_id == person)
+    return or_(Experiment.person_id == person, Experiment.submission_id.in_(own))
+
+
 def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> None:
     own = select(Submission.id).where(Submission.person_id == person)
-    started = select(Experiment.id).where(Experiment.person_id == person)
+    started = select(Experiment.id).where(_of_person(person))
     theirs = or_(Job.submission_id.in_(own), Job.experiment_id.in_(started))
     sources = _sources(session, person, theirs)
     gone = [digest for digest in sources if not _handed_in_by_others(session, digest, person)]

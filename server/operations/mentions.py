@@ -34,7 +34,7 @@ def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
 
 # Texts without use once they name an erased person. Of an audit entry, only the detail: its action and subject hold
 # Tilelab's own words and numbers.
-_REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment))
+_REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment, "name", "plan"))
 # Texts to check by hand: titles, names of machines.
 _LOOKED_AT = tuple(_columns(it) for it in (Course, Assignment, ApiToken, Worker))
 

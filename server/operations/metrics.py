@@ -28,7 +28,7 @@ from server.database.faults import explained
 from server.database.storage import free_bytes
 from server.fleet.service import known_workers, slots
 from server.grading.models import AttemptOutcome, Job, Step, StepState
-from server.grading.queue_order import IN_FLIGHT, QUEUED
+from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED
 from server.operations.presence import InRedis
 from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
 from server.settings import FREE_MB
@@ -138,12 +138,12 @@ def _queues_in_use(session: Session) -> Iterator[str]:
             yield gpu_queue(name)
 
 
-_Counts = Mapping[tuple[str, StepState], tuple[int, int]]
+_Counts = Mapping[tuple[str, StepState], tuple[int, int | None]]
 
 
 def _under_way(session: Session) -> _Counts:
-    """For each queue and state: the number of unfinished steps and the first one's ID; empty states are missing."""
-    query = select(Step.queue, Step.state, func.count(), func.min(Step.id)).group_by(Step.queue, Step.state)
+    """For each queue and state: the number of unfinished steps, and the oldest one's ID without experiments."""
+    query = select(Step.queue, Step.state, func.count(), OLDEST).group_by(Step.queue, Step.state)
     found = {}
     for is_open in (QUEUED, IN_FLIGHT):  # each has its own index
         for queue, state, count, first in session.execute(query.where(is_open)):
@@ -155,7 +155,7 @@ def _queues(session: Session, now: datetime, queues: Sequence[str], under_way: _
     waiting = GaugeMetricFamily("tilelab_steps_waiting", "Steps not yet sent to a worker.", labels=["queue"])
     oldest = GaugeMetricFamily(
         "tilelab_oldest_waiting_seconds",
-        "Age of the oldest job with a step that no worker has started.",
+        "Age of the oldest job with a step that no worker has started, without experiments.",
         labels=["queue"],
     )
     in_flight = GaugeMetricFamily(

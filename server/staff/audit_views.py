@@ -23,6 +23,7 @@ _AREAS = (
     ("regrade", "Cancelled regrades"),
     ("submission", "Submissions chosen to count"),
     ("job", "Jobs"),
+    ("experiment", "Experiments"),
     ("invitation", "Invitations"),
     ("reset", "Password links"),
     ("grades", "Grade exports"),

@@ -53,22 +53,23 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     The new job uses the assignment's current version of the exercise: workers refuse an exercise of another judge's
     version. After a system error or a cancellation it keeps its priority; otherwise it counts as a regrade.
 
-    raise (NotPossible): the job isn't over, or the submission has a later job
+    raise (NotPossible): the job isn't over, the submission has a later job, or it's a point of an experiment
     """
     moment = now or datetime.now(UTC)
     old = locked_job(session, number)
     if old.state not in _OVER:
         raise NotPossible(f"Job {old.id} is {old.state.value}. You can retry it once it is over.")
-    if old.submission_id is not None:
-        latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
-        if latest != old.id:
-            raise NotPossible(f"Job {latest} is a later job of the same submission. Retry that one.")
+    if old.submission_id is None:
+        raise NotPossible(f"Job {old.id} is a point of an experiment. Start the experiment again instead.")
+    latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
+    if latest != old.id:
+        raise NotPossible(f"Job {latest} is a later job of the same submission. Retry that one.")
     failed = old.verdict is Verdict.SYSTEM_ERROR or old.state is JobState.CANCELLED
     assignment = _assignment_of(session, old)
     if assignment is not None:  # waits for a running update of its exercise
         session.refresh(assignment, with_for_update={"read": True, "of": Assignment})
     work = Work(
-        kind=JobKind.REGRADE if old.submission_id is not None else JobKind.EXPERIMENT,
+        kind=JobKind.REGRADE,
         priority=Priority(old.priority) if failed else max(Priority(old.priority), Priority.REGRADE),
         person=old.person_id,
         source=old.source_digest,
@@ -77,7 +78,6 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
         device_class=old.device_class,
         tile=old.tile,
         submission=old.submission_id,
-        experiment=old.experiment_id,
     )
     new = queue_job(session, work, moment)
     session.flush()

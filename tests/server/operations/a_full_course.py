@@ -13,7 +13,7 @@ from server.audit.service import note
 from server.courses.models import Extension, Role
 from server.database.engine import Sessions
 from server.dispatching.dispatch import take
-from server.experiments.models import Experiment
+from server.experiments.models import Experiment, ExperimentPoint
 from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
@@ -54,14 +54,20 @@ def full_course(made: Sessions) -> ACourse:
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="its worker died")
-        experiment = Experiment(person_id=teacher, name="Ladder", plan={"of": "Ada Lovelace"}, created_at=NOW)
+        experiment = Experiment(
+            public_id="e" * 16, course_id=course.course, person_id=teacher, name="Ladder", created_at=NOW,
+            plan={"of": "Ada Lovelace"}, points=2, begun=1, ended=0,
+            exercise_id=step_of(session, 1).job.exercise_id,
+        )  # fmt: skip
         session.add(experiment)
         session.flush()
         theirs = read_source(source("teacher"))
         kept = keep_source(session, theirs.digest, theirs.content, NOW)
         exercise = step_of(session, 1).job.exercise_id
-        queue_job(session, Work(JobKind.EXPERIMENT, Priority.EXPERIMENT, teacher, kept, exercise, "sm_90",
+        job = queue_job(session, Work(JobKind.EXPERIMENT, Priority.EXPERIMENT, teacher, kept, exercise, "sm_90",
                                 experiment=experiment.id), NOW)  # fmt: skip
+        session.flush()
+        session.add(ExperimentPoint(experiment_id=experiment.id, number=0, variant="f" * 64, job_id=job.id))
         session.add(Worker(id="host-1", host="host", state="idle", record={"slots": [1, 2.5, None, "ü"]},
                            first_seen=NOW, last_beat=later(5)))  # fmt: skip
         for number in take(session, CPU_QUEUE, slots=9, cap=4, now=later(20)):

@@ -1,0 +1,137 @@
+"""The plan of an experiment: checked before it is stored, and read back for its points."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from kernels.exercise import ExerciseError
+from kernels.experiment.definition import DefinitionError, from_plain_definition, line_of, plain_definition
+from kernels.experiment.model import DesignKind
+from kernels.experiment.model import Experiment as Definition
+from kernels.experiment.plan import PlannedPoint, PointPlan
+from kernels.experiment.points import TooManyPoints
+from kernels.experiment.roles import UnfitAxis
+from kernels.source import LARGEST_SOURCE
+from server.courses.models import Exercise
+from server.experiments.quota import POINTS_A_DAY
+
+MOST_KERNELS = 16
+
+_LISTED = frozenset({DesignKind.GRID, DesignKind.RANDOM, DesignKind.LIST})
+"""Designs whose points are known before the first one runs."""
+
+_MOST_OF_STUDENTS = 10_000
+"""Combinations of values, before constraints: to list more takes seconds."""
+
+
+class UnfitExperiment(ValueError):
+    """An experiment that can't run; the text says why.
+
+    field: such as "axes.TILE_WIDTH"; line: in the experiment's file, 0 if unknown
+    """
+
+    def __init__(self, field: str, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.field = field
+        self.reason = reason
+        self.line = line
+
+    @property
+    def sentence(self) -> str:
+        return f"Line {self.line}: {self.reason}" if self.line else self.reason
+
+
+def check_kernels(definition: Definition, kernels: Mapping[str, str]) -> None:
+    """Check the number and the size of kernels before anything is read; raises UnfitExperiment."""
+    if len(kernels) > MOST_KERNELS:
+        raise UnfitExperiment("experiment.kernels", f"An experiment has at most {MOST_KERNELS} kernels.")
+    for name in definition.kernels:
+        if name not in kernels:
+            raise UnfitExperiment("experiment.kernels", f"The text of `{name}` is missing.")
+    for name, text in kernels.items():
+        size = len(text.encode("utf-8", "replace"))
+        if size > LARGEST_SOURCE:
+            reason = f"`{name}` has {size:,} bytes. The limit is {LARGEST_SOURCE:,}."
+            raise UnfitExperiment("experiment.kernels", reason)
+
+
+def checked_plan(
+    exercise: Exercise, definition: Definition, kernels: Mapping[str, str], text: str = "", *, student: bool
+) -> PointPlan:
+    """The points of a new experiment; raises UnfitExperiment.
+
+    student: whether a student's quota bounds the number of its points
+    text: of its file, for the lines of mistakes; "" for none
+    """
+
+    def unfit(table: str, key: str, reason: str) -> UnfitExperiment:
+        field = f"{table}.{key}" if key else table
+        return UnfitExperiment(field, reason, line_of(text, table, key) if text else 0)
+
+    if definition.ladder:
+        raise unfit("experiment", "kernels", "A server runs no ladder. Give a list of files.")
+    if definition.design.kind not in _LISTED:
+        raise unfit("design", "kind", f'A server runs no design "{definition.design.kind}".')
+    check_kernels(definition, kernels)
+    combinations = math.prod(len(axis.values) for axis in definition.axes)
+    if student and combinations > _MOST_OF_STUDENTS:
+        reason = (
+            f"The axes have {combinations:,} combinations. The limit for students is {_MOST_OF_STUDENTS:,}."
+        )
+        raise unfit("axes", "", reason)
+    used = {name: kernels[name] for name in definition.kernels}
+    try:
+        plan = PointPlan(definition, exercise.name, exercise.definition, used, "")
+    except TooManyPoints as error:
+        raise unfit("axes", "", f"The axes have {error}. Use fewer values, or a random design.") from None
+    except UnfitAxis as error:
+        raise unfit("axes", error.axis, str(error)) from None
+    except ExerciseError as error:
+        raise unfit("experiment", "exercise", f"{error}.") from None
+    if not plan.points:
+        raise unfit("constraints", "", "No combination of values meets all constraints.")
+    if student and len(plan.points) > POINTS_A_DAY:
+        reason = f"The experiment has {len(plan.points):,} points. The limit for students is {POINTS_A_DAY}."
+        raise unfit("axes", "", reason)
+    try:
+        plan.check_sizes()
+    except UnfitAxis as error:
+        raise unfit("axes", error.axis, str(error)) from None
+    return plan
+
+
+def stored_plan(definition: Definition, kernels: Mapping[str, str]) -> dict[str, Any]:
+    """The plan for the database. It keeps the order of axes: a database may sort the keys of an object."""
+    used = [[name, kernels[name]] for name in definition.kernels]
+    return {"definition": json.dumps(plain_definition(definition)), "kernels": used}
+
+
+def definition_of(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition in a stored plan, as its file would have it; {} for a plan without one."""
+    found: dict[str, Any] = json.loads(plan.get("definition", "{}"))
+    return found
+
+
+def kernels_of(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The text of each kernel in a stored plan."""
+    return dict(plan.get("kernels", []))
+
+
+def read_plan(plan: Mapping[str, Any], exercise: Exercise, device_class: str) -> PointPlan:
+    """The points of a stored experiment; raises UnfitExperiment, for example under another judge's version."""
+    try:
+        definition = from_plain_definition(definition_of(plan))
+        return PointPlan(definition, exercise.name, exercise.definition, kernels_of(plan), device_class)
+    except (ExerciseError, DefinitionError, UnfitAxis, TooManyPoints, ValueError) as error:
+        raise UnfitExperiment("", str(error)) from error
+
+
+def variant_of(plan: PointPlan, point: PlannedPoint) -> str:
+    """SHA-256 of what a point compiles: its text, tile, macros and flags, without its sizes."""
+    changed = point.change
+    what = [plan.text(point), changed.tile, sorted(changed.macros.items()), sorted(changed.flags.items())]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()

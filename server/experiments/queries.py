@@ -1,0 +1,108 @@
+"""Find experiments that a person may see, and read their points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from kernels.experiment.result import PointResult
+from server.courses.models import Role
+from server.courses.service import is_staff, role_in
+from server.experiments.models import Experiment, ExperimentPoint
+from server.experiments.results import unpack_result
+
+PAGE = 50
+
+
+class Reads(StrEnum):
+    """As whom a person reads an experiment."""
+
+    OWNER = "owner"
+    STAFF = "staff"
+    CLASS = "class"
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """An experiment with its reader's role."""
+
+    experiment: Experiment
+    reads: Reads
+    staff: bool
+
+    @property
+    def own(self) -> bool:
+        return self.reads is Reads.OWNER
+
+    @property
+    def may_cancel(self) -> bool:
+        return self.own or self.staff
+
+    @property
+    def named(self) -> bool:
+        """Whether the reader sees whose it is, its kernels and its findings: those may name a person."""
+        return self.own or self.staff
+
+
+def visible_experiment(session: Session, person: int, public_id: str) -> Visible | None:
+    """The experiment for its owner, course staff and, if it is shared, the class; None for anyone else."""
+    if not public_id.isascii() or not public_id.isalnum():
+        return None
+    found = session.scalar(
+        select(Experiment).where(Experiment.public_id == public_id).options(joinedload(Experiment.exercise))
+    )
+    if found is None or found.course_id is None:
+        return None
+    role = role_in(session, person, found.course_id)
+    return _visible(found, person, role)
+
+
+def visible_experiments(
+    session: Session, person: int, course: int, role: Role, before: int = 0
+) -> tuple[list[Visible], bool]:
+    """A page of a course's experiments, the newest first, and whether there are more."""
+    query = select(Experiment).where(Experiment.course_id == course, Experiment.exercise_id.is_not(None))
+    if not is_staff(role):
+        query = query.where(or_(Experiment.person_id == person, Experiment.shared_at.is_not(None)))
+    if before:
+        query = query.where(Experiment.id < before)
+    query = query.options(joinedload(Experiment.person), joinedload(Experiment.exercise))
+    found = session.scalars(query.order_by(Experiment.id.desc()).limit(PAGE + 1)).all()
+    visible = [one for each in found[:PAGE] if (one := _visible(each, person, role)) is not None]
+    return visible, len(found) > PAGE
+
+
+def results(session: Session, experiment: int, after: int = -1, most: int | None = None) -> list[PointResult]:
+    """Results by their number, from the one behind `after`."""
+    query = (
+        select(ExperimentPoint.result)
+        .where(
+            ExperimentPoint.experiment_id == experiment,
+            ExperimentPoint.number > after,
+            ExperimentPoint.verdict.is_not(None),
+        )
+        .order_by(ExperimentPoint.number)
+        .limit(most)
+    )
+    return [unpack_result(packed) for packed in session.scalars(query) if packed is not None]
+
+
+def pinned(session: Session, assignment: int) -> Sequence[Experiment]:
+    """The experiments that an assignment's page links to."""
+    query = select(Experiment).where(Experiment.pinned_id == assignment).order_by(Experiment.id)
+    return session.scalars(query).all()
+
+
+def _visible(found: Experiment, person: int, role: Role | None) -> Visible | None:
+    staff = is_staff(role)
+    if role is None:
+        return None
+    if found.person_id == person:
+        return Visible(found, Reads.OWNER, staff)
+    if staff:
+        return Visible(found, Reads.STAFF, staff)
+    return Visible(found, Reads.CLASS, staff) if found.shared_at is not None else None

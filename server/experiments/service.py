@@ -1,0 +1,168 @@
+"""Start, cancel, share and pin experiments. Whether a person may do it is decided by the caller."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.experiment.model import Experiment as Definition
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Assignment
+from server.experiments.models import Experiment, ExperimentState
+from server.experiments.plans import UnfitExperiment, stored_plan
+from server.experiments.quota import MOST_RUNNING, Quota, quota_of, running_of
+from server.grading.models import Job, JobState
+from server.submissions.changes import NotPossible, cancel
+from worker.contract.messages import Ticket
+
+_OPEN = (JobState.QUEUED, JobState.RUNNING)
+
+
+class QuotaUsed(ValueError):
+    """A student's quota is used; the text says so. quota: with the time at which it renews."""
+
+    def __init__(self, text: str, quota: Quota) -> None:
+        super().__init__(text)
+        self.quota = quota
+
+
+class TooManyRunning(ValueError):
+    """The person has too many running experiments."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewExperiment:
+    """An experiment to start.
+
+    points: how many it has, by server.experiments.plans.checked_plan, which takes too long for a transaction
+    assignment: whose quota it uses; None for no quota
+    submission: the submission that it varies; None for one from a file
+    """
+
+    course: int
+    person: int
+    exercise: int
+    definition: Definition
+    kernels: Mapping[str, str]
+    points: int
+    arch: str
+    device_class: str = ""
+    pauses: bool = False
+    assignment: int | None = None
+    submission: int | None = None
+
+
+def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
+    """Store an experiment. From then on it runs.
+
+    raise (UnfitExperiment): it has more points than the quota has left
+    raise (QuotaUsed, TooManyRunning)
+    """
+    person = session.scalars(
+        select(Person).where(Person.id == new.person).with_for_update(key_share=True)
+    ).one()
+    if running_of(session, person.id) >= MOST_RUNNING:
+        raise TooManyRunning(
+            f"You have {MOST_RUNNING} running experiments, which is the limit. Wait for one."
+        )
+    if new.assignment is not None:
+        _check_quota(quota_of(session, new.person, new.assignment, now), new.points)
+    made = Experiment(
+        public_id=secrets.token_hex(8),
+        course_id=new.course,
+        person_id=new.person,
+        name=new.definition.name,
+        plan=stored_plan(new.definition, new.kernels),
+        state=ExperimentState.RUNNING,
+        exercise_id=new.exercise,
+        device_class=new.device_class,
+        arch=new.arch,
+        points=new.points,
+        begun=0,
+        ended=0,
+        pauses=new.pauses,
+        assignment_id=new.assignment,
+        submission_id=new.submission,
+        created_at=now,
+    )
+    session.add(made)
+    session.flush()
+    if new.assignment is None:
+        _note(session, made, person, "started", now, points=made.points)
+    return made
+
+
+def stop(session: Session, experiment: Experiment, actor: Person | None, now: datetime) -> list[Ticket]:
+    """Cancel an experiment. Its results stay. Returns the tickets to revoke after the commit.
+
+    actor: None for an experiment that can't go on
+    raise (NotPossible): it is over
+    """
+    _lock(session, experiment)
+    if experiment.state is not ExperimentState.RUNNING:
+        raise NotPossible(f"The experiment is {experiment.state.value}. There is nothing to cancel.")
+    jobs = session.scalars(
+        select(Job.id).where(Job.experiment_id == experiment.id, Job.state.in_(_OPEN)).order_by(Job.id)
+    ).all()
+    tickets: list[Ticket] = []
+    for job in jobs:
+        try:
+            tickets += cancel(session, job, actor, now, noted=False)
+        except NotPossible:  # its result came meanwhile
+            continue
+    experiment.state, experiment.ended_at = ExperimentState.CANCELLED, now
+    if actor is None or actor.id != experiment.person_id:
+        _note(session, experiment, actor, "cancelled", now)
+    return tickets
+
+
+def share(session: Session, experiment: Experiment, actor: Person, now: datetime, *, shared: bool) -> None:
+    """Show an experiment to the class, or hide it again."""
+    _lock(session, experiment)
+    if shared == (experiment.shared_at is not None):
+        return
+    experiment.shared_at = now if shared else None
+    experiment.pinned_id = None
+    _note(session, experiment, actor, "shared" if shared else "hidden", now)
+
+
+def pin(
+    session: Session, experiment: Experiment, assignment: Assignment | None, actor: Person, now: datetime
+) -> None:
+    """Link to an experiment from an assignment's page, which shares it; None removes the link."""
+    _lock(session, experiment)
+    number = None if assignment is None else assignment.id
+    if number == experiment.pinned_id:
+        return
+    if assignment is not None:
+        experiment.shared_at = experiment.shared_at or now
+    experiment.pinned_id = number
+    slug = None if assignment is None else assignment.slug
+    _note(session, experiment, actor, "pinned" if assignment else "unpinned", now, assignment=slug)
+
+
+def _check_quota(quota: Quota, points: int) -> None:
+    if not quota.points_left:
+        used = "points" if quota.experiments_left else "experiments"
+        raise QuotaUsed(f"You used your {used} for this assignment today.", quota)
+    if points > quota.points_left:
+        reason = f"The experiment has {points:,} points. You may start {quota.points_left:,} now."
+        raise UnfitExperiment("axes", reason)
+
+
+def _lock(session: Session, experiment: Experiment) -> None:
+    session.refresh(experiment, with_for_update={"of": Experiment})
+
+
+def _note(
+    session: Session, experiment: Experiment, actor: Person | None, what: str, now: datetime, **detail: object
+) -> None:
+    subject = f"experiment {experiment.public_id}"
+    given = {name: value for name, value in detail.items() if value is not None}
+    note(session, actor, f"experiment.{what}", subject, now=now, course_id=experiment.course_id, **given)
