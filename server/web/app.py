@@ -15,6 +15,8 @@ from server.accounts.views import accounts
 from server.courses.api import me
 from server.courses.frame import attach_frame
 from server.enrolment.views import enrolment
+from server.experiments.api import experiments
+from server.experiments.views import experiments_pages
 from server.history.views import history_pages
 from server.http.arrival import REQUEST_BYTES, BodySizes
 from server.http.concurrency_limit import attach_concurrency_limit
@@ -76,10 +78,12 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(standings_pages)
     app.register_blueprint(history_pages)
     app.register_blueprint(submissions_pages)
+    app.register_blueprint(experiments_pages)
     app.register_blueprint(health)
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")
     app.register_blueprint(leaderboards, url_prefix="/api/v1")
+    app.register_blueprint(experiments, url_prefix="/api/v1")
     app.register_blueprint(me, url_prefix="/api/v1")
     app.register_blueprint(assignments, url_prefix="/api/v1")
     app.register_blueprint(description, url_prefix="/api/v1")

@@ -34,6 +34,13 @@ NOTICES: dict[str, str] = {
     "regrade-cancelled": "Waiting regrades cancelled. Their submissions keep their verdicts.",
     "worker-told": "Request sent to the worker. It answers within a few seconds.",
     "course-saved": "Course settings saved.",
+    "experiment-started": "Experiment started. Its points run after all submissions.",
+    "experiment-cancelled": "Experiment cancelled. Its results stay.",
+    "experiment-over": "Too late: the experiment is already over.",
+    "experiment-shared": "The class sees this experiment now, without names.",
+    "experiment-hidden": "The class no longer sees this experiment.",
+    "experiment-pinned": "The assignment’s page links to this experiment now.",
+    "experiment-unpinned": "No assignment’s page links to this experiment now.",
 }
 
 

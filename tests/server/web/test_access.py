@@ -20,6 +20,7 @@ from server.courses.service import create_assignment
 from server.grading.models import Job
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
+from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.matrix import ROLES, routes
@@ -28,7 +29,10 @@ from tests.server.web.signed_in import COOKIE, BrowserClient, client_of
 # Files of scripts and styles are for everyone, by a digest that only the pages know.
 LEFT_OUT = {"assets.show"}
 REFUSALS = {401, 403, 404}
-SENT = {"assignment": "gpu/tiled", "source": SOURCE, "mode": "check"}
+SENT = {
+    "/api/v1/submissions": {"assignment": "gpu/tiled", "source": SOURCE, "mode": "check"},
+    "/api/v1/experiments": {"course": "gpu", "definition": "[axes]", "kernels": {}},
+}
 
 
 @dataclass
@@ -53,7 +57,7 @@ class House:
         path = self.named(path)
         if path.startswith("/api/"):
             headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role in self.tokens else {}
-            body = SENT if path == "/api/v1/submissions" and method == "POST" else None
+            body = SENT.get(path) if method == "POST" else None
             answer = self.portal.client.open(path, method=method, json=body, headers=headers)
         else:
             answer = self.reader(role).get(path) if method == "GET" else self.writer(role).post_form(path)
@@ -134,6 +138,7 @@ def house(portal: Portal) -> House:
     grade(course, Verdict.ACCEPTED)
     there = {
         "SUBMISSION": submission,
+        "EXPERIMENT": started(course, "ada", assignment=course.assignment),
         "REGRADE": begun.location.partition("?")[0].rpartition("/")[2],
         "PERSON": str(course.person("zed")),
         "SESSION": "1",

@@ -9,13 +9,17 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
+    "cancel": "Cancel an experiment on a server.",
     "compare": "Compare two experiments point by point.",
     "export": "Write the results as CSV, JSON, Parquet or T4.",
+    "fetch": "Fetch the results of a server's experiment into a folder.",
     "import": "Read a cache file of Kernel Tuner into a folder.",
     "plot": "Draw a quantity over an axis as SVG.",
     "repeat": "Run an experiment again, and check whether its figures agree.",
     "run": "Run an experiment, or resume it.",
     "show": "Show the results of an experiment.",
+    "status": "Show an experiment on a server.",
+    "submit": "Start an experiment on a course's server.",
     "templates": "List the experiments that come with Tilelab.",
 }
 

@@ -70,6 +70,18 @@ def submission_id(text: str) -> str:
     return found
 
 
+def experiment_id(text: str) -> str:
+    """The id in an argument, which is an id or the address of an experiment's page. Raises WrongUse."""
+    from worker.client.experiments import experiment_id_of
+
+    found = experiment_id_of(text)
+    if found is None:
+        raise WrongUse(
+            f"{safe(text[:80])!r} is not the ID of an experiment. Its page's address ends with the ID."
+        )
+    return found
+
+
 def latest_id(asked: Portal) -> str:
     """The id of your latest submission. Raises WrongUse if there is none."""
     found = asked.latest(1)

@@ -1,0 +1,163 @@
+"""Experiments as the API returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any
+
+from sqlalchemy.orm import Session
+
+from kernels.experiment.plan import digest
+from kernels.experiment.result import PointResult, to_json
+from server.experiments.models import Experiment, ExperimentState
+from server.experiments.plans import definition_of, kernels_of
+from server.experiments.progress import pause_until
+from server.experiments.queries import Visible, results
+from server.experiments.targets import CPU
+from server.http.operation import Moment, Range, Reads, Text
+
+PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
+MOST_POINTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAnswer:
+    """A kernel of an experiment.
+
+    digest: SHA-256 of its text
+    text: None for a reader who isn't its owner or course staff
+    """
+
+    name: str
+    digest: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentExerciseAnswer:
+    """The exercise that every point uses. definition: the text of its file; digest: with the judge's version."""
+
+    name: str
+    definition: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentAnswer:
+    """An experiment with its progress.
+
+    page: its page on the portal
+    ended: how many of its points have a result
+    paused_until: no point starts before this deadline; None if none is near, or the experiment doesn't pause
+    device_class: the GPU that measures; "cpu" if nothing is measured
+    definition: the experiment as its file would have it
+    own: whether it's yours; shared: whether the class sees it
+    """
+
+    id: str
+    url: str
+    page: str
+    course: str
+    name: str
+    state: ExperimentState
+    points: int
+    ended: int
+    paused_until: Moment | None
+    device_class: str
+    arch: str
+    exercise: ExperimentExerciseAnswer
+    definition: Mapping[str, Any]
+    kernels: tuple[KernelAnswer, ...]
+    created_at: Moment
+    ended_at: Moment | None
+    own: bool
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PointsQuery:
+    """The points to return. after: the number of the last point of the page before; limit: how many."""
+
+    after: Annotated[int, Range(0, 10**9)] | None = None
+    limit: Annotated[int, Range(1, MOST_POINTS)] = MOST_POINTS
+
+
+@dataclass(frozen=True, slots=True)
+class PointsAnswer:
+    """Results of points, by their number. next: the URL of the next page; None on the last.
+
+    A running experiment may get results with lower numbers later.
+    """
+
+    points: Annotated[tuple[Mapping[str, Any], ...], Reads(tuple[PointResult, ...])]
+    next: str | None
+
+
+def experiment_answer(session: Session, visible: Visible, now: datetime) -> ExperimentAnswer:
+    """What a reader sees of an experiment."""
+    found = visible.experiment
+    assert found.course is not None
+    assert found.exercise is not None
+    paused = pause_until(session, found, now) if found.state is ExperimentState.RUNNING else None
+    names = shown_names(visible)
+    definition = definition_of(found.plan)
+    definition["experiment"] = definition.get("experiment", {}) | {"kernels": list(names.values())}
+    return ExperimentAnswer(
+        id=found.public_id,
+        url=f"/api/v1/experiments/{found.public_id}",
+        page=f"/experiments/{found.public_id}",
+        course=found.course.slug,
+        name=found.name,
+        state=found.state,
+        points=found.points,
+        ended=found.ended,
+        paused_until=None if paused is None else paused.isoformat(),
+        device_class=found.device_class or CPU,
+        arch=found.arch,
+        exercise=ExperimentExerciseAnswer(
+            found.exercise.name, found.exercise.definition, found.exercise.digest
+        ),
+        definition=definition,
+        kernels=tuple(
+            KernelAnswer(names[name], digest(text), text if visible.named else None)
+            for name, text in kernels_of(found.plan).items()
+        ),
+        created_at=found.created_at.isoformat(),
+        ended_at=None if found.ended_at is None else found.ended_at.isoformat(),
+        own=visible.own,
+        shared=found.shared_at is not None,
+    )
+
+
+def shown_results(
+    session: Session, visible: Visible, after: int = -1, most: int | None = None
+) -> list[PointResult]:
+    """Results as a reader sees them: the class sees no file names and no texts about the source."""
+    found = results(session, visible.experiment.id, after, most)
+    if visible.named:
+        return found
+    names = shown_names(visible)
+    return [
+        replace(each, kernel=names.get(each.kernel, ""), message=each.verdict.headline, finding=None)
+        for each in found
+    ]
+
+
+def points_answer(results: list[PointResult], following: str | None) -> PointsAnswer:
+    """A page of results."""
+    return PointsAnswer(tuple(to_json(each) for each in results), following)
+
+
+def shown_names(visible: Visible) -> Mapping[str, str]:
+    """The name of each kernel for a reader. The class sees a number, because a file's name may name a person."""
+    names = list(kernels_of(visible.experiment.plan))
+    return {name: name if visible.named else f"kernel-{number}.cu" for number, name in enumerate(names, 1)}
+
+
+def listed(experiment: Experiment) -> str:
+    """What a list says of an experiment's progress."""
+    if experiment.state is ExperimentState.RUNNING:
+        return f"{experiment.ended:,} of {experiment.points:,} points"
+    return experiment.state.value

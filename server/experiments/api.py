@@ -1,0 +1,229 @@
+"""The API of experiments: start, read, fetch points, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from flask import Blueprint, Response, jsonify, request, url_for
+from sqlalchemy.orm import Session
+
+from kernels.experiment.export import to_csv
+from server.accounts import limits
+from server.accounts.identity import person_asking, too_many_requests
+from server.courses.models import Role
+from server.courses.service import DEVICE_CLASS, find_course, role_in
+from server.experiments.access import STARTS, refused
+from server.experiments.answers import (
+    PUBLIC_ID,
+    ExperimentAnswer,
+    PointsAnswer,
+    PointsQuery,
+    experiment_answer,
+    points_answer,
+    shown_results,
+)
+from server.experiments.new_experiment import Sent, read_sent, start_sent
+from server.experiments.plans import UnfitExperiment
+from server.experiments.queries import Visible, visible_experiment
+from server.experiments.service import QuotaUsed, TooManyRunning, stop
+from server.http.json_body import invalid, json_object, refuse_other_types
+from server.http.operation import Header, Text, operation
+from server.http.problems import Refused
+from server.http.query import read_query
+from server.http.site import site
+from server.submissions.changes import NotPossible, revoke
+
+experiments = Blueprint("experiments", __name__)
+
+_NONE = {404: "There is no such experiment, or you may not see it."}
+_NAME = r"[a-z0-9][a-z0-9._\-]{0,59}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRequest:
+    """A new experiment.
+
+    course: its name, such as demo
+    definition: the text of the experiment's file. Its exercise is an assignment of the course or, for course staff, any
+        exercise that comes with Tilelab
+    kernels: the text of each kernel, by the name that the definition uses
+    axes: more axes, such as TILE_WIDTH=8,16. Each replaces the definition's axis of that name
+    device_class: the GPU to measure on, if not the assignment's own; cpu to measure nothing
+    pause_before_deadlines: start no point in the 2 hours before a deadline of the course
+    """
+
+    course: Annotated[str, Text(_NAME)]
+    definition: Annotated[str, Text(shortest=1, longest=100_000)]
+    kernels: Mapping[str, str]
+    axes: tuple[str, ...] = ()
+    device_class: Annotated[str, Text(DEVICE_CLASS)] | None = None
+    pause_before_deadlines: bool = False
+
+
+_FIELDS = tuple(field.name for field in fields(ExperimentRequest))
+
+
+@experiments.post("/experiments")
+@operation(
+    ExperimentAnswer,
+    status=201,
+    takes=ExperimentRequest,
+    gives=(Header("Location", "Where to read the progress and the results.", required=True),),
+    refuses={
+        400: "The body isn't valid JSON.",
+        403: "The course is archived, or your quota for the assignment is used.",
+        404: "There is no such course, or you aren't in it.",
+        409: "You have too many running experiments.",
+        413: "The request has more than 256 KiB.",
+        415: "The body's type isn't JSON.",
+        422: "A field has an invalid value. The text names the line of the definition and the reason.",
+        503: "The database is unavailable; nothing was stored. Send the same request again after `Retry-After`.",
+    },
+)
+def begin() -> tuple[Response, int, dict[str, str]]:
+    """Start an experiment, as course staff, or as a student within the assignment's quota."""
+    person, now = person_asking().id, datetime.now(UTC)
+    refuse_other_types()
+    course_name, sent = _read(json_object(request.get_data(), _FIELDS))
+    try:
+        limits.count(site().sessions, STARTS, f"person {person}")
+    except limits.TooOften as often:
+        raise too_many_requests(STARTS, often) from often
+    with site().readers.begin() as session:
+        course, role = _course(session, person, course_name)
+    try:
+        public_id = start_sent(site().sessions, sent, read_sent(sent), course, person, role, now)
+    except (UnfitExperiment, QuotaUsed, TooManyRunning) as error:
+        raise refused(error) from error
+    with site().readers.begin() as session:
+        answer = _answer(session, person, public_id, now)
+    return jsonify(asdict(answer)), 201, {"Location": answer.url}
+
+
+@experiments.get("/experiments/<public_id>")
+@operation(ExperimentAnswer, path={"public_id": PUBLIC_ID}, refuses=_NONE)
+def look_up(public_id: str) -> Response:
+    """Read an experiment, as its owner or course staff. Members of the course read shared ones."""
+    person = person_asking().id
+    with site().readers.begin() as session:
+        return jsonify(asdict(_answer(session, person, public_id, datetime.now(UTC))))
+
+
+@experiments.get("/experiments/<public_id>/points")
+@operation(
+    PointsAnswer,
+    path={"public_id": PUBLIC_ID},
+    query=PointsQuery,
+    refuses={**_NONE, 422: "A parameter has an invalid value."},
+)
+def points(public_id: str) -> Response:
+    """Fetch results, page by page, while the experiment runs too."""
+    person, asked = person_asking().id, read_query(PointsQuery)
+    with site().readers.begin() as session:
+        found = shown_results(session, _visible(session, person, public_id), _after(asked), asked.limit + 1)
+    shown = found[: asked.limit]
+    following = None
+    if len(found) > len(shown):
+        following = url_for(".points", public_id=public_id, after=shown[-1].number, limit=asked.limit)
+    return jsonify(asdict(points_answer(shown, following)))
+
+
+@experiments.get("/experiments/<public_id>/points.csv")
+@operation(
+    str,
+    media_type="text/csv",
+    path={"public_id": PUBLIC_ID},
+    query=PointsQuery,
+    gives=(Header("Link", "The next page, with rel=next; missing on the last."),),
+    refuses={**_NONE, 422: "A parameter has an invalid value."},
+)
+def table(public_id: str) -> Response:
+    """Fetch results as a table: a row for each point, a column for each value. Every page has the header."""
+    person, asked = person_asking().id, read_query(PointsQuery)
+    with site().readers.begin() as session:
+        found = shown_results(session, _visible(session, person, public_id), _after(asked), asked.limit + 1)
+    shown = found[: asked.limit]
+    response = Response(to_csv(shown), content_type="text/csv; charset=utf-8")
+    if len(found) > len(shown):
+        following = url_for(".table", public_id=public_id, after=shown[-1].number, limit=asked.limit)
+        response.headers["Link"] = f'<{following}>; rel="next"'
+    return response
+
+
+@experiments.post("/experiments/<public_id>/cancel")
+@operation(
+    ExperimentAnswer,
+    path={"public_id": PUBLIC_ID},
+    refuses={403: "It is someone else's.", **_NONE, 409: "It is over."},
+)
+def cancel(public_id: str) -> Response:
+    """Cancel an experiment of yours or, as course staff, any of the course. Its results stay."""
+    person = person_asking()
+    with site().sessions.begin() as session:
+        found = _visible(session, person.id, public_id)
+        if not found.may_cancel:
+            raise Refused(403, "not_yours", "This is someone else's experiment", "Only its owner cancels it.")
+        try:
+            tickets = stop(session, found.experiment, person, datetime.now(UTC))
+        except NotPossible as error:
+            raise Refused(409, "over", "The experiment can't be cancelled", str(error)) from error
+    revoke(site().settings.redis_url, tickets)
+    return look_up(public_id)
+
+
+def _course(session: Session, person: int, name: str) -> tuple[int, Role]:
+    """The ID of a course, and the person's role there; raises Refused."""
+    course = find_course(session, name)
+    role = None if course is None else role_in(session, person, course.id)
+    if course is None or role is None:
+        raise Refused(404, "no_such_course", "There is no such course", "Check the name in `course`.")
+    if course.archived_at is not None:
+        raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
+    return course.id, role
+
+
+def _answer(session: Session, person: int, public_id: str, now: datetime) -> ExperimentAnswer:
+    return experiment_answer(session, _visible(session, person, public_id), now)
+
+
+def _visible(session: Session, person: int, public_id: str) -> Visible:
+    found = visible_experiment(session, person, public_id)
+    if found is None:
+        raise Refused(
+            404, "no_such_experiment", "There is no such experiment",
+            "Check the ID. You may not see experiments that others didn't share.",
+        )  # fmt: skip
+    return found
+
+
+def _after(asked: PointsQuery) -> int:
+    return -1 if asked.after is None else asked.after
+
+
+def _read(asked: Mapping[str, Any]) -> tuple[str, Sent]:
+    course, definition, kernels = (asked.get(name) for name in ("course", "definition", "kernels"))
+    if not isinstance(course, str):
+        raise invalid('`course` must be the name of a course, such as "demo".')
+    if not isinstance(definition, str) or not definition.strip():
+        raise invalid("`definition` must be the text of an experiment's file.")
+    if not isinstance(kernels, dict) or not all(isinstance(text, str) for text in kernels.values()):
+        raise invalid("`kernels` must be an object with the text of each kernel.")
+    if any(not _storable(text) for text in (definition, *kernels, *kernels.values())):
+        raise invalid("A text has a character that can't be stored.")
+    axes = asked.get("axes") or []
+    if not isinstance(axes, list) or not all(isinstance(axis, str) for axis in axes):
+        raise invalid('`axes` must be a list, such as ["TILE_WIDTH=8,16"].')
+    device, pauses = asked.get("device_class"), asked.get("pause_before_deadlines", False)
+    if device is not None and not isinstance(device, str):
+        raise invalid('`device_class` must be a kind of GPU, such as "h200", or "cpu".')
+    if not isinstance(pauses, bool):
+        raise invalid("`pause_before_deadlines` must be true or false.")
+    return course, Sent(definition, kernels, tuple(axes), device, pauses)
+
+
+def _storable(text: str) -> bool:
+    """PostgreSQL has no NUL, UTF-8 no lone surrogate."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,87 @@
+"""A new experiment in a request: limited in size, read, and given to the course's exercise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kernels.experiment.axes import AxisError, parse_axis
+from kernels.experiment.definition import DefinitionError, read_definition
+from kernels.experiment.model import Experiment as Definition
+from server.courses.models import Exercise, Role
+from server.database.engine import Sessions
+from server.experiments.plans import UnfitExperiment, checked_plan
+from server.experiments.service import NewExperiment, start
+from server.experiments.targets import NoTarget, target_of
+
+MOST_AXES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An experiment as a person sent it.
+
+    text: its file; axes: more of them, such as "TILE_WIDTH=8,16"; each replaces the file's axis of that name
+    device_class: None for the assignment's own
+    """
+
+    text: str
+    kernels: Mapping[str, str]
+    axes: Sequence[str] = ()
+    device_class: str | None = None
+    pauses: bool = False
+
+
+def read_sent(sent: Sent) -> Definition:
+    """The definition; raises UnfitExperiment."""
+    try:
+        found = read_definition(sent.text)
+    except DefinitionError as error:
+        raise UnfitExperiment("definition", error.reason, error.line) from error
+    if len(sent.axes) > MOST_AXES:
+        raise UnfitExperiment("axes", f"An experiment has at most {MOST_AXES} axes.")
+    axes = {axis.name: axis for axis in found.axes}
+    for text in sent.axes:
+        try:
+            axis = parse_axis(text)
+        except AxisError as error:
+            raise UnfitExperiment("axes", f"{error}.") from error
+        axes[axis.name] = axis
+    if not axes and len(found.kernels) < 2:
+        raise UnfitExperiment("axes", "Nothing is varied. Add an axis, such as TILE_WIDTH=8,16,32.")
+    return replace(found, axes=tuple(axes.values()))
+
+
+def start_sent(
+    sessions: Sessions,
+    sent: Sent,
+    definition: Definition,
+    course: int,
+    person: int,
+    role: Role,
+    now: datetime,
+) -> str:
+    """Start it, and return its ID; raises UnfitExperiment and what `start` raises."""
+    try:
+        with sessions.begin() as session:
+            target = target_of(session, course, role, definition.exercise, sent.device_class, now)
+            exercise = session.get_one(Exercise, target.exercise)
+    except NoTarget as error:
+        raise UnfitExperiment(error.field, str(error)) from error
+    student = target.assignment is not None
+    plan = checked_plan(exercise, definition, sent.kernels, sent.text, student=student)
+    new = NewExperiment(
+        course=course,
+        person=person,
+        exercise=target.exercise,
+        definition=definition,
+        kernels=sent.kernels,
+        points=len(plan.points),
+        arch=target.arch,
+        device_class=target.device_class,
+        pauses=sent.pauses,
+        assignment=target.assignment,
+    )
+    with sessions.begin() as session:
+        return start(session, new, now).public_id

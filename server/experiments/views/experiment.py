@@ -1,0 +1,250 @@
+"""The list of a course's experiments, and the page of one with its curve while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import Response, jsonify, render_template, request, url_for
+from sqlalchemy.orm import Session
+
+from kernels.experiment.export import to_csv
+from kernels.rendering.experiment import NOTHING_MEASURED, verdicts_text
+from kernels.rendering.page.experiment_page import PlotView
+from server.accounts.access import not_allowed, nothing_here, viewer
+from server.accounts.models import Person
+from server.courses.access import Membership, member_of, membership
+from server.courses.models import Assignment
+from server.courses.service import assignments, find_assignment, role_in
+from server.experiments.answers import shown_names, shown_results
+from server.experiments.models import Experiment, ExperimentState
+from server.experiments.plans import definition_of
+from server.experiments.progress import pause_until
+from server.experiments.queries import Visible, pinned, visible_experiment, visible_experiments
+from server.experiments.service import pin, share, stop
+from server.experiments.views.blueprint import experiments_pages
+from server.experiments.views.pictures import Table, pictures, table
+from server.http.forms import number_of
+from server.http.site import site
+from server.submissions.changes import NotPossible, revoke
+from server.submissions.models import Submission
+
+MOST_DRAWN = 1000
+"""Points in the charts and in one part of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """The experiments of a course. older: the number from which the next page goes on; 0 on the last."""
+
+    course: Membership
+    lines: list[Visible]
+    older: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPage:
+    """One experiment.
+
+    by: whose it is; "" for a reader who doesn't see that
+    paused: the deadline before which no point starts; None for none
+    more: the number of the last point in the table, if there are more; -1 otherwise
+    pinned: the assignment whose page links to it
+    choices: assignments to pin it to, for course staff
+    """
+
+    course: Membership
+    visible: Visible
+    by: str
+    exercise: str
+    submission: str
+    paused: datetime | None
+    verdicts: str
+    measured: bool
+    pictures: list[PlotView]
+    table: Table
+    first: bool
+    more: int
+    pinned: Assignment | None
+    choices: list[tuple[str, str]]
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.visible.experiment
+
+    @property
+    def runs(self) -> bool:
+        return self.experiment.state is ExperimentState.RUNNING
+
+    @property
+    def nothing_measured(self) -> str:
+        return NOTHING_MEASURED
+
+
+@experiments_pages.app_template_global()
+def pinned_experiments(slug: str, assignment: str) -> list[tuple[str, str]]:
+    """The address and the title of each experiment that an assignment's page links to."""
+    with site().readers.begin() as session:
+        found = find_assignment(session, f"{slug}/{assignment}")
+        here = () if found is None else pinned(session, found.id)
+        return [(url_for("experiments_pages.show", public_id=each.public_id), each.name) for each in here]
+
+
+@experiments_pages.get("/courses/<slug>/experiments")
+def show_list(slug: str) -> str:
+    """List the experiments that the reader sees, newest first."""
+    course, who = member_of(slug), viewer()
+    before = number_of(request.args, "before") or 0
+    with site().readers.begin() as session:
+        lines, more = visible_experiments(session, who.id, course.course_id, course.role, before)
+    page = ListPage(course, lines, lines[-1].experiment.id if more else 0)
+    return render_template("experiments/list.html", page=page)
+
+
+@experiments_pages.get("/experiments/<public_id>")
+def show(public_id: str) -> str:
+    """Show an experiment with the results so far."""
+    return render_template("experiments/experiment.html", page=_page(public_id))
+
+
+@experiments_pages.get("/experiments/<public_id>/state")
+def state(public_id: str) -> Response:
+    """Return the results so far, for an open page."""
+    page = _page(public_id)
+    return jsonify(html=render_template("experiments/results.html", page=page), final=not page.runs)
+
+
+@experiments_pages.get("/experiments/<public_id>/points.csv")
+def download(public_id: str) -> Response:
+    """Download all results as a table, part by part: 100,000 points don't fit into memory at once."""
+    who = viewer()
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        name = f"experiment-{visible.experiment.public_id[:8]}.csv"
+        shown_names(visible)  # reads the plan, which the parts need
+
+    def parts() -> object:
+        after = -1
+        while True:
+            with here.readers.begin() as session:
+                found = shown_results(session, visible, after, MOST_DRAWN)
+            text = to_csv(found)
+            yield text if after < 0 else text.partition("\n")[2]
+            if len(found) < MOST_DRAWN:
+                return
+            after = found[-1].number
+
+    here = site()
+    response = Response(parts(), content_type="text/csv; charset=utf-8")  # type: ignore[arg-type]
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@experiments_pages.post("/experiments/<public_id>/cancel")
+def cancel(public_id: str) -> Response:
+    """Cancel an experiment, as its owner or course staff."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = _visible(session, who.id, public_id)
+            if not found.may_cancel:
+                raise not_allowed("Only its owner and course staff can cancel an experiment.")
+            person = session.get_one(Person, who.id)
+            tickets = stop(session, found.experiment, person, datetime.now(UTC))
+    except NotPossible:
+        return _back(public_id, "experiment-over")
+    revoke(site().settings.redis_url, tickets)
+    return _back(public_id, "experiment-cancelled")
+
+
+@experiments_pages.post("/experiments/<public_id>/share")
+def share_it(public_id: str) -> Response:
+    """Show an experiment to the class, or hide it, as course staff."""
+    shared = request.form.get("shared") == "yes"
+    _as_staff(
+        public_id,
+        lambda session, found, person: share(session, found, person, datetime.now(UTC), shared=shared),
+    )
+    return _back(public_id, "experiment-shared" if shared else "experiment-hidden")
+
+
+@experiments_pages.post("/experiments/<public_id>/pin")
+def pin_it(public_id: str) -> Response:
+    """Link to an experiment from an assignment's page, as course staff; without an assignment, remove the link."""
+    slug = request.form.get("assignment", "")
+
+    def pinned_there(session: Session, found: Experiment, person: Person) -> None:
+        assert found.course is not None
+        assignment = find_assignment(session, f"{found.course.slug}/{slug}") if slug else None
+        if slug and assignment is None:
+            raise nothing_here()
+        pin(session, found, assignment, person, datetime.now(UTC))
+
+    _as_staff(public_id, pinned_there)
+    return _back(public_id, "experiment-pinned" if slug else "experiment-unpinned")
+
+
+def _page(public_id: str) -> ExperimentPage:
+    who, after = viewer(), number_of(request.args, "after")
+    start = -1 if after is None else after
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        found = visible.experiment
+        assert found.course is not None
+        assert found.exercise is not None
+        role = role_in(session, who.id, found.course.id)
+        assert role is not None
+        course = membership(found.course, role)
+        results = shown_results(session, visible, start, MOST_DRAWN + 1)
+        shown = results[:MOST_DRAWN]
+        choices = (
+            [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
+        )
+        return ExperimentPage(
+            course=course,
+            visible=visible,
+            by=found.person.name if visible.staff and not visible.own else "",
+            exercise=found.exercise.title,
+            submission=_submission(session, visible),
+            paused=pause_until(session, found, datetime.now(UTC))
+            if found.state is ExperimentState.RUNNING
+            else None,
+            verdicts=verdicts_text(shown) if shown else "",
+            measured=any(each.measurement is not None for each in shown),
+            pictures=pictures(shown, definition_of(found.plan)),
+            table=table(shown),
+            first=start < 0,
+            more=shown[-1].number if len(results) > len(shown) else -1,
+            pinned=found.pinned,
+            choices=choices,
+        )
+
+
+def _submission(session: Session, visible: Visible) -> str:
+    """The submission that it varies, for readers who may see that; "" for none."""
+    number = visible.experiment.submission_id
+    if number is None or not visible.named:
+        return ""
+    return session.get_one(Submission, number).public_id
+
+
+def _visible(session: Session, person: int, public_id: str) -> Visible:
+    found = visible_experiment(session, person, public_id)
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def _as_staff(public_id: str, do: Callable[[Session, Experiment, Person], None]) -> None:
+    who = viewer()
+    with site().sessions.begin() as session:
+        found = _visible(session, who.id, public_id)
+        if not found.staff:
+            raise not_allowed("Only course staff share and pin experiments.")
+        do(session, found.experiment, session.get_one(Person, who.id))
+
+
+def _back(public_id: str, notice: str) -> Response:
+    address = url_for("experiments_pages.show", public_id=public_id, notice=notice)
+    return Response(status=303, headers={"Location": address})

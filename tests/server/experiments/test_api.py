@@ -1,0 +1,156 @@
+"""Experiments over HTTP: start, follow, fetch, cancel, and who may."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime
+
+import pytest
+
+from kernels.experiment.result import from_json
+from kernels.verdict import Verdict
+from server.courses.models import Course, Role
+from server.experiments.quota import EXPERIMENTS_A_DAY
+from tests.server.databases import ON_SQLITE
+from tests.server.experiments.started import KERNEL, TILE, checked, run_all, runner_of, sent
+from tests.server.web.conftest import Portal
+
+pytestmark = [ON_SQLITE, pytest.mark.usefixtures("one_window")]
+NOW = datetime.now(UTC)
+API = "/api/v1/experiments"
+
+
+def begin(portal: Portal, name: str, role: Role = Role.STUDENT, **more):
+    asked = {"course": "gpu", "definition": TILE, "kernels": {"tiled.cu": KERNEL}} | more
+    headers = {"Authorization": f"Bearer {portal.token(name, role)}"}
+    return portal.client.post(API, json=asked, headers=headers)
+
+
+def test_an_experiment_is_started_followed_and_fetched(portal: Portal):
+    answer = begin(portal, "ina", Role.INSTRUCTOR)
+    made = answer.get_json()
+    assert (answer.status_code, answer.headers["Location"]) == (201, made["url"])
+    assert (made["state"], made["points"], made["ended"], made["device_class"]) == ("running", 4, 0, "h200")
+    assert made["definition"]["axes"] == {"TILE_WIDTH": [4, 8, 16, 32]}
+    assert [kernel["text"] for kernel in made["kernels"]] == [KERNEL]
+    runner = runner_of(portal.course)
+    runner.step(NOW)
+    for job in sent(portal.course)[:2]:
+        checked(portal.course, job, Verdict.DATA_RACE)
+    runner.step(NOW)
+    assert portal.get("ina", made["url"]).get_json()["ended"] == 2
+    page = portal.get("ina", f"{made['url']}/points?limit=1").get_json()
+    assert [from_json(each).number for each in page["points"]] == [0]
+    page = portal.get("ina", page["next"]).get_json()
+    assert [(each["number"], each["verdict"]) for each in page["points"]] == [(1, "data_race")]
+    assert page["next"] is None
+
+
+def test_a_table_comes_page_by_page_with_its_header(portal: Portal):
+    url = begin(portal, "ina", Role.INSTRUCTOR, device_class="cpu").get_json()["url"]
+    run_all(portal.course, runner_of(portal.course), NOW)
+    first = portal.get("ina", f"{url}/points.csv?limit=3")
+    following = first.headers["Link"].partition(">")[0].removeprefix("<")
+    rows = [
+        row
+        for answer in (first, portal.get("ina", following))
+        for row in csv.DictReader(io.StringIO(answer.get_data(as_text=True)))
+    ]
+    assert [row["param_TILE_WIDTH"] for row in rows] == ["4", "8", "16", "32"]
+    assert "Link" not in portal.get("ina", following).headers
+
+
+def test_axes_of_the_request_replace_those_of_the_file(portal: Portal):
+    made = begin(portal, "ina", Role.INSTRUCTOR, axes=["TILE_WIDTH=16", "Width=64:256:*2"]).get_json()
+    assert made["definition"]["axes"] == {"TILE_WIDTH": [16], "Width": [64, 128, 256]}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"definition": TILE.replace("[axes]", "[axis]")}, "Line 6"),
+        ({"definition": TILE.replace("4, 8", "4, 7")}, "Line 7: `TILE_WIDTH` can't be 7"),
+        ({"definition": TILE.replace("TILE_WIDTH", "TILE_WIDHT")}, "Line 7"),
+        ({"definition": TILE.replace('"tiled"', '"../tiled"')}, "isn't an exercise of this course"),
+        ({"definition": TILE.replace("tiled.cu", "../a.cu")}, "Line 4"),
+        ({"definition": TILE + 'Width = "1:100000"\n'}, "more than 10,000 values"),
+        ({"definition": TILE + 'Width = "1:10000"\nN = "1:10000"\n'}, "`axes.N`"),
+        ({"definition": TILE.replace('["tiled.cu"]', '"ladder"')}, "A server runs no ladder."),
+        ({"kernels": {}}, "The text of `tiled.cu` is missing."),
+        ({"kernels": {"tiled.cu": "x" * 70_000}}, "The limit is 65,536"),
+        ({"kernels": {"tiled.cu": 7}}, "`kernels`"),
+        ({"axes": ["TILE_WIDTH=8:4"]}, "ends before it begins"),
+        ({"axes": "TILE_WIDTH"}, "`axes`"),
+        ({"device_class": "h900"}, "No worker measures"),
+        ({"pause_before_deadlines": 1}, "`pause_before_deadlines`"),
+        ({"points": 1}, "isn't a field"),
+        ({"definition": "\ud800"}, "can't be stored"),
+    ],
+)
+def test_a_mistake_is_named_with_its_field_and_line(portal: Portal, more, said):
+    answer = begin(portal, "ina", Role.INSTRUCTOR, **more)
+    assert (answer.status_code, answer.mimetype) == (422, "application/problem+json")
+    assert said in answer.get_json()["detail"]
+    assert not runner_of(portal.course).step(NOW)
+
+
+def test_a_student_names_an_assignment_and_has_a_quota(portal: Portal):
+    assert (
+        begin(portal, "ada", definition=TILE.replace('exercise = "tiled"', 'exercise = "naive"')).status_code
+        == 422
+    )
+    for _ in range(EXPERIMENTS_A_DAY):
+        assert begin(portal, "ada").status_code == 201
+    refused = begin(portal, "ada")
+    assert (refused.status_code, refused.get_json()["code"]) == (403, "quota_used")
+    assert "UTC" in refused.get_json()["detail"]
+
+
+def test_what_a_student_sends_is_bounded_before_it_is_listed(portal: Portal):
+    axes = ["Width=1:200", "TILE_WIDTH=2,4,8,16,32", "N=1:200"]
+    answer = begin(portal, "ada", axes=axes)
+    assert (answer.status_code, "200,000 combinations" in answer.get_json()["detail"]) == (422, True)
+
+
+def test_a_course_that_is_archived_takes_none(portal: Portal):
+    portal.token("ina", Role.INSTRUCTOR)
+    with portal.course.sessions.begin() as session:
+        session.get_one(Course, portal.course.course).archived_at = NOW
+    assert begin(portal, "ina").status_code == 403
+
+
+def test_only_its_owner_and_staff_see_and_cancel_one(portal: Portal):
+    url = begin(portal, "ada").get_json()["url"]
+    portal.token("ina", Role.INSTRUCTOR)
+    headers = {"Authorization": f"Bearer {portal.token('bob')}"}
+    assert portal.get("bob", url).status_code == 404
+    assert portal.client.post(f"{url}/cancel", headers=headers).status_code == 404
+    assert portal.get("ina", url).get_json()["own"] is False
+    headers = {"Authorization": f"Bearer {portal.token('ina')}"}
+    assert portal.client.post(f"{url}/cancel", headers=headers).get_json()["state"] == "cancelled"
+    assert portal.client.post(f"{url}/cancel", headers=headers).status_code == 409
+
+
+def test_the_class_sees_a_shared_one_without_names_sources_and_findings(portal: Portal):
+    from tests.server.web.signed_in import client_of
+
+    definition, kernels = TILE.replace("tiled.cu", "ada_lovelace.cu"), {"ada_lovelace.cu": KERNEL}
+    url = begin(portal, "ada", definition=definition, kernels=kernels).get_json()["url"]
+    runner = runner_of(portal.course)
+    runner.step(NOW)
+    checked(portal.course, sent(portal.course)[0], Verdict.DATA_RACE, message="secret_name is raced over")
+    runner.step(NOW)
+    public_id = url.rpartition("/")[2]
+    staff = client_of(portal, "ina", Role.INSTRUCTOR)
+    assert staff.post_form(f"/experiments/{public_id}/share", shared="yes").status_code == 303
+    pages = [
+        portal.get("bob", address).get_data(as_text=True)
+        for address in (url, f"{url}/points", f"{url}/points.csv")
+    ]
+    pages.append(client_of(portal, "bob").page(f"/experiments/{public_id}"))
+    pages.append(client_of(portal, "bob").page("/courses/gpu/experiments"))
+    for word in ("lovelace", "secret_name", "__global__", ">ada"):
+        assert not [page for page in pages if word in page], word
+    assert "kernel-1.cu" in pages[0]
+    assert "secret_name" in portal.get("ada", f"{url}/points").get_data(as_text=True)

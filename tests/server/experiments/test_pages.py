@@ -1,0 +1,160 @@
+"""The pages of experiments: the two buttons, the curve, and what staff do with it."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import select
+
+from kernels.experiment.templates import template_files
+from server.audit.models import AuditEvent
+from server.courses.models import Role
+from server.experiments.models import Experiment, ExperimentState
+from tests.server.databases import ON_SQLITE
+from tests.server.experiments.started import KERNEL, TILE, experiment_of, run_all, runner_of, started
+from tests.server.submissions.test_api import grade
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import client_of
+
+pytestmark = [ON_SQLITE, pytest.mark.usefixtures("one_window")]
+NOW = datetime.now(UTC)
+
+
+def _template(name: str) -> str:
+    return template_files()[name].read_text("utf-8")
+
+
+def graded(portal: Portal) -> str:
+    """The ID of an accepted submission of Ada's."""
+    accepted = portal.course.hand_in("ada", KERNEL.encode())
+    grade(portal.course)
+    return accepted.submission.public_id
+
+
+def latest(portal: Portal) -> Experiment:
+    with portal.course.sessions.begin() as session:
+        return session.scalars(select(Experiment).order_by(Experiment.id.desc()).limit(1)).one()
+
+
+def test_a_student_varies_the_tile_of_a_submission_and_gets_the_curve(portal: Portal):
+    submission = graded(portal)
+    ada = client_of(portal, "ada")
+    assert f"/submissions/{submission}/vary?what=tile" in ada.page(f"/submissions/{submission}")
+    form = ada.page(f"/submissions/{submission}/vary?what=tile")
+    assert 'value="2,4,8,16,32"' in form
+    assert "3 of 3" in form
+    assert "40 of 40" in form
+    answer = ada.post_form(f"/submissions/{submission}/vary", what="tile", axis="TILE_WIDTH", values="8,16")
+    assert answer.status_code == 303
+    here = answer.location.partition("?")[0]
+    assert "0 of 2 points" in ada.page(here)
+    run_all(portal.course, runner_of(portal.course), NOW)
+    page = ada.page(here)
+    assert "2 of 2 points" in page
+    assert page.count("<td>accepted</td>") == 2
+    assert "Nothing was measured" in page or "measured" in page
+    assert (latest(portal).state, latest(portal).submission_id is not None) == (ExperimentState.DONE, True)
+    assert "2 of 3" in ada.page(f"/submissions/{submission}/vary")
+
+
+def test_a_size_is_varied_within_the_quota_and_a_mistake_is_shown(portal: Portal):
+    submission = graded(portal)
+    ada = client_of(portal, "ada")
+    assert 'value="128,256,512,1024,2048,4096"' in ada.page(f"/submissions/{submission}/vary?what=size")
+    for values, said in (
+        ("1:41", "The limit for students is 40"),
+        ("x", "isn&#39;t a number"),
+        ("", "has no values"),
+    ):
+        answer = ada.post_form(f"/submissions/{submission}/vary", what="size", axis="Width", values=values)
+        assert (answer.status_code, said in answer.get_data(as_text=True)) == (422, True), values
+    for values in ("1:30", "32", "33"):
+        answer = ada.post_form(f"/submissions/{submission}/vary", what="size", axis="Width", values=values)
+        assert answer.status_code == 303
+        more = ada.post_form(f"/submissions/{submission}/vary", what="size", axis="Width", values="1:11")
+        assert more.status_code == 422
+    page = ada.page(f"/submissions/{submission}/vary?what=size")
+    assert "The next one is possible at" in page
+    assert "<form" not in page.partition("<main")[2].partition("</main>")[0]
+    answer = ada.post_form(f"/submissions/{submission}/vary", what="size", axis="Width", values="32")
+    assert answer.status_code == 422
+
+
+def test_a_kernel_with_its_own_launch_tile_has_no_tile_to_vary(portal: Portal):
+    text = b"//!tilelab tile=16\n" + KERNEL.replace("TILE_WIDTH", "SIDE").encode()
+    submission = portal.course.hand_in("ada", text).submission.public_id
+    assert "sets its own tile" in client_of(portal, "ada").page(f"/submissions/{submission}/vary?what=tile")
+
+
+def test_the_state_is_for_an_open_page(portal: Portal):
+    name = started(portal.course, "ada", assignment=portal.course.assignment)
+    ada = client_of(portal, "ada")
+    assert f'data-state="/experiments/{name}/state"' in ada.page(f"/experiments/{name}")
+    state = ada.get(f"/experiments/{name}/state").get_json()
+    assert (state["final"], "0 of 4 points" in state["html"]) == (False, True)
+    assert ada.post_form(f"/experiments/{name}/cancel").status_code == 303
+    assert ada.get(f"/experiments/{name}/state").get_json()["final"] is True
+
+
+def test_staff_start_one_from_a_template_and_from_files(portal: Portal):
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    page = ina.page("/courses/gpu/experiments/new?template=tile")
+    assert "Speed over the tile" in page
+    answer = ina.post_form("/courses/gpu/experiments/new", definition=_template("tile"), device_class="")
+    assert answer.status_code == 303, answer.get_data(as_text=True)
+    definition = TILE.replace("tiled.cu", "solution.cu")
+    answer = ina.post_form("/courses/gpu/experiments/new", definition=definition, device_class="cpu")
+    assert answer.status_code == 303, answer.get_data(as_text=True)
+    assert (latest(portal).points, latest(portal).device_class) == (4, "")
+    files = [(io.BytesIO(TILE.encode()), "my.toml"), (io.BytesIO(KERNEL.encode()), "tiled.cu")]
+    answer = ina.post_form(
+        "/courses/gpu/experiments/new", definition="", device_class="", files=files, pauses="yes"
+    )
+    assert answer.status_code == 303
+    assert (latest(portal).device_class, latest(portal).pauses) == ("h200", True)
+    wrong = ina.post_form(
+        "/courses/gpu/experiments/new", definition=definition.replace("4, 8", "4, 9"), device_class=""
+    )
+    assert (wrong.status_code, "Line 7" in wrong.get_data(as_text=True)) == (422, True)
+
+
+def test_staff_pin_one_to_an_assignment_and_every_act_is_in_the_log(portal: Portal):
+    name = started(portal.course, "ada", assignment=portal.course.assignment)
+    ina, bob = client_of(portal, "ina", Role.INSTRUCTOR), client_of(portal, "bob")
+    assert "Vary the tile" not in bob.page("/courses/gpu/tiled/")
+    assert ina.post_form(f"/experiments/{name}/pin", assignment="none-such").status_code == 404
+    assert ina.post_form(f"/experiments/{name}/pin", assignment="tiled").status_code == 303
+    assert f"/experiments/{name}" in bob.page("/courses/gpu/tiled/")
+    assert bob.get(f"/experiments/{name}").status_code == 200
+    assert ina.post_form(f"/experiments/{name}/share", shared="no").status_code == 303
+    assert experiment_of(portal.course, name).pinned_id is None
+    assert bob.get(f"/experiments/{name}").status_code == 404
+    assert ina.post_form(f"/experiments/{name}/cancel").status_code == 303
+    with portal.course.sessions.begin() as session:
+        query = (
+            select(AuditEvent.action)
+            .where(AuditEvent.subject == f"experiment {name}")
+            .order_by(AuditEvent.id)
+        )
+        assert list(session.scalars(query)) == [
+            "experiment.pinned", "experiment.hidden", "experiment.cancelled",
+        ]  # fmt: skip
+
+
+def test_the_table_can_be_downloaded(portal: Portal):
+    name = started(portal.course, "ada", assignment=portal.course.assignment)
+    run_all(portal.course, runner_of(portal.course), NOW)
+    text = client_of(portal, "ada").page(f"/experiments/{name}/points.csv")
+    assert len(text.splitlines()) == 5
+    assert text.startswith("point,kernel,param_TILE_WIDTH")
+
+
+def test_a_student_sees_their_own_and_shared_ones_in_the_list(portal: Portal):
+    mine = started(portal.course, "ada", assignment=portal.course.assignment)
+    theirs = started(portal.course, "bob", assignment=portal.course.assignment)
+    page = client_of(portal, "ada").page("/courses/gpu/experiments")
+    assert (mine in page, theirs in page) == (True, False)
+    page = client_of(portal, "ina", Role.INSTRUCTOR).page("/courses/gpu/experiments")
+    assert (mine in page, theirs in page) == (True, True)

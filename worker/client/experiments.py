@@ -1,0 +1,142 @@
+"""Experiments on the portal: start, read, fetch points, cancel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from kernels.experiment.result import PointResult, from_json
+from kernels.wire import WireError
+from worker.client.answers import OVER, read
+from worker.client.errors import Unreadable
+from worker.client.portal import Portal
+
+_ID = re.compile(r"[0-9A-Za-z]{1,32}")
+_PATH = "/api/v1/experiments"
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel of an experiment. text: None if you may not see it."""
+
+    name: str
+    digest: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """The exercise of an experiment, with its definition."""
+
+    name: str
+    definition: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment on the portal.
+
+    ended: how many of its points have a result
+    paused_until: no point starts before this deadline; None if it isn't paused
+    """
+
+    id: str
+    page: str
+    name: str
+    state: str
+    points: int
+    ended: int
+    device_class: str
+    arch: str
+    exercise: Exercise
+    definition: Mapping[str, Any]
+    kernels: tuple[Kernel, ...]
+    created_at: str
+    paused_until: str | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.state in OVER
+
+
+@dataclass(frozen=True, slots=True)
+class NewExperiment:
+    """An experiment to start. device_class: None for the assignment's own."""
+
+    course: str
+    definition: str
+    kernels: Mapping[str, str]
+    axes: Sequence[str]
+    device_class: str | None
+    pauses: bool
+
+
+def start(portal: Portal, new: NewExperiment) -> Experiment:
+    """Start an experiment. It isn't sent again if no answer comes, because it might then run twice."""
+    body = {
+        "course": new.course,
+        "definition": new.definition,
+        "kernels": dict(new.kernels),
+        "axes": list(new.axes),
+        "pause_before_deadlines": new.pauses,
+        **({} if new.device_class is None else {"device_class": new.device_class}),
+    }
+    return _read(portal.connection.ask("POST", _PATH, body))
+
+
+def look(portal: Portal, public_id: str, patience: float = 0.0) -> Experiment:
+    """An experiment by its ID. patience: seconds to retry if the portal doesn't answer."""
+    return _read(portal.plain(_path(public_id), patience))
+
+
+def stop(portal: Portal, public_id: str) -> Experiment:
+    """Cancel an experiment."""
+    return _read(portal.connection.ask("POST", f"{_path(public_id)}/cancel"))
+
+
+def fetch(portal: Portal, public_id: str, patience: float = 0.0) -> Iterator[PointResult]:
+    """All results so far, by number, in several requests."""
+    after: int | None = None
+    while True:
+        asked = {"limit": _PAGE} | ({} if after is None else {"after": after})
+        data = portal.plain(f"{_path(public_id)}/points?{urlencode(asked)}", patience)
+        found = _points(data)
+        yield from found
+        if not found or not data.get("next"):
+            return
+        after = found[-1].number
+
+
+def experiment_id_of(text: str) -> str | None:
+    """The ID in typed text, which is an ID or the address of an experiment's page. None for other text."""
+    path = urlsplit(text.strip()).path if "://" in text else text.strip()
+    parts = [part for part in path.split("/") if part]
+    if "experiments" in parts[:-1]:
+        parts = [parts[parts.index("experiments") + 1]]
+    return parts[0] if len(parts) == 1 and _ID.fullmatch(parts[0]) else None
+
+
+def _path(public_id: str) -> str:
+    return f"{_PATH}/{quote(public_id, safe='')}"
+
+
+def _read(data: object) -> Experiment:
+    found = read(Experiment, data)
+    if not _ID.fullmatch(found.id):
+        raise Unreadable("the portal's answer has no valid experiment ID.")
+    return found
+
+
+def _points(data: Any) -> list[PointResult]:
+    points = data.get("points") if isinstance(data, dict) else None
+    if not isinstance(points, list):
+        raise Unreadable("the portal's answer has no points.")
+    try:
+        return [from_json(each) for each in points]
+    except WireError as error:
+        raise Unreadable(f"this version of tilelab can't read the portal's points ({error}).") from error

@@ -1,0 +1,79 @@
+"""`tilelab experiment fetch`: puts the results of a server's experiment into a folder, for all other commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.answer import Answer, answering
+from worker.commands.portal.connection import EXITS, experiment_id, portal
+from worker.commands.root import SystemFault, WrongUse
+
+if TYPE_CHECKING:
+    from worker.client.experiments import Experiment
+    from worker.experiment.manifest import Manifest
+
+
+@click.command(epilog=EXITS)
+@click.argument("id", callback=lambda *given: experiment_id(given[-1]))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; the ID by default.")
+@answering("Print the folder and its number of points as one JSON object.")
+def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's name
+    """Fetch the results of an experiment on your course's server into a folder.
+
+    Then `show`, `export`, `plot` and `compare` work on the folder. Fetch again to add later points.
+
+    \b
+    Examples:
+      tilelab experiment fetch 5d2c6e0f8a1b4c3d --out tiles
+      tilelab experiment export tiles > tiles.csv
+    """  # noqa: D301 - click reads the escape
+    from kernels.rendering.page.experiment_page import render_experiment
+    from worker.client.experiments import fetch as fetched
+    from worker.client.experiments import look
+    from worker.commands.experiment.local_run import facts
+    from worker.experiment.folder import Folder, FolderError
+
+    with portal() as asked:
+        found = look(asked, id)
+        results = list(fetched(asked, id))
+    folder = Folder(out or Path(id))
+    try:
+        manifest = folder.begin_or_resume(_manifest(found))
+        with folder.writing() as keep:
+            known = {each.number for each in folder.results()}
+            for result in results:
+                if result.number not in known:
+                    keep(result)
+        results = folder.results()
+    except FolderError as error:
+        raise WrongUse(str(error)) from error
+    folder.report.write_text(render_experiment(manifest.definition, results, facts(manifest)), "utf-8")
+    text = f"{len(results):,} of {found.points:,} points are in {folder.path}."
+    return Answer(lambda: {"folder": str(folder.path), "points": len(results)}, text)
+
+
+def _manifest(found: Experiment) -> Manifest:
+    from kernels.exercise import ExerciseError, read_exercise
+    from worker.contract.messages import ExerciseText
+    from worker.experiment.manifest import DeviceUsed, KernelText, Manifest
+
+    exercise = found.exercise
+    try:
+        fmad = read_exercise(exercise.name, exercise.definition).fmad
+    except ExerciseError as error:
+        raise SystemFault(f"this version of tilelab can't read the exercise: {error}.") from error
+    gpu = "" if found.device_class == "cpu" else found.device_class
+    return Manifest(
+        definition=found.definition,
+        exercise=ExerciseText(exercise.name, exercise.definition, exercise.digest),
+        kernels=tuple(KernelText(each.name, each.text or "", each.digest) for each in found.kernels),
+        points=found.points,
+        device=DeviceUsed(gpu, gpu) if gpu else DeviceUsed(),
+        arch=found.arch,
+        fmad=fmad,
+        seed="",
+        started=found.created_at,
+    )

@@ -1,0 +1,52 @@
+"""`tilelab experiment status`: the progress and the results of an experiment on a server."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from worker.commands.answer import Answer, answering
+from worker.commands.portal.connection import EXITS, experiment_id, portal
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 5.0
+_PATIENCE_SECONDS = 600.0
+
+
+@click.command(epilog=EXITS)
+@click.argument("id", callback=lambda *given: experiment_id(given[-1]))
+@click.option("--wait", is_flag=True, help="Wait until every point has a result.")
+@answering("Print the experiment and its points as one JSON object.")
+def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
+    """Show an experiment on your course's server, by its ID or the address of its page.
+
+    \b
+    Examples:
+      tilelab experiment status 5d2c6e0f8a1b4c3d
+      tilelab experiment status 5d2c6e0f8a1b4c3d --wait --json
+    """  # noqa: D301 - click reads the escape
+    from kernels.experiment.result import to_json
+    from kernels.rendering.experiment import results_text
+    from kernels.wire import to_plain
+    from worker.client.experiments import fetch, look
+    from worker.commands.progress import Progress
+    from worker.commands.terminal import style_of
+
+    with portal() as asked, Progress() as progress:
+        found, pause = look(asked, id), _FIRST_PAUSE
+        while wait and not found.over:
+            progress.show(f"{found.ended:,} of {found.points:,} points")
+            time.sleep(pause)
+            pause = min(1.5 * pause, _LONGEST_PAUSE)
+            found = look(asked, id, _PATIENCE_SECONDS)
+        results = list(fetch(asked, id, _PATIENCE_SECONDS if wait else 0.0))
+        page = f"{asked.url}/experiments/{found.id}"
+    paused = f" It pauses until {found.paused_until[:16]} UTC." if found.paused_until else ""
+    return Answer(
+        lambda: {"experiment": to_plain(found), "points": [to_json(each) for each in results]},
+        lambda: (
+            f"{results_text(found.name, results, found.points, style_of(sys.stdout))}\n\n"
+            f"The experiment is {found.state}.{paused}\n{page}"
+        ),
+    )

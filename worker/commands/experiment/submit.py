@@ -1,0 +1,113 @@
+"""`tilelab experiment submit`: starts an experiment on a course's server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.answer import Answer, answering
+from worker.commands.portal.connection import EXITS, portal
+from worker.commands.root import WrongUse
+
+if TYPE_CHECKING:
+    from worker.client.portal import Portal
+
+_MOST_BYTES = 100_000
+_LARGEST_KERNEL = 64 * 2**10
+
+
+@click.command(epilog=EXITS)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--axis", "-a", "axes", multiple=True, metavar="NAME=VALUES", help='Such as "TILE_WIDTH=8,16".')
+@click.option("--course", help="The course's short name.  [default: your only active one]")
+@click.option("--exercise", "-e", help="The assignment or exercise of a .cu file.  [default: tiled]")
+@click.option("--device-class", help="Measure on this device class; cpu for none.")
+@click.option(
+    "--pause-before-deadlines", is_flag=True, help="Start no point in the 2 hours before a deadline."
+)
+@answering("Print the experiment as one JSON object.")
+def submit(
+    file: Path,
+    axes: tuple[str, ...],
+    course: str | None,
+    exercise: str | None,
+    device_class: str | None,
+    pause_before_deadlines: bool,
+) -> Answer:
+    """Start the experiment of FILE on your course's server: a TOML file, or a .cu file with axes.
+
+    Its points run on the course's workers, after all submissions. Students have a quota for each assignment.
+
+    \b
+    Examples:
+      tilelab experiment submit my.toml --course demo
+      tilelab experiment submit my.cu -a TILE_WIDTH=8,16,32
+    """  # noqa: D301 - click reads the escape
+    from kernels.rendering.text_safety import safe
+    from kernels.wire import to_plain
+    from worker.client.experiments import NewExperiment, start
+
+    definition, kernels = _from_toml(file) if file.suffix == ".toml" else _from_kernel(file, exercise)
+    if file.suffix == ".toml" and exercise is not None:
+        raise WrongUse(f"{file}: this file names its exercise. Leave out --exercise.")
+    with portal() as asked:
+        new = NewExperiment(
+            course or _only_course(asked), definition, kernels, axes, device_class, pause_before_deadlines
+        )
+        made = start(asked, new)
+        page = f"{asked.url}/experiments/{safe(made.id)}"
+    text = f"{safe(made.name)} started with {made.points:,} points: {page}"
+    return Answer(
+        lambda: to_plain(made), f"{text}\nFollow it with `tilelab experiment status {safe(made.id)} --wait`."
+    )
+
+
+def _from_toml(file: Path) -> tuple[str, dict[str, str]]:
+    from kernels.experiment.definition import DefinitionError, read_definition
+
+    text = _text(file, _MOST_BYTES)
+    try:
+        found = read_definition(text)
+    except DefinitionError as error:
+        place = f"{file}:{error.line}" if error.line else f"{file}"
+        raise WrongUse(f"{place}: {error.reason}") from error
+    folder = file.parent.resolve()
+    kernels = {}
+    for name in found.kernels:
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder):
+            raise WrongUse(f"{file}: `{name}` isn't in the experiment's folder or below it.")
+        kernels[name] = _text(path, _LARGEST_KERNEL)
+    return text, kernels
+
+
+def _from_kernel(file: Path, exercise: str | None) -> tuple[str, dict[str, str]]:
+    head = {"name": file.stem, "exercise": exercise or "tiled", "kernels": [file.name]}
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
+    return "\n".join(["[experiment]", *lines, ""]), {file.name: _text(file, _LARGEST_KERNEL)}
+
+
+def _text(file: Path, most: int) -> str:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise WrongUse(f"{file}: the file is too long. The limit is {most:,} bytes.")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise WrongUse(f"{file}: the file can't be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"{file}: the file isn't UTF-8 text.") from error
+
+
+def _only_course(asked: Portal) -> str:
+    from kernels.rendering.text_safety import safe
+
+    active = [course.slug for course in asked.me().courses if not course.archived]
+    if len(active) != 1:
+        names = f": {', '.join(map(safe, active))}" if active else ""
+        raise WrongUse(f"--course: you have {len(active)} active courses{names}. Name one.")
+    return active[0]
