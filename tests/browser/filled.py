@@ -26,7 +26,7 @@ from server.standings.models import Standing
 from server.standings.ranks import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
-from tests.browser.states import bare_course, brought
+from tests.browser.states import bare_course, brought, experiments
 from tests.server.course import ACourse
 from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
@@ -107,6 +107,7 @@ def _fill(course: ACourse) -> dict[str, str]:
     with course.sessions.begin() as session:
         session.get_one(Assignment, course.assignment).due_at = now - timedelta(days=1)
     compared = _history(course, begin)
+    compared |= experiments(course)
     first = ranked(course, "p0", 9_000.0, 0.003, now=begin)
     _others(course, first, begin)
     return compared

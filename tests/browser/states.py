@@ -6,6 +6,7 @@ No worker runs here, so that each stays as it was brought.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
@@ -13,11 +14,14 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
+from server.experiments.progress import ExperimentRunner
 from server.grading.models import Job
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, later
+from tests.server.experiments.started import TILE, measured, runner_of, sent, started
+from tests.server.experiments.started import checked as report_on
 from tests.server.standings.results import checked, public_id, ranked
 from tests.server.submissions.graded import given_up, taken
 from worker.contract.messages import StepKind
@@ -43,6 +47,32 @@ def brought(course: ACourse) -> dict[str, str]:
     with course.sessions.begin() as session:
         cancel(session, jobs["stopped"], session.get_one(Person, course.people["stopped"]))
     return {name: public_id(course, job) for name, job in jobs.items()}
+
+
+def experiments(course: ACourse) -> dict[str, str]:
+    """One of ada's experiments that is over, and one that still runs. No other steps may wait."""
+    runner, now = runner_of(course), datetime.now(UTC)
+    given = {"name": "ada", "text": _TILE_AND_SIZE, "now": now, "device_class": "h200"}
+    finished = started(course, **given, assignment=course.assignment)
+    _run(course, runner, now, 20)
+    running = started(course, **given, assignment=course.assignment)
+    _run(course, runner, now, 2)
+    return {"finished": finished, "running": running}
+
+
+def _run(course: ACourse, runner: ExperimentRunner, now: datetime, rounds: int) -> None:
+    """Let points begin, and send what workers would: the last of a round is a race."""
+    for _ in range(rounds):
+        runner.step(now)
+        jobs = sent(course, slots=5)
+        for job in jobs:
+            race = job == jobs[-1] and len(jobs) == 4
+            report_on(course, job, Verdict.DATA_RACE if race else Verdict.ACCEPTED)
+        for number, job in enumerate(sent(course, "gpu.h200", slots=5)):
+            measured(course, job, 4_000.0 + 900.0 * number + 40.0 * job)
+
+
+_TILE_AND_SIZE = TILE.replace("[4, 8, 16, 32]", "[8, 16, 32]") + 'Width = "256:2048:*2"\n'
 
 
 def _graded_again(course: ACourse) -> int:
