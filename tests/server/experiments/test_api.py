@@ -77,6 +77,10 @@ def test_axes_of_the_request_replace_those_of_the_file(portal: Portal):
         ({"definition": TILE + 'Width = "1:100000"\n'}, "more than 10,000 values"),
         ({"definition": TILE + 'Width = "1:10000"\nN = "1:10000"\n'}, "`axes.N`"),
         ({"definition": TILE.replace('["tiled.cu"]', '"ladder"')}, "A server runs no ladder."),
+        (
+            {"definition": TILE + '[design]\nkind = "tune"\npoints = 2\ngoal = "bound"\n'},
+            'A server runs no design "tune".',
+        ),
         ({"kernels": {}}, "The text of `tiled.cu` is missing."),
         ({"kernels": {"tiled.cu": "x" * 70_000}}, "The limit is 65,536"),
         ({"kernels": {"tiled.cu": 7}}, "`kernels`"),
