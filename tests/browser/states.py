@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -52,10 +53,12 @@ def brought(course: ACourse) -> dict[str, str]:
 def experiments(course: ACourse) -> dict[str, str]:
     """One of ada's experiments that is over, and one that still runs. No other steps may wait."""
     runner, now = runner_of(course), datetime.now(UTC)
-    given = {"name": "ada", "text": _TILE_AND_SIZE, "now": now, "device_class": "h200"}
-    finished = started(course, **given, assignment=course.assignment)
+    begin = partial(
+        started, course, "ada", _TILE_AND_SIZE, now, device_class="h200", assignment=course.assignment
+    )
+    finished = begin()
     _run(course, runner, now, 20)
-    running = started(course, **given, assignment=course.assignment)
+    running = begin()
     _run(course, runner, now, 2)
     return {"finished": finished, "running": running}
 
