@@ -7,10 +7,10 @@ reason in place of a time. Kernel Tuner leaves the last two brackets out while i
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from kernels.experiment.model import MOST_POINTS
@@ -30,6 +30,10 @@ _GFLOPS = ("GFLOP/s", "GFLOPS/s", "GFLOPS", "GFLOPs", "gflops")
 _GBPS = ("GB/s", "gbps")
 _SIZES = ("problem_size_x", "problem_size_y", "problem_size_z")
 _LONGEST_NAME = 200
+_LONGEST_KEY = 60
+_LARGEST = 10**18
+"""Values and sizes beyond it don't fit a table's column."""
+_SMALLEST_FIGURE, _LARGEST_FIGURE = 1e-12, 1e15
 
 
 class CacheError(ValueError):
@@ -64,6 +68,8 @@ def read_cache(text: str) -> Cache:
     names = data.get("tune_params_keys")
     if not isinstance(names, list) or not names or not all(map(_is_name, names)):
         raise CacheError("tune_params_keys", "Expected a list of C identifiers.")
+    if len(set(names)) != len(names):
+        raise CacheError("tune_params_keys", "A name is in the list twice.")
     entries = data.get("cache")
     if not isinstance(entries, dict) or not entries:
         raise CacheError("cache", "Expected an object with an entry for each configuration.")
@@ -71,7 +77,7 @@ def read_cache(text: str) -> Cache:
         raise CacheError("cache", f"There are {len(entries):,} entries. The limit is {MOST_POINTS:,}.")
     sizes = _sizes(data.get("problem_size"))
     results = tuple(
-        _Entry(number, f"cache[{json.dumps(key)}]", entry).result(kernel, device, names, sizes)
+        _Entry(number, _place(key), entry).result(kernel, device, names, sizes)
         for number, (key, entry) in enumerate(entries.items())
     )
     _refuse_twins(entries, results)
@@ -79,11 +85,16 @@ def read_cache(text: str) -> Cache:
     return Cache(kernel, device, values, results)
 
 
+def _place(key: str) -> str:
+    """An entry, as an error names it."""
+    return f"cache[{json.dumps(key[:_LONGEST_KEY] + '...' * (len(key) > _LONGEST_KEY))}]"
+
+
 def _refuse_twins(entries: Mapping[str, Any], results: Sequence[PointResult]) -> None:
     known: set[object] = set()
     for key, result in zip(entries, results, strict=True):
         if result.key in known:
-            raise CacheError(f"cache[{json.dumps(key)}]", "Another entry has the same values.")
+            raise CacheError(_place(key), "Another entry has the same values.")
         known.add(result.key)
 
 
@@ -109,8 +120,8 @@ def _json(text: str) -> Mapping[str, Any]:
 
 def _text(data: Mapping[str, Any], key: str) -> str:
     value = data.get(key)
-    if not isinstance(value, str) or not 1 <= len(value) <= _LONGEST_NAME:
-        raise CacheError(key, f"Expected a text of 1 to {_LONGEST_NAME} characters.")
+    if not isinstance(value, str) or not 1 <= len(value) <= _LONGEST_NAME or not value.isprintable():
+        raise CacheError(key, f"Expected a text of 1 to {_LONGEST_NAME} printable characters.")
     return value
 
 
@@ -153,7 +164,7 @@ class _Entry:
             device=device,
             measurement=None if failed else self._measurement(device, sizes),
             seconds=self._seconds(),
-            ended=str(self.data.get("timestamp", "")),
+            ended=self._ended(),
             finding=Finding(verdict, message) if failed else None,
         )
 
@@ -163,7 +174,8 @@ class _Entry:
             return int(value)
         if not _whole(value):
             raise CacheError(
-                f"{self.place}.{name}", "Expected a whole number. Other values aren't supported."
+                f"{self.place}.{name}",
+                f"Expected a whole number up to {_LARGEST:,}. Other values aren't supported.",
             )
         return int(value)
 
@@ -172,7 +184,8 @@ class _Entry:
         if not isinstance(times, list) or not times or not all(map(_positive, times)):
             field = "times" if "times" in self.data else "time"
             raise CacheError(
-                f"{self.place}.{field}", "Expected milliseconds greater than 0, or a reason in place."
+                f"{self.place}.{field}",
+                f"Expected {_SMALLEST_FIGURE:g} to {_LARGEST_FIGURE:g} milliseconds, or a reason in place.",
             )
         found = middle(times)
         # Kernel Tuner computes its speeds from the mean
@@ -194,6 +207,14 @@ class _Entry:
     def _first(self, names: Sequence[str]) -> float | None:
         return next((float(self.data[name]) for name in names if _positive(self.data.get(name))), None)
 
+    def _ended(self) -> str:
+        """Its moment; "" for a text that isn't one."""
+        given = self.data.get("timestamp")
+        try:
+            return given if isinstance(given, str) and datetime.fromisoformat(given) else ""
+        except ValueError:
+            return ""
+
     def _seconds(self) -> Mapping[str, float]:
         """Kernel Tuner's times of the steps, in milliseconds there."""
         steps = {"compile": "compile_time", "check": "verification_time", "measure": "benchmark_time"}
@@ -206,16 +227,19 @@ def _is_name(value: object) -> bool:
 
 
 def _whole(value: object) -> bool:
-    """Whether this is a whole number, also as a float."""
+    """Whether this is a whole number that a table can hold, also as a float."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and math.isfinite(value)
+        and -_LARGEST <= value <= _LARGEST
         and value == int(value)
     )
 
 
 def _positive(value: object) -> bool:
+    """Whether this is a time or a speed that can be compared and drawn."""
     return (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and _SMALLEST_FIGURE <= value <= _LARGEST_FIGURE
     )

@@ -98,6 +98,16 @@ def test_one_time_alone_has_no_interval_and_true_is_one():
         (json.dumps(cache(kernel_name=...)), "kernel_name"),
         (json.dumps(cache(kernel_name="k" * 300)), "kernel_name"),
         (json.dumps(cache(device_name=7)), "device_name"),
+        (json.dumps(cache(kernel_name="k\x1b[31m")), "kernel_name"),
+        (json.dumps(cache(device_name="\ud800")), "device_name"),
+        (json.dumps(cache(tune_params_keys=["block_size_x", "block_size_x"])), "tune_params_keys"),
+        (json.dumps(cache(problem_size=10**400)), "problem_size"),
+        (json.dumps(cache(cache={"k" * 9000: 3})), f'cache["{"k" * 60}..."]'),
+        (json.dumps(cache(cache={"1": entry(10**400)})), 'cache["1"].block_size_x'),
+        (json.dumps(cache(cache={"1": entry(1e300)})), 'cache["1"].block_size_x'),
+        (json.dumps(cache(cache={"1": entry(1, times=[10**400])})), 'cache["1"].times'),
+        (json.dumps(cache(cache={"1": entry(1, times=[1e308])})), 'cache["1"].times'),
+        (json.dumps(cache(cache={"1": entry(1, times=[5e-324])})), 'cache["1"].times'),
         (json.dumps(cache(tune_params_keys=...)), "tune_params_keys"),
         (json.dumps(cache(tune_params_keys=[])), "tune_params_keys"),
         (json.dumps(cache(tune_params_keys=[3])), "tune_params_keys"),
@@ -126,3 +136,11 @@ def test_a_file_that_is_not_a_cache_is_refused_with_its_place(text, place):
         read_cache(text)
     assert refused.value.place == place
     assert refused.value.reason.endswith(".")
+
+
+def test_figures_that_cannot_be_and_texts_that_are_not_moments_are_left_out():
+    odd = {"GFLOP/s": 1e308, "GB/s": 10**400, "compile_time": 10**400, "timestamp": "\ud800"}
+    first = read_cache(json.dumps(cache(cache={"1": entry(1, times=TIMES, **odd)}))).results[0]
+    assert first.measurement is not None
+    assert (first.measurement.gflops, first.measurement.gbps) == (None, None)
+    assert (first.seconds, first.ended) == ({}, "")
