@@ -113,7 +113,7 @@ def _pair(one: PointResult, other: PointResult, what: Quantity) -> Pair:
     ratio = values[1] / values[0] if values[0] and values[1] is not None else None
     ends = what.interval(one), what.interval(other)
     interval = None
-    if ratio and ends[0] is not None and ends[1] is not None:
+    if ratio is not None and ratio > 0 and ends[0] is not None and ends[1] is not None:
         apart = math.exp(math.hypot(_half(ends[0]), _half(ends[1])))
         interval = ratio / apart, ratio * apart
     return Pair(one.kernel, one.params, *values, ratio, interval)
@@ -127,7 +127,7 @@ def _all_pairs(pairs: Sequence[Pair]) -> tuple[float | None, Interval | None]:
     found = [
         (math.log(pair.ratio), _half(pair.interval) / _HALF_WIDTH if pair.interval else 0.0)
         for pair in pairs
-        if pair.ratio
+        if pair.ratio is not None and pair.ratio > 0
     ]
     if not found:
         return None, None

@@ -59,6 +59,12 @@ def test_two_kernels_of_other_names_are_compared():
     assert len(compare(both, [result(0, kernel="b.cu")], QUANTITIES["loads"]).pairs) == 1
 
 
+def test_a_ratio_that_is_not_positive_is_left_out_of_the_mean():
+    first = [result(0, loads=100), result(1, loads=100)]
+    found = compare(first, [result(0, loads=-50), result(1, loads=50)], QUANTITIES["loads"])
+    assert found.ratio == 0.5
+
+
 def test_the_bootstrap_repeats():
     one, other = speeds(1000, 2000, 3100), speeds(1010, 1990, 3000)
     assert compare(one, other, SPEED).interval == compare(one, other, SPEED).interval
