@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,11 @@ from kernels.occupancy import Occupancy
 from kernels.report import Report
 from kernels.report.model import first_error
 from kernels.verdict import Finding, Verdict
-from kernels.wire import from_plain, to_plain
+from kernels.wire import WireError, from_plain, to_plain
+
+_BEYOND = 2**63
+_FIGURES = ("measurement", "counted", "modelled", "occupancy", "seconds")
+_TEXTS = ("kernel", "message", "device", "digest", "ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +93,30 @@ def to_json(result: PointResult) -> dict[str, Any]:
 
 
 def from_json(data: object) -> PointResult:
-    """The result back from its JSON object; raises WireError."""
-    return from_plain(PointResult, data, lenient=True)
+    """The result back from its JSON object; raises WireError, also for numbers that no table can hold."""
+    result = from_plain(PointResult, data, lenient=True)
+    for name, value in (*result.params.items(), *result.sizes.items()):
+        if not (name.isidentifier() and name.isascii()):
+            raise WireError(f"{json.dumps(name)} isn't a C identifier")
+        _check_numbers(value, name)
+    if isinstance(data, dict):
+        for part in _FIGURES:
+            _check_numbers(data.get(part), part)
+    try:
+        "".join(getattr(result, name) for name in _TEXTS).encode()
+    except UnicodeEncodeError:
+        raise WireError("a text has characters that UTF-8 doesn't have") from None
+    return result
+
+
+def _check_numbers(data: object, where: str) -> None:
+    """Raise WireError for NaN, an infinity, or a number beyond 64 bits."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if not isinstance(value, str):
+                _check_numbers(value, f"{where}.{name}")
+    elif isinstance(data, list):
+        for value in data:
+            _check_numbers(value, where)
+    elif isinstance(data, int | float) and not -_BEYOND < data < _BEYOND:
+        raise WireError(f"{where}: a number between -2^63 and 2^63 is needed")

@@ -239,6 +239,63 @@ def test_a_folder_without_an_experiment_is_refused(tmp_path, verb):
     assert called(verb, tmp_path / "nothing").exit_code == Exit.WRONG_USE
 
 
+def changed(file: Path, *keys: str | int, value: object) -> None:
+    """Set one value in a manifest, or in the first line of the points."""
+    first, _, rest = (
+        file.read_text().partition("\n") if file.suffix == ".jsonl" else (file.read_text(), "", "")
+    )
+    whole = part = json.loads(first)
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    file.write_text(json.dumps(whole) + "\n" + rest)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("params", "T"), 10**30),
+        (("params",), {"A\x1b": 1}),
+        (("params",), {"U": 1}),
+        (("params",), {}),
+        (("kernel",), "\ud800"),
+        (("measurement", "gflops"), float("nan")),
+        (("measurement", "gflops"), float("inf")),
+        (("counted", "totals", "global_load_requests"), 10**400),
+    ],
+)
+def test_points_that_another_program_changed_are_refused(folder, keys, value):
+    changed(folder / "points.jsonl", *keys, value=value)
+    for words in (("show", folder), ("export", folder), ("plot", folder, "--kind", "scatter")):
+        assert called(*words).exit_code == Exit.WRONG_USE
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("definition",), {}),
+        (("definition", "experiment"), {}),
+        (("definition", "plot"), {"kind": "pie"}),
+        (("definition", "plot"), [1]),
+    ],
+)
+def test_a_manifest_that_another_program_changed_is_refused(folder, keys, value):
+    changed(folder / "manifest.json", *keys, value=value)
+    for words in (("show", folder), ("plot", folder)):
+        assert called(*words).exit_code == Exit.WRONG_USE
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "points.jsonl"])
+def test_files_that_cannot_be_read_are_refused(folder, name):
+    file = folder / name
+    file.write_text("[" * 200_000 + "\n")
+    assert called("show", folder).exit_code == Exit.WRONG_USE
+    file.unlink()
+    file.mkdir()
+    assert called("show", folder).exit_code == Exit.WRONG_USE
+    assert called("show", folder.with_name("x" * 5000)).exit_code == Exit.WRONG_USE
+
+
 @pytest.mark.parametrize("kind", ["csv", "json", "t4"])
 def test_export_prints_or_writes_the_same(folder, tmp_path, kind):
     printed = called("export", folder, "--format", kind).stdout

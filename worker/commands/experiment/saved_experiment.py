@@ -28,13 +28,37 @@ def opened(path: Path) -> Opened:
     """The manifest and the results of a folder, or of a cache file of Kernel Tuner."""
     from worker.experiment.folder import Folder, FolderError
 
-    if path.is_file():
-        return opened_cache(path)
     folder = Folder(path)
     try:
-        return Opened(folder, folder.manifest(), folder.results())
+        if path.is_file():
+            return opened_cache(path)
+        found = Opened(folder, folder.manifest(), folder.results())
     except FolderError as error:
         raise WrongUse(str(error)) from error
+    except OSError as error:
+        raise WrongUse(f"{path} can't be read: {error.strerror}.") from error
+    except RecursionError as error:
+        raise WrongUse(f"{path} can't be read: its JSON is nested too deeply.") from error
+    _check(found)
+    return found
+
+
+def _check(found: Opened) -> None:
+    """Refuse a folder whose manifest or points another program changed."""
+    from kernels.experiment.plot.model import Request
+
+    manifest = found.folder.path / "manifest.json"
+    head = found.manifest.definition.get("experiment")
+    if not isinstance(head, dict) or not isinstance(head.get("name"), str):
+        raise WrongUse(f"{manifest} can't be read: definition.experiment.name: a text is needed.")
+    try:
+        Request.from_plain(found.manifest.definition.get("plot"))
+    except (ValueError, AttributeError, TypeError) as error:
+        raise WrongUse(f"{manifest} can't be read: definition.plot isn't a plot.") from error
+    for each in found.results:
+        if each.params.keys() != found.results[0].params.keys():
+            first = found.results[0].number
+            raise WrongUse(f"{found.folder.path}: point {each.number} has other axes than point {first}.")
 
 
 def opened_cache(path: Path) -> Opened:
