@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from kernels.experiment.comparison import compare, repeated
@@ -63,6 +66,18 @@ def test_a_ratio_that_is_not_positive_is_left_out_of_the_mean():
     first = [result(0, loads=100), result(1, loads=100)]
     found = compare(first, [result(0, loads=-50), result(1, loads=50)], QUANTITIES["loads"])
     assert found.ratio == 0.5
+
+
+def test_the_interval_of_many_pairs_is_narrow():
+    first = [replace(result(0, loads=100), params={"T": n}) for n in range(20_000)]
+    second = [replace(result(0, loads=100 + n % 2 * 10), params={"T": n}) for n in range(20_000)]
+    found = compare(first, second, QUANTITIES["loads"])
+    assert found.interval is not None
+    half = math.log(1.1) / 2
+    error = half / math.sqrt(20_000)
+    assert [math.log(end) for end in found.interval] == pytest.approx(
+        [half - 1.96 * error, half + 1.96 * error], abs=error / 4
+    )
 
 
 def test_the_bootstrap_repeats():
