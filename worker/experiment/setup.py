@@ -142,7 +142,7 @@ def _from_kernels(files: Sequence[Path], axes: Sequence[Axis], exercise: str | N
     exercise = exercise or "tiled"
     if file == Path(LADDER) and not file.exists() and len(files) == 1:
         return _Given(file, "", Experiment(f"Ladder of {exercise}", exercise, (), tuple(axes), ladder=True))
-    if not axes and len(files) == 1:
+    if not axes and len(files) == 1 and file.exists():
         raise SetupError(file, 0, "Nothing is varied. Add an axis, such as -a TILE_WIDTH=8,16,32.")
     names = [each.name for each in files]
     paths = {_short(each) if names.count(each.name) > 1 else each.name: each for each in files}

@@ -121,6 +121,11 @@ def test_kernels_of_the_command_line_keep_their_names_apart(tmp_path):
         set_up(experiment(tmp_path), (), None, HERE, files)
 
 
+def test_a_kernel_that_is_not_there_is_reported_before_its_axes(tmp_path):
+    with pytest.raises(SetupError, match="no such file"):
+        set_up(tmp_path / "other.cu", (), None, HERE)
+
+
 def test_a_kernel_needs_an_axis_and_a_file_names_its_exercise(tmp_path):
     with pytest.raises(SetupError):
         planned(tmp_path)
