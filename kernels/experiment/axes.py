@@ -29,6 +29,8 @@ def axis(name: str, values: tuple[int, ...]) -> Axis:
         raise AxisError(f"`{name}` isn't a C identifier")
     if not values:
         raise AxisError(f"`{name}` has no values")
+    if len(values) > MOST_VALUES:
+        raise AxisError(f"`{name}` has more than {MOST_VALUES:,} values")
     if len(set(values)) != len(values):
         twice = next(value for value in values if values.count(value) > 1)
         raise AxisError(f"`{name}` has the value {twice} twice")

@@ -8,6 +8,7 @@ import pytest
 
 from kernels.experiment.axes import AxisError, parse_axis
 from kernels.experiment.definition import (
+    DefinitionError,
     from_plain_definition,
     line_of,
     plain_definition,
@@ -52,6 +53,12 @@ def test_an_axis_is_numbers_and_ranges(text, values):
 def test_an_axis_that_cannot_be_read_is_refused(text):
     with pytest.raises(AxisError):
         parse_axis(text)
+
+
+def test_a_list_of_a_file_has_no_more_values_than_a_range():
+    with pytest.raises(DefinitionError, match="more than 10,000 values") as refused:
+        read_definition(FILE.replace("[4, 8, 16]", str([*range(10_001), 10_000])))
+    assert refused.value.line == 7
 
 
 def test_a_grid_is_every_valid_combination():
