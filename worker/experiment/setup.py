@@ -201,9 +201,9 @@ def _inside(given: _Given, key: str, name: str) -> Path:
 
 def _read(file: Path, most: int) -> str:
     """A text file; raises SetupError."""
-    if not file.is_file():
-        raise SetupError(file, 0, "There is no such file." if not file.exists() else "This isn't a file.")
     try:
+        if not file.is_file():
+            raise SetupError(file, 0, "There is no such file." if not file.exists() else "This isn't a file.")
         with file.open("rb") as stream:
             data = stream.read(most + 1)
         if len(data) > most:

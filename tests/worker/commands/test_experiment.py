@@ -223,6 +223,12 @@ def test_wrong_axes_of_the_command_line_start_nothing(tmp_path, quick, words):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, f"{'x' * 5000}.cu"])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, quick, name):
+    done = called("run", name, "-a", "TILE_WIDTH=4", "--device", "cpu", "--out", tmp_path / "out")
+    assert done.exit_code == Exit.WRONG_USE
+
+
 def test_show_has_a_line_for_each_point(folder):
     done = called("show", folder)
     assert done.exit_code == Exit.ACCEPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,12 @@ def _file(given: Path) -> Path:
     from kernels.experiment.templates import template_files
     from kernels.wording import did_you_mean
 
-    if given.is_file() or given.suffix or str(given) == LADDER:
+    if given.suffix or str(given) == LADDER:
         return given
+    # A name can be too long for any file.
+    with contextlib.suppress(OSError):
+        if given.is_file():
+            return given
     known = template_files()
     if str(given) not in known:
         hint = did_you_mean(str(given), known)
