@@ -115,7 +115,7 @@ def test_where_the_stream_is_refused_the_state_is_asked_for_until_it_is_back(
 
 
 def test_a_page_outlives_its_server(page, progress, complaints):
-    complaints.allow("ERR_|request")
+    complaints.allow("ERR_|request|404")
     with workbench() as first:
         page.goto(lay_out(first, progress))
         expect(live(page)).to_have_text("Waiting.")
