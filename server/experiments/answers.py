@@ -80,7 +80,7 @@ class ExperimentAnswer:
 class PointsQuery:
     """The points to return. after: the number of the last point of the page before; limit: how many."""
 
-    after: Annotated[int, Range(0, 10**9)] | None = None
+    after: Annotated[int, Range(0, 10**6)] | None = None
     limit: Annotated[int, Range(1, MOST_POINTS)] = MOST_POINTS
 
 

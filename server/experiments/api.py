@@ -94,6 +94,8 @@ def begin() -> tuple[Response, int, dict[str, str]]:
         raise too_many_requests(STARTS, often) from often
     with site().readers.begin() as session:
         course, role = _course(session, person, course_name)
+    if not all(map(_storable, (sent.text, *sent.kernels, *sent.kernels.values()))):
+        raise invalid("A text has a character that can't be stored.")
     try:
         public_id = start_sent(site().sessions, sent, read_sent(sent), course, person, role, now)
     except (UnfitExperiment, QuotaUsed, TooManyRunning) as error:
@@ -211,8 +213,6 @@ def _read(asked: Mapping[str, Any]) -> tuple[str, Sent]:
         raise invalid("`definition` must be the text of an experiment's file.")
     if not isinstance(kernels, dict) or not all(isinstance(text, str) for text in kernels.values()):
         raise invalid("`kernels` must be an object with the text of each kernel.")
-    if any(not _storable(text) for text in (definition, *kernels, *kernels.values())):
-        raise invalid("A text has a character that can't be stored.")
     axes = asked.get("axes") or []
     if not isinstance(axes, list) or not all(isinstance(axis, str) for axis in axes):
         raise invalid('`axes` must be a list, such as ["TILE_WIDTH=8,16"].')
