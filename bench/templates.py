@@ -2,7 +2,7 @@
 
 python -m bench.templates
 
-Takes some minutes on the CPU device. The tests run two points of each at small sizes.
+Takes some minutes on the CPU device. The tests run two points of each at small sizes, the short suite of three only.
 """
 
 from __future__ import annotations

@@ -121,6 +121,9 @@ CASES = {
 }
 
 
+_OTHERS = pytest.mark.long("the short suite runs three templates")
+
+
 def run(name: str, tmp_path, *words: str) -> list[dict[str, Any]]:
     command = ["experiment", "run", name, "--device", "cpu", "--out", str(tmp_path / "out"), "--json", *words]
     done = CliRunner().invoke(tilelab, command)
@@ -141,7 +144,14 @@ def differing(template: str, point: Mapping[str, Any]) -> Expected | None:
 
 
 @linux
-@pytest.mark.parametrize("name", [name for name in template_files() if CASES[name].axes])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in {"padding", "reduction", "tile"} else pytest.param(name, marks=_OTHERS)
+        for name in template_files()
+        if CASES[name].axes
+    ],
+)
 def test_the_first_and_the_last_point_count_what_the_course_says(name, tmp_path):
     case = CASES[name]
     words = [word for axis in case.axes for word in ("-a", axis)]
