@@ -22,7 +22,9 @@ from kernels.launch import Launch
 
 Numbers = NDArray[np.int64]
 PERIODS = (1, 2, 4, 8)
-_ENOUGH = 8
+_ENOUGH, _FEWEST = 8, 2
+"""Blocks of a class that run, where the classes are few; the second number if a block is expensive."""
+
 _PLENTY = 256
 _MOST_NAMED = 8
 _LAST = -1
@@ -58,15 +60,22 @@ def probed_blocks(launch: Launch) -> tuple[int, ...]:
     return tuple(sorted({0, *(launch.blocks * part // 6 for part in (2, 3, 4))}))
 
 
+def usual_blocks(launch: Launch) -> int:
+    """The number of blocks of which each should be affordable. If not, the fewest run, whatever a block costs."""
+    return min(launch.blocks, _needed(launch, PERIODS[0], _ENOUGH))
+
+
 def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
     """The numbers of the blocks to run, about `affordable` at most; None for all blocks."""
     if launch.blocks <= affordable:
         return None
-    for period in reversed(PERIODS):
-        count = sum(_samples(launch, period, each) for each in _classes(launch, period))
-        if count <= affordable or period == 1:
-            break
-    numbers = {number for each in _classes(launch, period) for number in _chosen(launch, period, each)}
+    choices = [(period, _ENOUGH) for period in reversed(PERIODS)]
+    period, enough = next(
+        (each for each in choices if _needed(launch, *each) <= affordable), (PERIODS[0], _FEWEST)
+    )
+    numbers = {
+        number for each in _classes(launch, period) for number in _chosen(launch, period, each, enough)
+    }
     numbers |= _ends(launch)
     if len(numbers) >= launch.blocks:
         return None
@@ -103,17 +112,21 @@ def _size(launch: Launch, period: int, each: Class) -> int:
     return math.prod(_extent(launch, period, axis, remainder) for axis, remainder in enumerate(each))
 
 
-def _samples(launch: Launch, period: int, each: Class) -> int:
+def _needed(launch: Launch, period: int, enough: int) -> int:
+    return sum(_samples(launch, period, each, enough) for each in _classes(launch, period))
+
+
+def _samples(launch: Launch, period: int, each: Class, enough: int) -> int:
     """The number of blocks of a class to run: at least two, and more with few classes."""
     inner = sum(remainder != _LAST for remainder in each)
     classes: int = period**inner
-    return min(_size(launch, period, each), max(2, _ENOUGH // classes))
+    return min(_size(launch, period, each), max(2, enough // classes))
 
 
-def _chosen(launch: Launch, period: int, each: Class) -> set[int]:
+def _chosen(launch: Launch, period: int, each: Class, enough: int) -> set[int]:
     """The first block of a class and random others, the same every time."""
     generator = np.random.default_rng([period, *(remainder + 1 for remainder in each)])
-    wanted = _samples(launch, period, each)
+    wanted = _samples(launch, period, each, enough)
     extents = [_extent(launch, period, axis, remainder) for axis, remainder in enumerate(each)]
     chosen = {_number(launch, period, each, [0, 0, 0])}
     while len(chosen) < wanted:

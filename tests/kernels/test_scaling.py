@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.analysis.scaling import plan_blocks, probed_blocks, scaled
+from kernels.analysis.scaling import plan_blocks, probed_blocks, scaled, usual_blocks
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
 from kernels.launch import Launch
 from tests.kernels.device.counted import Product
@@ -43,6 +43,13 @@ def test_probed_blocks_exist():
     assert probed_blocks(grid(1)) == (0,)
     assert probed_blocks(grid(3)) == (0, 1, 2)
     assert probed_blocks(grid(60, 60)) == (0, 1200, 1800, 2400)
+
+
+def test_if_a_block_is_expensive_the_fewest_run():
+    assert len(plan_blocks(grid(64, 64), usual_blocks(grid(64, 64))) or ()) >= usual_blocks(grid(64, 64))
+    assert len(plan_blocks(grid(64, 64), 0) or ()) <= 12
+    found, total, whole = sums(grid(40, 40), lambda x, y, z: 5 - (x == 39) - 2 * (y == 39), 0)
+    assert (total, found.exact) == (whole, True)
 
 
 def test_few_blocks_are_all_run():

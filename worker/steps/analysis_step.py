@@ -190,13 +190,17 @@ def _affordable(
 ) -> int | None:
     """Estimate the affordable number of blocks from a few that run. None if these can't finish alone.
 
-    most: limit for a thread's instructions; a block with more is too expensive
+    most: limit for a thread's instructions; a block with more is too expensive. By default a block isn't followed
+        further than decides that the fewest blocks run: 0
     """
-    from kernels.analysis.scaling import probed_blocks
+    from kernels.analysis.scaling import probed_blocks, usual_blocks
 
     assert case.launch is not None, "only a case that can be launched is counted"
     probed = probed_blocks(case.launch)
-    probe = _execute(request, loaded, case, memory, probed, count=False, most=most)
+    enough = request.affordable // (usual_blocks(case.launch) * case.launch.threads) + 1
+    probe = _execute(request, loaded, case, memory, probed, count=False, most=most or enough)
+    if most is None and any(finding.kind is Verdict.TIME_LIMIT for finding in probe.findings):
+        return 0
     if _incomplete(probe):
         return None
     return request.affordable * len(probed) // max(1, probe.instructions)
