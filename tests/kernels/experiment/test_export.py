@@ -47,7 +47,7 @@ def test_the_interval_of_a_speed_is_around_it():
     assert isinstance(middle, float)
     assert isinstance(high, float)
     assert low < middle < high
-    assert low == pytest.approx(middle / 1.01)
+    assert low == pytest.approx(middle / 1.01, rel=0.001)
 
 
 def test_csv_reads_back():
