@@ -14,7 +14,7 @@ from kernels.experiment.result import PointResult, to_json
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of, kernels_of
 from server.experiments.progress import pause_until
-from server.experiments.queries import Visible, results
+from server.experiments.queries import Visible, failed, results
 from server.experiments.targets import CPU
 from server.http.operation import Moment, Range, Reads, Text
 
@@ -50,6 +50,7 @@ class ExperimentAnswer:
 
     page: its page on the portal
     ended: how many of its points have a result
+    failed: how many of these are a system error; 0 if they can't be retried
     paused_until: no point starts before this deadline; None if none is near, or the experiment doesn't pause
     device_class: the GPU that measures; "cpu" if nothing is measured
     definition: the experiment as its file would have it
@@ -64,6 +65,7 @@ class ExperimentAnswer:
     state: ExperimentState
     points: int
     ended: int
+    failed: int
     paused_until: Moment | None
     device_class: str
     arch: str
@@ -113,6 +115,7 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
         state=found.state,
         points=found.points,
         ended=found.ended,
+        failed=failed(session, found),
         paused_until=None if paused is None else paused.isoformat(),
         device_class=found.device_class or CPU,
         arch=found.arch,

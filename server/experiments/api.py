@@ -1,4 +1,4 @@
-"""The API of experiments: start, read, fetch points, cancel."""
+"""The API of experiments: start, read, fetch points, cancel, retry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from server.experiments.answers import (
 from server.experiments.new_experiment import Sent, read_sent, start_sent
 from server.experiments.plans import UnfitExperiment
 from server.experiments.queries import Visible, visible_experiment
-from server.experiments.service import QuotaUsed, TooManyRunning, stop
+from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
 from server.http.json_body import invalid, json_object, refuse_other_types
 from server.http.operation import Header, Text, operation
 from server.http.problems import Refused
@@ -165,14 +165,35 @@ def cancel(public_id: str) -> Response:
     """Cancel an experiment of yours or, as course staff, any of the course. Its results stay."""
     person = person_asking()
     with site().sessions.begin() as session:
-        found = _visible(session, person.id, public_id)
-        if not found.may_cancel:
-            raise Refused(403, "not_yours", "This is someone else's experiment", "Only its owner cancels it.")
+        found = _to_change(session, person.id, public_id)
         try:
             tickets = stop(session, found.experiment, person, datetime.now(UTC))
         except NotPossible as error:
             raise Refused(409, "over", "The experiment can't be cancelled", str(error)) from error
     revoke(site().settings.redis_url, tickets)
+    return look_up(public_id)
+
+
+@experiments.post("/experiments/<public_id>/retry")
+@operation(
+    ExperimentAnswer,
+    path={"public_id": PUBLIC_ID},
+    refuses={
+        403: "It is someone else's.", **_NONE,
+        409: "It is cancelled, no point ended in a system error, or too many experiments are running.",
+    },
+)  # fmt: skip
+def run_again(public_id: str) -> Response:
+    """Run the points again that ended in a system error, as the owner or course staff. Other results stay."""
+    person = person_asking()
+    with site().sessions.begin() as session:
+        found = _to_change(session, person.id, public_id)
+        try:
+            retry(session, found.experiment, person, datetime.now(UTC))
+        except NotPossible as error:
+            raise Refused(409, "over", "Nothing can be retried", str(error)) from error
+        except TooManyRunning as error:
+            raise refused(error) from error
     return look_up(public_id)
 
 
@@ -197,6 +218,16 @@ def _visible(session: Session, person: int, public_id: str) -> Visible:
         raise Refused(
             404, "no_such_experiment", "There is no such experiment",
             "Check the ID. You may not see experiments that others didn't share.",
+        )  # fmt: skip
+    return found
+
+
+def _to_change(session: Session, person: int, public_id: str) -> Visible:
+    found = _visible(session, person, public_id)
+    if not found.may_change:
+        raise Refused(
+            403, "not_yours", "This is someone else's experiment",
+            "Only its owner and course staff may do this.",
         )  # fmt: skip
     return found
 

@@ -25,6 +25,7 @@ from server.database.base import Base, BigId, choice
 RESULT_BYTES = 64 * 2**10
 
 _OPEN = text("verdict IS NULL")
+_FAILED = text("verdict = 'system_error'")
 
 
 class ExperimentState(StrEnum):
@@ -95,7 +96,7 @@ class ExperimentPoint(Base):
 
     number: its place in the experiment, from 0
     variant: SHA-256 of what it compiles; points that differ in sizes alone have the same
-    job_id: grades it; None for a point that is rejected without a run
+    job_id: grades it; None for a point that is rejected without a run, or that waits to begin again
     result: kernels.experiment.result.PointResult, as compressed JSON; None while it has no verdict
     """
 
@@ -107,6 +108,10 @@ class ExperimentPoint(Base):
         Index(
             "ix_experiment_points_open", "experiment_id", "number",
             postgresql_where=_OPEN, sqlite_where=_OPEN,
+        ),
+        Index(
+            "ix_experiment_points_failed", "experiment_id",
+            postgresql_where=_FAILED, sqlite_where=_FAILED,
         ),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from kernels.evidence import Evidence
@@ -64,7 +64,8 @@ class _Ended:
 class _Now:
     """An experiment at one moment.
 
-    open: begun points without a result
+    open: begun points with a job and no result
+    waiting: some begun points that wait for a new job, because their last one failed
     pause: until when no point begins; None if there is no deadline ahead
     hold: whether steps that wait in the queue must wait longer, until then
     """
@@ -73,21 +74,23 @@ class _Now:
     exercise: Exercise
     ended: Sequence[_Ended]
     open: int
+    waiting: Sequence[int]
     pause: datetime | None
     hold: bool
 
     @property
-    def room(self) -> int:
+    def numbers(self) -> Sequence[int]:
+        """The points to begin now."""
         # Results first: a text that passed needs fewer test cases at its other sizes.
         if self.pause is not None or self.ended:
-            return 0
-        left = self.experiment.points - self.experiment.begun
-        return max(0, min(AT_ONCE, OPEN - self.open, left))
+            return ()
+        room, begun = max(0, min(AT_ONCE, OPEN - self.open)), self.experiment.begun
+        return (*self.waiting, *range(begun, min(begun + room, self.experiment.points)))[:room]
 
     @property
     def idle(self) -> bool:
         over = self.experiment.ended == self.experiment.points
-        return not (self.ended or self.room or self.hold or over)
+        return not (self.ended or self.numbers or self.hold or over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +131,10 @@ class ExperimentRunner:
             self._last = found.experiment.id
             if found.idle:
                 return False
-            begun = found.experiment.begun
             try:
                 plan = self._plan(found)
                 results = [_kept(plan, one) for one in found.ended]
-                points = _to_begin(session, plan, found, range(begun, begun + found.room), now)
+                points = _to_begin(session, plan, found, found.numbers, now)
             except (UnfitExperiment, ReportError, ValueError) as error:
                 logger.exception("experiment %s can't go on", found.experiment.public_id)
                 unfit = str(error)
@@ -188,10 +190,25 @@ def _next(session: Session, last: int, now: datetime) -> _Now | None:
         for number, job, at, report, verdict in ended
         if at is not None
     ]
-    unfinished = session.scalar(select(func.count()).where(*still)) or 0
+    unfinished = session.scalar(select(func.count(ExperimentPoint.job_id)).where(*still)) or 0
+    waiting = _waiting(session, experiment)
     pause = pause_until(session, experiment, now)
     hold = pause is not None and _waits(session, experiment, pause)
-    return _Now(experiment, exercise, found, unfinished, pause, hold)
+    return _Now(experiment, exercise, found, unfinished, waiting, pause, hold)
+
+
+def _waiting(session: Session, experiment: Experiment) -> Sequence[int]:
+    query = (
+        select(ExperimentPoint.number)
+        .where(
+            ExperimentPoint.experiment_id == experiment.id,
+            ExperimentPoint.verdict.is_(None),
+            ExperimentPoint.job_id.is_(None),
+        )
+        .order_by(ExperimentPoint.number)
+        .limit(AT_ONCE)
+    )
+    return session.scalars(query).all()
 
 
 def _kept(plan: PointPlan, ended: _Ended) -> _Kept:
@@ -268,8 +285,9 @@ def _write(
     if experiment.state is not ExperimentState.RUNNING:
         return False
     changed = sum(_keep(session, experiment, one) for one in results) > 0
-    if experiment.begun == found.experiment.begun and points:
-        _begin(session, experiment, points, now)
+    unchanged = experiment.begun == found.experiment.begun
+    if points and unchanged and _waiting(session, experiment) == found.waiting:
+        _begin(session, experiment, points, found.waiting, now)
         changed = True
     if unfit:
         stop(session, experiment, None, now)
@@ -302,11 +320,19 @@ def _keep(session: Session, experiment: Experiment, kept: _Kept) -> bool:
     return True
 
 
-def _begin(session: Session, experiment: Experiment, points: Sequence[Begun], now: datetime) -> None:
+def _begin(
+    session: Session, experiment: Experiment, points: Sequence[Begun], waiting: Sequence[int], now: datetime
+) -> None:
+    again = [one.planned.number for one in points if one.planned.number in waiting]
+    session.execute(
+        delete(ExperimentPoint).where(
+            ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.number.in_(again)
+        )
+    )
     works = [_work(session, experiment, one, now) for one in points if one.result is None]
     jobs = iter(queue_jobs(session, works, now, QueueOrder(session, CPU_QUEUE, Priority.EXPERIMENT)))
     session.execute(insert(ExperimentPoint), [_row(experiment, one, jobs) for one in points])
-    experiment.begun += len(points)
+    experiment.begun += len(points) - len(again)
     experiment.ended += sum(one.result is not None for one in points)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
 from server.courses.models import Role
 from server.courses.service import is_staff, role_in
-from server.experiments.models import Experiment, ExperimentPoint
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
 from server.experiments.results import unpack_result
 
 PAGE = 50
@@ -39,7 +40,8 @@ class Visible:
         return self.reads is Reads.OWNER
 
     @property
-    def may_cancel(self) -> bool:
+    def may_change(self) -> bool:
+        """Whether the reader may cancel it, and retry its points."""
         return self.own or self.staff
 
     @property
@@ -89,6 +91,16 @@ def results(session: Session, experiment: int, after: int = -1, most: int | None
         .limit(most)
     )
     return [unpack_result(packed) for packed in session.scalars(query) if packed is not None]
+
+
+def failed(session: Session, experiment: Experiment) -> int:
+    """How many points ended in a system error and may be retried."""
+    if experiment.state is ExperimentState.CANCELLED:
+        return 0
+    query = select(func.count()).where(
+        ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.verdict == Verdict.SYSTEM_ERROR
+    )
+    return session.scalar(query) or 0
 
 
 def pinned(session: Session, assignment: int) -> Sequence[Experiment]:

@@ -1,4 +1,4 @@
-"""Start, cancel, share and pin experiments. Whether a person may do it is decided by the caller."""
+"""Start, cancel, retry, share and pin experiments. Whether a person may do it is decided by the caller."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from kernels.experiment.model import Experiment as Definition
+from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.experiments.models import Experiment, ExperimentState
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
 from server.experiments.plans import UnfitExperiment, stored_plan
 from server.experiments.quota import MOST_RUNNING, Quota, quota_of, running_of
 from server.grading.models import Job, JobState
@@ -64,13 +65,7 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
     raise (UnfitExperiment): it has more points than the quota has left
     raise (QuotaUsed, TooManyRunning)
     """
-    person = session.scalars(
-        select(Person).where(Person.id == new.person).with_for_update(key_share=True)
-    ).one()
-    if running_of(session, person.id) >= MOST_RUNNING:
-        raise TooManyRunning(
-            f"You have {MOST_RUNNING} running experiments, which is the limit. Wait for one."
-        )
+    person = _with_room(session, new.person)
     if new.assignment is not None:
         _check_quota(quota_of(session, new.person, new.assignment, now), new.points)
     made = Experiment(
@@ -122,6 +117,36 @@ def stop(session: Session, experiment: Experiment, actor: Person | None, now: da
     return tickets
 
 
+def retry(session: Session, experiment: Experiment, actor: Person, now: datetime) -> int:
+    """Let the points with a system error begin again, and return their number. All other results stay.
+
+    raise (NotPossible): it is cancelled, its course is archived, or no point has a system error
+    raise (TooManyRunning)
+    """
+    if experiment.state is not ExperimentState.RUNNING:
+        _with_room(session, experiment.person_id)
+    _lock(session, experiment)
+    if experiment.state is ExperimentState.CANCELLED:
+        raise NotPossible("The experiment is cancelled. Start it again as a new one.")
+    if experiment.course is not None and experiment.course.archived_at is not None:
+        raise NotPossible("The course is archived. Nothing runs in it.")
+    put_back = session.scalars(
+        update(ExperimentPoint)
+        .where(
+            ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.verdict == Verdict.SYSTEM_ERROR
+        )
+        .values(verdict=None, tile=None, result=None, job_id=None)
+        .returning(ExperimentPoint.number)
+    ).all()
+    if not put_back:
+        raise NotPossible("No point ended in a system error. There is nothing to retry.")
+    experiment.ended -= len(put_back)
+    experiment.state, experiment.ended_at = ExperimentState.RUNNING, None
+    if actor.id != experiment.person_id:
+        _note(session, experiment, actor, "retried", now, points=len(put_back))
+    return len(put_back)
+
+
 def share(session: Session, experiment: Experiment, actor: Person, now: datetime, *, shared: bool) -> None:
     """Show an experiment to the class, or hide it again."""
     _lock(session, experiment)
@@ -145,6 +170,14 @@ def pin(
     experiment.pinned_id = number
     slug = None if assignment is None else assignment.slug
     _note(session, experiment, actor, "pinned" if assignment else "unpinned", now, assignment=slug)
+
+
+def _with_room(session: Session, person: int) -> Person:
+    """Lock a person who may have one more running experiment; raises TooManyRunning."""
+    found = session.scalars(select(Person).where(Person.id == person).with_for_update(key_share=True)).one()
+    if running_of(session, person) >= MOST_RUNNING:
+        raise TooManyRunning(f"{MOST_RUNNING} experiments are running, which is the limit. Wait for one.")
+    return found
 
 
 def _check_quota(quota: Quota, points: int) -> None:

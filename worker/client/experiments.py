@@ -1,4 +1,4 @@
-"""Experiments on the portal: start, read, fetch points, cancel."""
+"""Experiments on the portal: start, read, fetch points, cancel, retry."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class Experiment:
 
     ended: how many of its points have a result
     paused_until: no point starts before this deadline; None if it isn't paused
+    failed: how many points ended in a system error, and may be retried
     """
 
     id: str
@@ -58,6 +59,7 @@ class Experiment:
     kernels: tuple[Kernel, ...]
     created_at: str
     paused_until: str | None = None
+    failed: int = 0
 
     @property
     def over(self) -> bool:
@@ -97,6 +99,11 @@ def look(portal: Portal, public_id: str, patience: float = 0.0) -> Experiment:
 def stop(portal: Portal, public_id: str) -> Experiment:
     """Cancel an experiment."""
     return _read(portal.connection.ask("POST", f"{_path(public_id)}/cancel"))
+
+
+def run_again(portal: Portal, public_id: str) -> Experiment:
+    """Run the points again that ended in a system error."""
+    return _read(portal.connection.ask("POST", f"{_path(public_id)}/retry"))
 
 
 def fetch(portal: Portal, public_id: str, patience: float = 0.0) -> Iterator[PointResult]:

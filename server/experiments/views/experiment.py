@@ -21,8 +21,8 @@ from server.experiments.answers import shown_names, shown_results
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of
 from server.experiments.progress import pause_until
-from server.experiments.queries import Visible, pinned, visible_experiment, visible_experiments
-from server.experiments.service import pin, share, stop
+from server.experiments.queries import Visible, failed, pinned, visible_experiment, visible_experiments
+from server.experiments.service import TooManyRunning, pin, retry, share, stop
 from server.experiments.views.blueprint import experiments_pages
 from server.experiments.views.pictures import Table, pictures, table
 from server.http.forms import number_of
@@ -32,6 +32,8 @@ from server.submissions.models import Submission
 
 MOST_DRAWN = 1000
 """Points in the charts and in one part of the table."""
+
+_NOT_YOURS = "Only its owner and course staff can change an experiment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class ExperimentPage:
 
     by: whose it is; "" for a reader who doesn't see that
     paused: the deadline before which no point starts; None for none
+    failed: how many points ended in a system error and may be retried
     more: the number of the last point in the table, if there are more; -1 otherwise
     pinned: the assignment whose page links to it
     choices: assignments to pin it to, for course staff
@@ -62,6 +65,7 @@ class ExperimentPage:
     paused: datetime | None
     verdicts: str
     measured: bool
+    failed: int
     pictures: list[PlotView]
     table: Table
     first: bool
@@ -148,14 +152,31 @@ def cancel(public_id: str) -> Response:
     try:
         with site().sessions.begin() as session:
             found = _visible(session, who.id, public_id)
-            if not found.may_cancel:
-                raise not_allowed("Only its owner and course staff can cancel an experiment.")
+            if not found.may_change:
+                raise not_allowed(_NOT_YOURS)
             person = session.get_one(Person, who.id)
             tickets = stop(session, found.experiment, person, datetime.now(UTC))
     except NotPossible:
         return _back(public_id, "experiment-over")
     revoke(site().settings.redis_url, tickets)
     return _back(public_id, "experiment-cancelled")
+
+
+@experiments_pages.post("/experiments/<public_id>/retry")
+def run_again(public_id: str) -> Response:
+    """Run the points again that ended in a system error, as the owner or course staff."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = _visible(session, who.id, public_id)
+            if not found.may_change:
+                raise not_allowed(_NOT_YOURS)
+            retry(session, found.experiment, session.get_one(Person, who.id), datetime.now(UTC))
+    except NotPossible:
+        return _back(public_id, "experiment-not-retried")
+    except TooManyRunning:
+        return _back(public_id, "experiment-too-many")
+    return _back(public_id, "experiment-retried")
 
 
 @experiments_pages.post("/experiments/<public_id>/share")
@@ -211,6 +232,7 @@ def _page(public_id: str) -> ExperimentPage:
             if found.state is ExperimentState.RUNNING
             else None,
             verdicts=verdicts_text(shown) if shown else "",
+            failed=failed(session, found) if visible.may_change else 0,
             measured=any(each.measurement is not None for each in shown),
             pictures=pictures(shown, definition_of(found.plan)),
             table=table(shown),

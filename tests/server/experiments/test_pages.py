@@ -13,7 +13,16 @@ from server.audit.models import AuditEvent
 from server.courses.models import Role
 from server.experiments.models import Experiment, ExperimentState
 from tests.server.databases import ON_SQLITE
-from tests.server.experiments.started import KERNEL, TILE, experiment_of, run_all, runner_of, started
+from tests.server.experiments.started import (
+    KERNEL,
+    TILE,
+    checked,
+    experiment_of,
+    run_all,
+    runner_of,
+    sent,
+    started,
+)
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
@@ -141,6 +150,32 @@ def test_staff_pin_one_to_an_assignment_and_every_act_is_in_the_log(portal: Port
         assert list(session.scalars(query)) == [
             "experiment.pinned", "experiment.hidden", "experiment.cancelled",
         ]  # fmt: skip
+
+
+def test_points_with_a_system_error_are_retried_with_one_button(portal: Portal):
+    from server.submissions.changes import cancel
+
+    course = portal.course
+    name = started(course, "ada", assignment=course.assignment)
+    runner = runner_of(course)
+    runner.step(NOW)
+    failing, *others = sent(course)
+    with course.sessions.begin() as session:
+        cancel(session, failing, None, NOW)
+    for job in others:
+        checked(course, job)
+    run_all(course, runner, NOW)
+    ada, address = client_of(portal, "ada"), f"/experiments/{name}/retry"
+    assert address not in client_of(portal, "bob").get(f"/experiments/{name}").get_data(as_text=True)
+    headers = {"Authorization": f"Bearer {portal.token('ada')}"}
+    found = portal.client.get(f"/api/v1/experiments/{name}", headers=headers).get_json()
+    assert (found["state"], found["failed"]) == ("done", 1)
+    assert address in ada.page(f"/experiments/{name}")
+    assert ada.post_form(address).location.endswith("notice=experiment-retried")
+    assert address not in ada.page(f"/experiments/{name}")
+    answer = portal.client.post(f"/api/v1{address}", headers=headers)
+    assert (answer.status_code, answer.get_json()["code"]) == (409, "over")
+    assert ada.post_form(address).location.endswith("notice=experiment-not-retried")
 
 
 def test_the_table_can_be_downloaded(portal: Portal):

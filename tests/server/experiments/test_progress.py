@@ -15,9 +15,10 @@ from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import UnfitExperiment
 from server.experiments.progress import AT_ONCE, OPEN
 from server.experiments.queries import results
-from server.experiments.quota import EXPERIMENTS_A_DAY
-from server.experiments.service import QuotaUsed, stop
+from server.experiments.quota import EXPERIMENTS_A_DAY, MOST_RUNNING
+from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
 from server.grading.models import Job, JobState, Step, StepState
+from server.submissions.changes import NotPossible
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import (
     TILE,
@@ -218,6 +219,75 @@ def test_a_cancelled_job_is_a_system_error_of_its_point(course):
         pass
     assert all_results(course, name)[0].verdict is Verdict.SYSTEM_ERROR
     assert experiment_of(course, name).state is ExperimentState.DONE
+
+
+def with_a_system_error(course: ACourse, failing: int = 1, **more) -> str:
+    """A finished experiment whose first points ended in a system error."""
+    from server.submissions.changes import cancel
+
+    name = started(course, **more)
+    runner = runner_of(course)
+    runner.step(NOW)
+    for number, job in enumerate(sent(course)):
+        if number < failing:
+            with course.sessions.begin() as session:
+                cancel(session, job, None, later(4))
+        else:
+            checked(course, job)
+    run_all(course, runner)
+    return name
+
+
+def retried(course: ACourse, name: str, by: str = "ina") -> int:
+    person = course.person(by)
+    with course.sessions.begin() as session:
+        found = session.scalars(select(Experiment).where(Experiment.public_id == name)).one()
+        return retry(session, found, session.get_one(Person, person), later(9))
+
+
+def test_a_retry_runs_the_points_with_a_system_error_and_no_others(course):
+    name = with_a_system_error(course, failing=2)
+    before, jobs = all_results(course, name), [each.job_id for each in points_of(course, name)]
+    assert retried(course, name) == 2
+    found = experiment_of(course, name)
+    assert (found.state, found.begun, found.ended, found.ended_at) == (ExperimentState.RUNNING, 4, 2, None)
+    first, second = runner_of(course), runner_of(course)
+    while first.step(NOW) or second.step(NOW):
+        pass
+    assert in_queue(course) == 2
+    run_all(course, first)
+    assert [each.verdict for each in all_results(course, name)] == [Verdict.ACCEPTED] * 4
+    assert experiment_of(course, name).state is ExperimentState.DONE
+    assert [each.job_id == job for each, job in zip(points_of(course, name), jobs, strict=True)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    assert all_results(course, name)[2:] == before[2:]
+
+
+def test_a_retry_of_a_running_experiment_goes_before_its_new_points(course):
+    from server.submissions.changes import cancel
+
+    name = started(course, text=MANY)
+    runner = runner_of(course)
+    runner.step(NOW)
+    with course.sessions.begin() as session:
+        cancel(session, points_of(course, name)[0].job_id or 0, None, later(4))
+    runner.step(NOW)
+    assert retried(course, name) == 1
+    runner.step(NOW)
+    points = points_of(course, name)
+    assert (points[0].job_id is not None, len(points)) == (True, 2 * AT_ONCE - 1)
+
+
+def test_a_retry_needs_a_system_error_and_room(course):
+    with pytest.raises(NotPossible, match="nothing to retry"):
+        retried(course, with_a_system_error(course, failing=0))
+    name = with_a_system_error(course)
+    for _ in range(MOST_RUNNING):
+        started(course)
+    with pytest.raises(TooManyRunning):
+        retried(course, name)
+    assert [each.verdict for each in all_results(course, name)].count(Verdict.SYSTEM_ERROR) == 1
 
 
 def test_no_point_starts_before_a_deadline_if_asked(course):

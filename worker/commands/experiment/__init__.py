@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 
 import click
@@ -16,12 +17,19 @@ _VERBS: Mapping[str, str] = {
     "import": "Read a cache file of Kernel Tuner into a folder.",
     "plot": "Draw a quantity over an axis as SVG.",
     "repeat": "Run an experiment again, and check whether its figures agree.",
+    "retry": "Run again what ended in a system error on a server.",
     "run": "Run an experiment, or resume it.",
     "show": "Show the results of an experiment.",
     "status": "Show an experiment on a server.",
     "submit": "Start an experiment on a course's server.",
     "templates": "List the experiments that come with Tilelab.",
 }
+
+_ELSEWHERE: Mapping[str, tuple[str, str]] = {
+    "import": ("import_cache", "import_cache"),  # a module can't have this name
+    "retry": ("cancel", "retry"),
+}
+"""Verbs with another module: its name, and the command's."""
 
 
 class ExperimentVerbs(Verbs):
@@ -31,10 +39,10 @@ class ExperimentVerbs(Verbs):
     package = "worker.commands.experiment"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "import":  # a module can't have this name
-            from worker.commands.experiment.import_cache import import_cache
-
-            return import_cache
+        if cmd_name in _ELSEWHERE:
+            module, name = _ELSEWHERE[cmd_name]
+            command: click.Command = getattr(importlib.import_module(f"{self.package}.{module}"), name)
+            return command
         return super().get_command(ctx, cmd_name)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's name
     """Fetch the results of an experiment on your course's server into a folder.
 
-    Then `show`, `export`, `plot` and `compare` work on the folder. Fetch again to add later points.
+    Then `show`, `export`, `plot` and `compare` work on the folder. Fetch again to add later and retried points.
 
     \b
     Examples:
@@ -31,6 +31,7 @@ def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's n
       tilelab experiment export tiles > tiles.csv
     """  # noqa: D301 - click reads the escape
     from kernels.rendering.page.experiment_page import render_experiment
+    from kernels.verdict import Verdict
     from worker.client.experiments import fetch as fetched
     from worker.client.experiments import look
     from worker.commands.experiment.local_run import facts
@@ -43,9 +44,10 @@ def fetch(id: str, out: Path | None) -> Answer:  # noqa: A002 - the argument's n
     try:
         manifest = folder.begin_or_resume(_manifest(found))
         with folder.writing() as keep:
-            known = {each.number for each in folder.results()}
+            known = {each.number: each for each in folder.results()}
             for result in results:
-                if result.number not in known:
+                before = known.get(result.number)
+                if before is None or (before.verdict is Verdict.SYSTEM_ERROR and before != result):
                     keep(result)
         results = folder.results()
     except FolderError as error:

@@ -42,11 +42,16 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
             found = look(asked, id, _PATIENCE_SECONDS)
         results = list(fetch(asked, id, _PATIENCE_SECONDS if wait else 0.0))
         page = f"{asked.url}/experiments/{found.id}"
+    failed = (
+        f" Points with a system error: {found.failed:,}. Run these again with `tilelab experiment retry {id}`."
+        if found.failed
+        else ""
+    )
     paused = f" It pauses until {found.paused_until[:16]} UTC." if found.paused_until else ""
     return Answer(
         lambda: {"experiment": to_plain(found), "points": [to_json(each) for each in results]},
         lambda: (
             f"{results_text(found.name, results, found.points, style_of(sys.stdout))}\n\n"
-            f"The experiment is {found.state}.{paused}\n{page}"
+            f"The experiment is {found.state}.{failed}{paused}\n{page}"
         ),
     )
