@@ -18,6 +18,7 @@ from kernels.experiment.model import (
     DesignKind,
     Experiment,
     Measure,
+    OnServer,
 )
 from kernels.experiment.plot.model import KERNEL, Kind, Request
 from kernels.experiment.quantities import NoSuchQuantity, quantity
@@ -40,6 +41,10 @@ _FIELDS: Mapping[DesignKind, tuple[str, ...]] = {
     DesignKind.RANDOM: ("points", "seed"),
     DesignKind.LIST: ("rows",),
     DesignKind.TUNE: ("points", "seed", "goal"),
+}
+_ON_SERVER = {
+    "submission": re.compile(r"[0-9A-Za-z]{1,32}"),
+    "best": re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}"),
 }
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
@@ -83,7 +88,7 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
         "experiment": {
             "name": experiment.name,
             "exercise": experiment.exercise,
-            "kernels": LADDER if experiment.ladder else list(experiment.kernels),
+            "kernels": LADDER if experiment.ladder else _plain_kernels(experiment),
             **{key: text for key, text in texts.items() if text},
         },
         "axes": {each.name: list(each.values) for each in experiment.axes},
@@ -92,6 +97,11 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
         "measure": _plain_measure(experiment.measure),
         **({"plot": experiment.plot.to_plain()} if experiment.plot else {}),
     }
+
+
+def _plain_kernels(experiment: Experiment) -> list[str | dict[str, str]]:
+    there = experiment.on_server
+    return [there[name].to_plain() if name in there else name for name in experiment.kernels]
 
 
 def _plain_measure(measure: Measure) -> dict[str, Any]:
@@ -125,36 +135,55 @@ class _Reader:
         head = self._table("experiment", ("name", "exercise", "kernels", "question", "expect"))
         axes = tuple(self._axis(name, values) for name, values in self._table("axes").items())
         names = {each.name for each in axes}
+        kernels = self._kernels(head)
         return Experiment(
             name=self._text("experiment", head, "name"),
             exercise=self._text("experiment", head, "exercise"),
-            kernels=self._kernels(head),
+            kernels=tuple(kernels),
             axes=axes,
             constraints=tuple(
                 self._constraint(name, text, names) for name, text in self._table("constraints").items()
             ),
             design=self._design(names),
             measure=self._measure(),
+            on_server={name: each for name, each in kernels.items() if each is not None},
             ladder=head.get("kernels") == LADDER,
             question=self._text("experiment", head, "question") if "question" in head else "",
             expect=self._text("experiment", head, "expect") if "expect" in head else "",
             plot=self._plot(names),
         )
 
-    def _kernels(self, head: Mapping[str, Any]) -> tuple[str, ...]:
+    def _kernels(self, head: Mapping[str, Any]) -> Mapping[str, OnServer | None]:
+        """The name of each kernel, with where a server has it; None for a file."""
         given = head.get("kernels")
         if given == LADDER:
-            return ()
-        if not isinstance(given, list) or not given or not all(isinstance(each, str) for each in given):
+            return {}
+        if not isinstance(given, list) or not given:
             raise self._error("experiment", "kernels", f'Expected a list of files, or "{LADDER}".')
+        found: dict[str, OnServer | None] = {}
         for each in given:
-            path = PurePosixPath(each)
-            if path.is_absolute() or ".." in path.parts or not each.strip() or "\0" in each:
-                reason = f"`{each}` isn't a file in the experiment's folder or below it."
-                raise self._error("experiment", "kernels", reason)
-        if len(set(given)) != len(given):
-            raise self._error("experiment", "kernels", "A file is in the list twice.")
-        return tuple(given)
+            there = None if isinstance(each, str) else self._on_server(each)
+            name = self._file(each) if there is None else there.name
+            if name in found:
+                raise self._error("experiment", "kernels", "A kernel is in the list twice.")
+            found[name] = there
+        return found
+
+    def _file(self, name: str) -> str:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not name.strip() or "\0" in name:
+            reason = f"`{name}` isn't a file in the experiment's folder or below it."
+            raise self._error("experiment", "kernels", reason)
+        return name
+
+    def _on_server(self, given: object) -> OnServer:
+        if isinstance(given, dict) and len(given) == 1:
+            ((key, value),) = given.items()
+            pattern = _ON_SERVER.get(key)
+            if pattern is not None and isinstance(value, str) and pattern.fullmatch(value):
+                return OnServer(**{key: value})
+        reason = 'Expected a file, { submission = "ID" } or { best = "COURSE/ASSIGNMENT" }.'
+        raise self._error("experiment", "kernels", reason)
 
     def _axis(self, name: str, given: object) -> Axis:
         try:

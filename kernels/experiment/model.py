@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kernels.experiment.constraint import Constraint
@@ -66,11 +66,35 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class OnServer:
+    """A kernel that a server has: a submission, or the best accepted one of an assignment.
+
+    submission: its ID; best: such as demo/tiled; one of them is ""
+    """
+
+    submission: str = ""
+    best: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the experiment calls the kernel."""
+        return (
+            f"submission-{self.submission}.cu"
+            if self.submission
+            else f"best-{self.best}.cu".replace("/", "-")
+        )
+
+    def to_plain(self) -> dict[str, str]:
+        return {"submission": self.submission} if self.submission else {"best": self.best}
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """A whole experiment, as its file describes it.
 
     exercise: the name of an exercise, or its folder
     kernels: files, from the experiment's folder
+    on_server: kernels whose texts a server has, by name
     ladder: the kernels are the exercise's ladder, and `kernels` is empty
     question: what it answers, in one sentence
     expect: what the course says about the answer
@@ -84,6 +108,7 @@ class Experiment:
     constraints: tuple[Constraint, ...] = ()
     design: Design = Design()
     measure: Measure = Measure()
+    on_server: Mapping[str, OnServer] = field(default_factory=dict)
     ladder: bool = False
     question: str = ""
     expect: str = ""

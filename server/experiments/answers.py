@@ -15,6 +15,7 @@ from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of, kernels_of
 from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, results
+from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
 from server.http.operation import Moment, Range, Reads, Text
 
@@ -28,11 +29,13 @@ class KernelAnswer:
 
     digest: SHA-256 of its text
     text: None for a reader who isn't its owner or course staff
+    submission: the ID of the submission that it was; None for another kernel, or for such a reader
     """
 
     name: str
     digest: str
     text: str | None
+    submission: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
     assert found.exercise is not None
     paused = pause_until(session, found, now) if found.state is ExperimentState.RUNNING else None
     names = shown_names(visible)
+    submissions = submissions_of(session, found.id) if visible.named else {}
     definition = definition_of(found.plan)
     definition["experiment"] = definition.get("experiment", {}) | {"kernels": list(names.values())}
     return ExperimentAnswer(
@@ -124,7 +128,7 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
         ),
         definition=definition,
         kernels=tuple(
-            KernelAnswer(names[name], digest(text), text if visible.named else None)
+            KernelAnswer(names[name], digest(text), text if visible.named else None, submissions.get(name))
             for name, text in kernels_of(found.plan).items()
         ),
         created_at=found.created_at.isoformat(),

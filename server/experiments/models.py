@@ -91,6 +91,16 @@ class Experiment(Base):
     pinned: Mapped[Assignment | None] = relationship(foreign_keys=pinned_id)
 
 
+class ExperimentSubmission(Base):
+    """A kernel of an experiment that is a submission. kernel: its name in the experiment."""
+
+    __tablename__ = "experiment_submissions"
+
+    experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"), primary_key=True)
+    kernel: Mapped[str] = mapped_column(String(200), primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), index=True)
+
+
 class ExperimentPoint(Base):
     """A point that has begun. Its values and its text follow from the experiment's plan.
 

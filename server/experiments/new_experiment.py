@@ -13,6 +13,7 @@ from server.courses.models import Exercise, Role
 from server.database.engine import Sessions
 from server.experiments.plans import UnfitExperiment, checked_plan
 from server.experiments.service import NewExperiment, start
+from server.experiments.submitted_kernels import find_submitted
 from server.experiments.targets import NoTarget, target_of
 
 MOST_AXES = 32
@@ -67,21 +68,24 @@ def start_sent(
         with sessions.begin() as session:
             target = target_of(session, course, role, definition.exercise, sent.device_class, now)
             exercise = session.get_one(Exercise, target.exercise)
+            found = find_submitted(session, definition, course, person, now, sent.text)
     except NoTarget as error:
         raise UnfitExperiment(error.field, str(error)) from error
     student = target.assignment is not None
-    plan = checked_plan(exercise, definition, sent.kernels, sent.text, student=student)
+    kernels = {**sent.kernels, **found.texts}
+    plan = checked_plan(exercise, found.definition, kernels, sent.text, student=student)
     new = NewExperiment(
         course=course,
         person=person,
         exercise=target.exercise,
-        definition=definition,
-        kernels=sent.kernels,
+        definition=found.definition,
+        kernels=kernels,
         points=len(plan.points),
         arch=target.arch,
         device_class=target.device_class,
         pauses=sent.pauses,
         assignment=target.assignment,
+        submissions=found.submissions,
     )
     with sessions.begin() as session:
         return start(session, new, now).public_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -15,7 +15,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
 from server.experiments.plans import UnfitExperiment, stored_plan
 from server.experiments.quota import MOST_RUNNING, Quota, quota_of, running_of
 from server.grading.models import Job, JobState
@@ -44,6 +44,7 @@ class NewExperiment:
     points: how many it has, by server.experiments.plans.checked_plan, which takes too long for a transaction
     assignment: whose quota it uses; None for no quota
     submission: the submission that it varies; None for one from a file
+    submissions: kernels that are submissions, by name
     """
 
     course: int
@@ -57,6 +58,7 @@ class NewExperiment:
     pauses: bool = False
     assignment: int | None = None
     submission: int | None = None
+    submissions: Mapping[str, int] = field(default_factory=dict)
 
 
 def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
@@ -88,6 +90,10 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
     )
     session.add(made)
     session.flush()
+    session.add_all(
+        ExperimentSubmission(experiment_id=made.id, kernel=kernel, submission_id=submission)
+        for kernel, submission in new.submissions.items()
+    )
     if new.assignment is None:
         _note(session, made, person, "started", now, points=made.points)
     return made

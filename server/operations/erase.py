@@ -23,7 +23,7 @@ from server.audit.service import note
 from server.courses.models import Extension
 from server.database.engine import Sessions
 from server.database.sqlite import compact
-from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
 from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
@@ -135,7 +135,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
 
 
 def _erase_experiments(session: Session, person: int, now: datetime) -> None:
-    """End the person's experiments, and those on the person's submissions. Their kernels and their points go."""
+    """End the person's experiments, and all that use the person's submissions. Their kernels and their points go."""
     mine = select(Experiment.id).where(_of_person(person))
     numbers = session.scalars(mine.order_by(Experiment.id).with_for_update()).all()
     for some in _parts(numbers):
@@ -152,7 +152,8 @@ def _erase_experiments(session: Session, person: int, now: datetime) -> None:
 
 def _of_person(person: int) -> ColumnElement[bool]:
     own = select(Submission.id).where(Submission.person_id == person)
-    return or_(Experiment.person_id == person, Experiment.submission_id.in_(own))
+    used = select(ExperimentSubmission.experiment_id).where(ExperimentSubmission.submission_id.in_(own))
+    return or_(Experiment.person_id == person, Experiment.submission_id.in_(own), Experiment.id.in_(used))
 
 
 def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> None:

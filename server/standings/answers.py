@@ -107,7 +107,7 @@ def read_board(
         return None
     found, role = seen
     metric, staff = metric_of(found.exercise), is_staff(role)
-    frozen_at = None if staff else _frozen(found.board_frozen_at)
+    frozen_at = None if staff else frozen(found.board_frozen_at)
     after = None if asked.after is None else position_at(asked.after)
     if asked.after is not None and after is None:
         raise NoSuchPlace(asked.after)
@@ -171,5 +171,6 @@ def _value(score: float, metric: Metric) -> float:
     return -score if metric is Metric.TIME else score
 
 
-def _frozen(at: datetime | None) -> datetime | None:
+def frozen(at: datetime | None) -> datetime | None:
+    """Since when a leaderboard is frozen for students; None if it isn't."""
     return at if at is not None and at <= datetime.now(UTC) else None

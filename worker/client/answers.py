@@ -159,6 +159,7 @@ class BoardLine:
 
     rank, shared_rank, value, interval: None if nothing is measured
     modelled_bound: None if something is measured
+    submission: None unless you may see it
     """
 
     rank: int | None = None
@@ -172,6 +173,7 @@ class BoardLine:
     reached_at: str = ""
     you: bool = False
     name: str | None = None
+    submission: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from kernels.experiment.model import OnServer
 from kernels.experiment.result import PointResult, from_json
 from kernels.wire import WireError
 from worker.client.answers import OVER, read
-from worker.client.errors import Unreadable
+from worker.client.errors import NotDone, Unreadable
 from worker.client.portal import Portal
 
 _ID = re.compile(r"[0-9A-Za-z]{1,32}")
@@ -89,6 +90,29 @@ def start(portal: Portal, new: NewExperiment) -> Experiment:
         **({} if new.device_class is None else {"device_class": new.device_class}),
     }
     return _read(portal.connection.ask("POST", _PATH, body))
+
+
+def kernel_text(portal: Portal, wanted: OnServer) -> str:
+    """The text of a submission that you may see, or of the best one of an assignment.
+
+    For course staff, the best one is the leaderboard's first, for students their own.
+    """
+    return portal.source(wanted.submission or _best(portal, wanted.best))
+
+
+def _best(portal: Portal, name: str) -> str:
+    assignment = next((one for one in portal.assignments() if one.id == name), None)
+    if assignment is None:
+        raise NotDone(f"There is no assignment `{name}`, or you may not see it.", 404, "no_such_kernel")
+    board = portal.board(name, assignment.device_class or "cpu")
+    course = name.partition("/")[0]
+    student = any(one.slug == course and one.role == "student" for one in portal.me().courses)
+    line = board.own if student else next(iter(board.lines), None)
+    if line is None or line.submission is None:
+        raise NotDone(
+            f"`{name}` has no accepted submission{' of yours' if student else ''}.", 404, "no_such_kernel"
+        )
+    return line.submission
 
 
 def look(portal: Portal, public_id: str, patience: float = 0.0) -> Experiment:

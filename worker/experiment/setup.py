@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from kernels.evidence import Basis
 from kernels.exercise import Exercise, ExerciseError, find_exercise
 from kernels.exercise.schema import DEFINITION
 from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
-from kernels.experiment.model import Axis, DesignKind, Experiment
+from kernels.experiment.model import Axis, DesignKind, Experiment, OnServer
 from kernels.experiment.points import TooManyPoints
 from kernels.experiment.quantities import quantity
 from kernels.experiment.roles import UnfitAxis
@@ -23,6 +23,9 @@ from worker.experiment.plan import Plan
 
 _LARGEST_FILE = 400_000
 _SEED_BYTES = 16
+
+Fetch = Callable[[OnServer], str]
+"""Gets the text of a kernel from a server."""
 
 
 class SetupError(ValueError):
@@ -62,7 +65,12 @@ class _Given:
 
 
 def set_up(
-    file: Path, axes: Sequence[Axis], exercise: str | None, machine: Machine, more: Sequence[Path] = ()
+    file: Path,
+    axes: Sequence[Axis],
+    exercise: str | None,
+    machine: Machine,
+    more: Sequence[Path] = (),
+    fetch: Fetch | None = None,
 ) -> tuple[Manifest, Plan]:
     """The run that a file describes, with its points; raises SetupError.
 
@@ -70,6 +78,7 @@ def set_up(
     axes: from the command line; each replaces the file's axis of that name
     exercise: for kernels; a TOML file names its own
     more: kernels after the first
+    fetch: gets the text of a kernel that a server has; None if that isn't possible
     """
     files = (file, *more)
     given = _from_toml(file, axes) if file.suffix == ".toml" else _from_kernels(files, axes, exercise)
@@ -78,8 +87,10 @@ def set_up(
     if file.suffix == ".toml" and exercise is not None:
         raise SetupError(file, 0, "This file names its exercise. Leave out --exercise.")
     found = _exercise(given)
-    kernels = _kernels(given, found)
-    experiment = replace(given.experiment, kernels=tuple(each.name for each in kernels), ladder=False)
+    kernels = _kernels(given, found, fetch)
+    experiment = replace(
+        given.experiment, kernels=tuple(each.name for each in kernels), on_server={}, ladder=False
+    )
     manifest = Manifest(
         definition=plain_definition(experiment),
         exercise=ExerciseText(found.name, (found.root / DEFINITION).read_text("utf-8"), found.digest),
@@ -167,9 +178,11 @@ def _exercise(given: _Given) -> Exercise:
         raise given.error("experiment", "exercise", f"{error}.") from None
 
 
-def _kernels(given: _Given, exercise: Exercise) -> tuple[KernelText, ...]:
+def _kernels(given: _Given, exercise: Exercise, fetch: Fetch | None) -> tuple[KernelText, ...]:
     if not given.experiment.ladder:
-        return tuple(KernelText.of(name, _kernel_text(given, name)) for name in given.experiment.kernels)
+        return tuple(
+            KernelText.of(name, _kernel_text(given, name, fetch)) for name in given.experiment.kernels
+        )
     try:
         ladder = read_ladder(exercise)
     except LadderError as error:
@@ -179,7 +192,11 @@ def _kernels(given: _Given, exercise: Exercise) -> tuple[KernelText, ...]:
     return tuple(KernelText.of(rung.file.name, rung.source) for rung in ladder.rungs)
 
 
-def _kernel_text(given: _Given, name: str) -> str:
+def _kernel_text(given: _Given, name: str, fetch: Fetch | None) -> str:
+    if name in given.experiment.on_server:
+        if fetch is None:
+            raise given.error("experiment", "kernels", "A kernel is on a server. Use a file here.")
+        return fetch(given.experiment.on_server[name])
     path = given.paths[name] if name in given.paths else _inside(given, "kernels", name)
     try:
         return _read(path, LARGEST_SOURCE)

@@ -23,6 +23,7 @@ from server.experiments.plans import definition_of
 from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, pinned, visible_experiment, visible_experiments
 from server.experiments.service import TooManyRunning, pin, retry, share, stop
+from server.experiments.submitted_kernels import submissions_of
 from server.experiments.views.blueprint import experiments_pages
 from server.experiments.views.pictures import Table, pictures, table
 from server.http.forms import number_of
@@ -50,6 +51,7 @@ class ExperimentPage:
     """One experiment.
 
     by: whose it is; "" for a reader who doesn't see that
+    submitted: the kernels that are submissions, with their IDs, for readers who may see that
     paused: the deadline before which no point starts; None for none
     failed: how many points ended in a system error and may be retried
     more: the number of the last point in the table, if there are more; -1 otherwise
@@ -62,6 +64,7 @@ class ExperimentPage:
     by: str
     exercise: str
     submission: str
+    submitted: dict[str, str]
     paused: datetime | None
     verdicts: str
     measured: bool
@@ -228,6 +231,7 @@ def _page(public_id: str) -> ExperimentPage:
             by=found.person.name if visible.staff and not visible.own else "",
             exercise=found.exercise.title,
             submission=_submission(session, visible),
+            submitted=submissions_of(session, found.id) if visible.named else {},
             paused=pause_until(session, found, datetime.now(UTC))
             if found.state is ExperimentState.RUNNING
             else None,

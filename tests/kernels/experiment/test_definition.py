@@ -32,6 +32,17 @@ fits = "Width % TILE_WIDTH == 0 and TILE_WIDTH * TILE_WIDTH <= 256"
 """
 
 
+def test_a_kernel_can_be_a_submission_or_the_best_of_an_assignment():
+    kernels = '["tiled.cu", { submission = "5d2c6e0f" }, { best = "demo/tiled" }]'
+    found = read_definition(FILE.replace('["tiled.cu"]', kernels))
+    assert found.kernels == ("tiled.cu", "submission-5d2c6e0f.cu", "best-demo-tiled.cu")
+    assert {name: each.to_plain() for name, each in found.on_server.items()} == {
+        "submission-5d2c6e0f.cu": {"submission": "5d2c6e0f"},
+        "best-demo-tiled.cu": {"best": "demo/tiled"},
+    }
+    assert from_plain_definition(plain_definition(found)) == found
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [

@@ -48,6 +48,28 @@ def test_an_experiment_is_submitted_awaited_fetched_and_exported(
         assert student.tilelab("experiment", verb, made["id"]).code == 2
 
 
+def test_a_submission_is_run_on_this_machine_by_its_owner_alone(server: Server, student: Student, tmp_path):
+    mine = server.course.hand_in("ada", KERNEL.encode()).submission.public_id
+    theirs = server.course.hand_in("bob", KERNEL.encode()).submission.public_id
+    file = tmp_path / "mine.toml"
+    text = TILE.replace("[4, 8, 16, 32]", "[8]\nWidth = [16]")
+    file.write_text(text.replace('"tiled.cu"', f'{{ submission = "{mine}" }}'))
+    run = ("experiment", "run", str(file), "--device", "cpu", "--out", str(tmp_path / "out"), "--json")
+    done = student.tilelab(*run)
+    assert (done.code, "tilelab login" in done.err) == (2, True), done.err
+    student.tilelab("login", server.url, "--token-stdin", given=f"{server.token('ada')}\n")
+    done = student.tilelab(*run)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert [each["text"] for each in found["manifest"]["kernels"]] == [KERNEL]
+    assert [each["verdict"] for each in found["points"]] == ["accepted"]
+    file.write_text(text.replace('"tiled.cu"', f'{{ submission = "{theirs}" }}'))
+    assert student.tilelab(*run).code == 2
+    file.write_text(text.replace('"tiled.cu"', '{ best = "gpu/tiled" }'))
+    refused = student.tilelab(*run)
+    assert (refused.code, "no accepted submission of yours" in refused.err) == (2, True), refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -99,6 +99,17 @@ def test_the_ladder_stands_for_its_kernels(tmp_path):
     assert again.kernels == manifest.kernels
 
 
+def test_a_kernel_on_a_server_is_fetched_and_its_text_kept(tmp_path):
+    file = experiment(tmp_path, FILE.replace('["tiled.cu"]', '[{ best = "demo/tiled" }]'))
+    manifest, _ = set_up(file, (), None, HERE, fetch=lambda wanted: f"// {wanted.best}\n{KERNEL}")
+    assert [each.name for each in manifest.kernels] == ["best-demo-tiled.cu"]
+    assert manifest.kernels[0].text == f"// demo/tiled\n{KERNEL}"
+    assert manifest.definition["experiment"]["kernels"] == ["best-demo-tiled.cu"]
+    with pytest.raises(SetupError, match="on a server") as refused:
+        set_up(file, (), None, HERE)
+    assert refused.value.line == 4
+
+
 def test_an_exercise_without_a_ladder_has_no_such_kernels(tmp_path):
     text = FILE.replace('["tiled.cu"]', '"ladder"').replace('"tiled"\n', '"naive"\n')
     with pytest.raises(SetupError, match="no ladder") as refused:

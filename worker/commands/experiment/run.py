@@ -13,7 +13,7 @@ from worker.commands.device import DEFAULT_ARCH, choose
 from worker.commands.root import WrongUse
 
 if TYPE_CHECKING:
-    from kernels.experiment.model import Axis
+    from kernels.experiment.model import Axis, OnServer
 
 _EXIT_CODES = "Exit code: 0 every point has a result, 2 wrong use, 3 the system's fault."
 
@@ -67,7 +67,7 @@ def run(
     given = _axes(axes)
     gpu = choose(device)
     try:
-        manifest, plan = set_up(_file(files[0]), given, exercise, machine(gpu, arch), files[1:])
+        manifest, plan = set_up(_file(files[0]), given, exercise, machine(gpu, arch), files[1:], _fetched)
         folder = Folder(out or Path(files[0].stem))
         if replace:
             folder.clear()
@@ -75,6 +75,15 @@ def run(
     except (SetupError, FolderError) as error:
         raise WrongUse(str(error)) from error
     return answer(manifest, run_here(manifest, plan, folder, gpu), folder)
+
+
+def _fetched(wanted: OnServer) -> str:
+    """The text of a submission, through the portal that you are signed in to."""
+    from worker.client.experiments import kernel_text
+    from worker.commands.portal.connection import portal
+
+    with portal() as asked:
+        return kernel_text(asked, wanted)
 
 
 def _file(given: Path) -> Path:

@@ -77,6 +77,8 @@ def _from_toml(file: Path) -> tuple[str, dict[str, str]]:
     folder = file.parent.resolve()
     kernels = {}
     for name in found.kernels:
+        if name in found.on_server:
+            continue
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):
             raise WrongUse(f"{file}: `{name}` isn't in the experiment's folder or below it.")
