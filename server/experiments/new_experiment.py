@@ -11,7 +11,7 @@ from kernels.experiment.definition import DefinitionError, read_definition
 from kernels.experiment.model import Experiment as Definition
 from server.courses.models import Exercise, Role
 from server.database.engine import Sessions
-from server.experiments.plans import UnfitExperiment, checked_plan
+from server.experiments.plans import UnfitExperiment, checked_plan, with_ladder
 from server.experiments.service import NewExperiment, start
 from server.experiments.submitted_kernels import find_submitted
 from server.experiments.targets import NoTarget, target_of
@@ -49,7 +49,7 @@ def read_sent(sent: Sent) -> Definition:
         except AxisError as error:
             raise UnfitExperiment("axes", f"{error}.") from error
         axes[axis.name] = axis
-    if not axes and len(found.kernels) < 2:
+    if not axes and len(found.kernels) < 2 and not found.ladder:
         raise UnfitExperiment("axes", "Nothing is varied. Add an axis, such as TILE_WIDTH=8,16,32.")
     return replace(found, axes=tuple(axes.values()))
 
@@ -72,13 +72,15 @@ def start_sent(
     except NoTarget as error:
         raise UnfitExperiment(error.field, str(error)) from error
     student = target.assignment is not None
-    kernels = {**sent.kernels, **found.texts}
-    plan = checked_plan(exercise, found.definition, kernels, sent.text, student=student)
+    whole, kernels = found.definition, {**sent.kernels, **found.texts}
+    if whole.ladder:
+        whole, kernels = with_ladder(exercise, whole, sent.text)
+    plan = checked_plan(exercise, whole, kernels, sent.text, student=student)
     new = NewExperiment(
         course=course,
         person=person,
         exercise=target.exercise,
-        definition=found.definition,
+        definition=whole,
         kernels=kernels,
         points=len(plan.points),
         arch=target.arch,

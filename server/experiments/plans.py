@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kernels.exercise import ExerciseError
@@ -18,6 +19,7 @@ from kernels.experiment.roles import UnfitAxis
 from kernels.source import LARGEST_SOURCE
 from server.courses.models import Exercise
 from server.experiments.quota import POINTS_A_DAY
+from server.submissions.result.report import shipped_ladder
 
 MOST_KERNELS = 16
 
@@ -43,6 +45,16 @@ class UnfitExperiment(ValueError):
     @property
     def sentence(self) -> str:
         return f"Line {self.line}: {self.reason}" if self.line else self.reason
+
+
+def with_ladder(exercise: Exercise, definition: Definition, text: str) -> tuple[Definition, dict[str, str]]:
+    """The experiment with all rungs of the exercise's ladder for its kernels; raises UnfitExperiment."""
+    ladder = shipped_ladder(exercise.name) if exercise.course_id is None else None
+    if ladder is None:
+        reason = f"{exercise.name} has no ladder. Give a list of files."
+        raise UnfitExperiment("experiment.kernels", reason, line_of(text, "experiment", "kernels"))
+    rungs = {rung.file.name: rung.source for rung in ladder.rungs}
+    return replace(definition, kernels=tuple(rungs), ladder=False), rungs
 
 
 def check_kernels(definition: Definition, kernels: Mapping[str, str]) -> None:
@@ -72,8 +84,6 @@ def checked_plan(
         field = f"{table}.{key}" if key else table
         return UnfitExperiment(field, reason, line_of(text, table, key) if text else 0)
 
-    if definition.ladder:
-        raise unfit("experiment", "kernels", "A server runs no ladder. Give a list of files.")
     if definition.design.kind not in _LISTED:
         raise unfit("design", "kind", f'A server runs no design "{definition.design.kind}".')
     check_kernels(definition, kernels)

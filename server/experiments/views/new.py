@@ -107,8 +107,8 @@ def _files(form: Form) -> Mapping[str, str]:
 
 @cache
 def _templates() -> tuple[Template, ...]:
-    """The experiments that come with Tilelab. A server runs no ladder."""
-    return tuple(each for each in templates() if not each.experiment.ladder)
+    """The experiments that come with Tilelab."""
+    return templates()
 
 
 def _kernels_of_templates(definition: Definition) -> dict[str, str]:

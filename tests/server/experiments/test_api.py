@@ -66,6 +66,19 @@ def test_axes_of_the_request_replace_those_of_the_file(portal: Portal):
     assert made["definition"]["axes"] == {"TILE_WIDTH": [16], "Width": [64, 128, 256]}
 
 
+def test_the_ladder_is_its_kernels(portal: Portal):
+    definition = TILE.replace('["tiled.cu"]', '"ladder"').replace(
+        "TILE_WIDTH = [4, 8, 16, 32]", "Width = [64, 128]"
+    )
+    made = begin(portal, "ina", Role.INSTRUCTOR, definition=definition, kernels={}).get_json()
+    rungs = made["definition"]["experiment"]["kernels"]
+    assert rungs[:2] == ["01_uncoalesced.cu", "02_transposed_tiles.cu"]
+    assert made["points"] == 2 * len(rungs)
+    run_all(portal.course, runner_of(portal.course), NOW)
+    page = portal.get("ina", f"{made['url']}/points").get_json()
+    assert {each["kernel"] for each in page["points"]} == set(rungs)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -76,7 +89,10 @@ def test_axes_of_the_request_replace_those_of_the_file(portal: Portal):
         ({"definition": TILE.replace("tiled.cu", "../a.cu")}, "Line 4"),
         ({"definition": TILE + 'Width = "1:100000"\n'}, "more than 10,000 values"),
         ({"definition": TILE + 'Width = "1:10000"\nN = "1:10000"\n'}, "`axes.N`"),
-        ({"definition": TILE.replace('["tiled.cu"]', '"ladder"')}, "A server runs no ladder."),
+        (
+            {"definition": TILE.replace('["tiled.cu"]', '"ladder"').replace('"tiled"', '"naive"')},
+            "Line 4: naive has no ladder.",
+        ),
         (
             {"definition": TILE + '[design]\nkind = "tune"\npoints = 2\ngoal = "bound"\n'},
             'A server runs no design "tune".',

@@ -75,6 +75,7 @@ def test_a_submission_is_run_on_this_machine_by_its_owner_alone(server: Server, 
     [
         (("submit", "none.toml"), "can't be read"),
         (("submit", "{file}", "--exercise", "tiled"), "Leave out --exercise"),
+        (("submit", "ladder", "-a", "TILE_WIDTH=7"), "can't be 7"),
         (("submit", "{file}", "-a", "TILE_WIDTH=7"), "can't be 7"),
         (("submit", "{wrong}"), ":6: "),
         (("status", "no/such"), "is not the ID"),

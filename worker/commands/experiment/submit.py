@@ -39,6 +39,8 @@ def submit(
 ) -> Answer:
     """Start the experiment of FILE on your course's server: a TOML file, or a .cu file with axes.
 
+    The word "ladder" in place of FILE means all reference kernels of the exercise.
+
     Its points run on the course's workers, after all submissions. Students have a quota for each assignment.
 
     \b
@@ -50,7 +52,7 @@ def submit(
     from kernels.wire import to_plain
     from worker.client.experiments import NewExperiment, start
 
-    definition, kernels = _from_toml(file) if file.suffix == ".toml" else _from_kernel(file, exercise)
+    definition, kernels = _read(file, exercise)
     if file.suffix == ".toml" and exercise is not None:
         raise WrongUse(f"{file}: this file names its exercise. Leave out --exercise.")
     with portal() as asked:
@@ -63,6 +65,17 @@ def submit(
     return Answer(
         lambda: to_plain(made), f"{text}\nFollow it with `tilelab experiment status {safe(made.id)} --wait`."
     )
+
+
+def _read(file: Path, exercise: str | None) -> tuple[str, dict[str, str]]:
+    """The definition and the texts of its files."""
+    from kernels.experiment.definition import LADDER
+
+    if file.suffix == ".toml":
+        return _from_toml(file)
+    if str(file) == LADDER and not file.exists():
+        return _definition(f"Ladder of {exercise or 'tiled'}", exercise, LADDER), {}
+    return _definition(file.stem, exercise, [file.name]), {file.name: _text(file, _LARGEST_KERNEL)}
 
 
 def _from_toml(file: Path) -> tuple[str, dict[str, str]]:
@@ -86,10 +99,10 @@ def _from_toml(file: Path) -> tuple[str, dict[str, str]]:
     return text, kernels
 
 
-def _from_kernel(file: Path, exercise: str | None) -> tuple[str, dict[str, str]]:
-    head = {"name": file.stem, "exercise": exercise or "tiled", "kernels": [file.name]}
+def _definition(name: str, exercise: str | None, kernels: str | list[str]) -> str:
+    head = {"name": name, "exercise": exercise or "tiled", "kernels": kernels}
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
-    return "\n".join(["[experiment]", *lines, ""]), {file.name: _text(file, _LARGEST_KERNEL)}
+    return "\n".join(["[experiment]", *lines, ""])
 
 
 def _text(file: Path, most: int) -> str:
