@@ -13,7 +13,7 @@ from kernels.exercise import Exercise, ExerciseError, read_exercise
 from kernels.exercise.checks import check_ranking, check_whole
 from kernels.exercise.sizes import between_steps, misfit, steps
 from kernels.experiment.exercise_text import point_exercise, point_text, small_case
-from kernels.experiment.model import Experiment, Point
+from kernels.experiment.model import DesignKind, Experiment, Point
 from kernels.experiment.points import points
 from kernels.experiment.result import PointResult, counted_of, finding_of
 from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
@@ -62,6 +62,7 @@ class PointPlan:
         self._exercise = read_exercise(exercise, definition)
         self._texts = texts
         self.measure = experiment.measure
+        self.design = experiment.design
         self.device = device_class or CPU_DEVICE
         self._roles = all_roles(experiment, texts, self._exercise)
         # points that differ in sizes alone share these
@@ -72,6 +73,12 @@ class PointPlan:
         self._definition = functools.lru_cache(maxsize=1024)(self._point_text)
         self._any_size = bool(misfit(self._exercise, self._exercise.ranking, self._exercise.tile))
         self.points = points(experiment)
+
+    @property
+    def tried(self) -> int:
+        """How many points get a result: all, or the budget of a search."""
+        tunes = self.design.kind is DesignKind.TUNE
+        return min(self.design.points, len(self.points)) if tunes else len(self.points)
 
     def point(self, number: int) -> PlannedPoint:
         """A point by its number, with what it changes."""

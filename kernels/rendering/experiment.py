@@ -167,8 +167,11 @@ def repeated_text(found: Sequence[Repeated], style: Style) -> str:
     return "\n".join(lines)
 
 
-def tuning_text(tuning: Tuning, results: Sequence[PointResult]) -> str:
-    """A search in a few sentences: what it tried and left out, and why it stopped."""
+def tuning_text(tuning: Tuning, results: Sequence[PointResult], *, on_server: bool = False) -> str:
+    """A search in a few sentences: what it tried and left out, and why it stopped.
+
+    on_server: it goes on by itself
+    """
     goal = quantity(tuning.goal)
     tried = part_of(len(tuning.tried), tuning.space, "point")
     said = [f"Search for the best {goal.title.lower()}: {tried} tried."]
@@ -178,7 +181,8 @@ def tuning_text(tuning: Tuning, results: Sequence[PointResult]) -> str:
         said.append(f"{len(tuning.pruned):,} left out: even their speed of light is below the best.")
     if tuning.unfit:
         said.append(f"{len(tuning.unfit):,} not accepted, which don't use the budget.")
-    said.append(_ending(tuning))
+    if tuning.stopped is not None or not on_server:
+        said.append(_ending(tuning))
     best = next((each for each in results if each.number == tuning.best), None)
     if best is None:
         return " ".join((*said, f"No point has this: {goal.title.lower()}, {goal.basis}."))

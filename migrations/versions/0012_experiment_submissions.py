@@ -1,4 +1,4 @@
-"""Submissions as kernels of an experiment, and an index for its points that ended in a system error.
+"""Experiments with submissions as kernels, searches, and an index of failed points.
 
 Revision ID: 0012
 Revises: 0011
@@ -18,6 +18,10 @@ _FAILED = sa.text("verdict = 'system_error'")
 
 def upgrade() -> None:
     """Upgrade to this version."""
+    with op.batch_alter_table("experiments") as table:
+        table.add_column(sa.Column("tunes", sa.Boolean(), nullable=False, server_default=sa.false()))
+    with op.batch_alter_table("experiments") as table:
+        table.alter_column("tunes", server_default=None)
     op.create_table(
         "experiment_submissions",
         sa.Column("experiment_id", _ID, nullable=False),
@@ -40,3 +44,5 @@ def downgrade() -> None:
     """Go back to the version before."""
     op.drop_index("ix_experiment_points_failed", "experiment_points")
     op.drop_table("experiment_submissions")
+    with op.batch_alter_table("experiments") as table:
+        table.drop_column("tunes")

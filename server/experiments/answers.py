@@ -9,8 +9,11 @@ from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
+from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.plan import digest
 from kernels.experiment.result import PointResult, to_json
+from kernels.experiment.tuning.state import tuning_of
+from kernels.rendering.experiment import tuning_text
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of, kernels_of
 from server.experiments.progress import pause_until
@@ -57,6 +60,7 @@ class ExperimentAnswer:
     paused_until: no point starts before this deadline; None if none is near, or the experiment doesn't pause
     device_class: the GPU that measures; "cpu" if nothing is measured
     definition: the experiment as its file would have it
+    search: what a search did so far; "" for an experiment without one
     own: whether it's yours; shared: whether the class sees it
     """
 
@@ -74,6 +78,7 @@ class ExperimentAnswer:
     arch: str
     exercise: ExperimentExerciseAnswer
     definition: Mapping[str, Any]
+    search: str
     kernels: tuple[KernelAnswer, ...]
     created_at: Moment
     ended_at: Moment | None
@@ -127,6 +132,7 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
             found.exercise.name, found.exercise.definition, found.exercise.digest
         ),
         definition=definition,
+        search=search_text(session, visible),
         kernels=tuple(
             KernelAnswer(names[name], digest(text), text if visible.named else None, submissions.get(name))
             for name, text in kernels_of(found.plan).items()
@@ -150,6 +156,16 @@ def shown_results(
         replace(each, kernel=names.get(each.kernel, ""), message=each.verdict.headline, finding=None)
         for each in found
     ]
+
+
+def search_text(session: Session, visible: Visible) -> str:
+    """What a search did so far; "" for an experiment without one."""
+    found = visible.experiment
+    if not found.tunes:
+        return ""
+    shown, design = shown_results(session, visible), from_plain_definition(definition_of(found.plan)).design
+    tuning = tuning_of(design, found.plan.get("space", 0), shown)
+    return tuning_text(tuning, shown, on_server=True)
 
 
 def points_answer(results: list[PointResult], following: str | None) -> PointsAnswer:

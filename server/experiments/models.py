@@ -43,6 +43,7 @@ class Experiment(Base):
     plan: `definition`, as the experiment's file would have it, and `kernels`, the text of each by name
     exercise_id: the version that every point uses; None in rows of a version that ran no experiments
     points: how many it has; begun: how many have a row in `experiment_points`; ended: how many have a verdict
+    tunes: whether it is a search, whose points follow from its results; `points` is its budget
     pauses: whether no point starts in the hours before a deadline of the course
     assignment_id: whose quota it uses; None for an experiment without a quota
     submission_id: the submission that it varies; None for one from a file
@@ -76,6 +77,7 @@ class Experiment(Base):
     points: Mapped[int] = mapped_column(Integer, default=0)
     begun: Mapped[int] = mapped_column(Integer, default=0)
     ended: Mapped[int] = mapped_column(Integer, default=0)
+    tunes: Mapped[bool] = mapped_column(default=False)
     pauses: Mapped[bool] = mapped_column(default=False)
     assignment_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"))
     submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)

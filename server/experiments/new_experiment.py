@@ -75,14 +75,17 @@ def start_sent(
     whole, kernels = found.definition, {**sent.kernels, **found.texts}
     if whole.ladder:
         whole, kernels = with_ladder(exercise, whole, sent.text)
-    plan = checked_plan(exercise, whole, kernels, sent.text, student=student)
+    plan = checked_plan(
+        exercise, whole, kernels, sent.text, student=student, device_class=target.device_class
+    )
     new = NewExperiment(
         course=course,
         person=person,
         exercise=target.exercise,
         definition=whole,
         kernels=kernels,
-        points=len(plan.points),
+        points=plan.tried,
+        space=len(plan.points),
         arch=target.arch,
         device_class=target.device_class,
         pauses=sent.pauses,

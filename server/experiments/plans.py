@@ -16,6 +16,7 @@ from kernels.experiment.model import Experiment as Definition
 from kernels.experiment.plan import PlannedPoint, PointPlan
 from kernels.experiment.points import TooManyPoints
 from kernels.experiment.roles import UnfitAxis
+from kernels.experiment.tuning.state import unmeasurable
 from kernels.source import LARGEST_SOURCE
 from server.courses.models import Exercise
 from server.experiments.quota import POINTS_A_DAY
@@ -23,8 +24,8 @@ from server.submissions.result.report import shipped_ladder
 
 MOST_KERNELS = 16
 
-_LISTED = frozenset({DesignKind.GRID, DesignKind.RANDOM, DesignKind.LIST})
-"""Designs whose points are known before the first one runs."""
+MOST_SEARCHED = 200
+"""The largest budget of a search: with more results, the dispatcher takes too long for its next choice."""
 
 _MOST_OF_STUDENTS = 10_000
 """Combinations of values, before constraints: to list more takes seconds."""
@@ -72,20 +73,29 @@ def check_kernels(definition: Definition, kernels: Mapping[str, str]) -> None:
 
 
 def checked_plan(
-    exercise: Exercise, definition: Definition, kernels: Mapping[str, str], text: str = "", *, student: bool
+    exercise: Exercise,
+    definition: Definition,
+    kernels: Mapping[str, str],
+    text: str = "",
+    *,
+    student: bool,
+    device_class: str = "",
 ) -> PointPlan:
     """The points of a new experiment; raises UnfitExperiment.
 
     student: whether a student's quota bounds the number of its points
     text: of its file, for the lines of mistakes; "" for none
+    device_class: what measures; "" for the CPU device
     """
 
     def unfit(table: str, key: str, reason: str) -> UnfitExperiment:
         field = f"{table}.{key}" if key else table
         return UnfitExperiment(field, reason, line_of(text, table, key) if text else 0)
 
-    if definition.design.kind not in _LISTED:
-        raise unfit("design", "kind", f'A server runs no design "{definition.design.kind}".')
+    if definition.design.kind is DesignKind.TUNE and definition.design.points > MOST_SEARCHED:
+        raise unfit("design", "points", f"A search on a server tries at most {MOST_SEARCHED} points.")
+    if reason := unmeasurable(definition, device_class):
+        raise unfit("design", "goal", reason)
     check_kernels(definition, kernels)
     combinations = math.prod(len(axis.values) for axis in definition.axes)
     if student and combinations > _MOST_OF_STUDENTS:
@@ -104,8 +114,8 @@ def checked_plan(
         raise unfit("experiment", "exercise", f"{error}.") from None
     if not plan.points:
         raise unfit("constraints", "", "No combination of values meets all constraints.")
-    if student and len(plan.points) > POINTS_A_DAY:
-        reason = f"The experiment has {len(plan.points):,} points. The limit for students is {POINTS_A_DAY}."
+    if student and plan.tried > POINTS_A_DAY:
+        reason = f"The experiment has {plan.tried:,} points. The limit for students is {POINTS_A_DAY}."
         raise unfit("axes", "", reason)
     try:
         plan.check_sizes()
@@ -114,10 +124,13 @@ def checked_plan(
     return plan
 
 
-def stored_plan(definition: Definition, kernels: Mapping[str, str]) -> dict[str, Any]:
-    """The plan for the database. It keeps the order of axes: a database may sort the keys of an object."""
+def stored_plan(definition: Definition, kernels: Mapping[str, str], space: int = 0) -> dict[str, Any]:
+    """The plan for the database. It keeps the order of axes: a database may sort the keys of an object.
+
+    space: from how many points a search chooses
+    """
     used = [[name, kernels[name]] for name in definition.kernels]
-    return {"definition": json.dumps(plain_definition(definition)), "kernels": used}
+    return {"definition": json.dumps(plain_definition(definition)), "kernels": used, "space": space}
 
 
 def definition_of(plan: Mapping[str, Any]) -> dict[str, Any]:

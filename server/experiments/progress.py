@@ -21,11 +21,13 @@ from kernels.exercise import read_exercise
 from kernels.experiment.model import Measure
 from kernels.experiment.plan import PlannedPoint, PointPlan, digest, graded, rejected, without_report
 from kernels.experiment.result import PointResult
+from kernels.experiment.tuning.search import next_points
 from kernels.verdict import Verdict
 from server.courses.models import SOURCE_BYTES, Assignment, Exercise
 from server.database.engine import Sessions
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
 from server.experiments.plans import UnfitExperiment, read_plan, variant_of
+from server.experiments.queries import results as all_results
 from server.experiments.results import pack_result
 from server.experiments.service import stop
 from server.grading.changed_check import ChangedCheck
@@ -85,12 +87,21 @@ class _Now:
         if self.pause is not None or self.ended:
             return ()
         room, begun = max(0, min(AT_ONCE, OPEN - self.open)), self.experiment.begun
+        if self.experiment.tunes:
+            return self.waiting[:room]
         return (*self.waiting, *range(begun, min(begun + room, self.experiment.points)))[:room]
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a search must choose more points, because all that it chose have a result."""
+        experiment = self.experiment
+        under_way = self.pause is not None or self.ended or self.open or self.waiting
+        return experiment.tunes and experiment.begun < experiment.points and not under_way
 
     @property
     def idle(self) -> bool:
         over = self.experiment.ended == self.experiment.points
-        return not (self.ended or self.numbers or self.hold or over)
+        return not (self.ended or self.numbers or self.chooses or self.hold or over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +145,11 @@ class ExperimentRunner:
             try:
                 plan = self._plan(found)
                 results = [_kept(plan, one) for one in found.ended]
-                points = _to_begin(session, plan, found, found.numbers, now)
+                numbers = found.numbers
+                if found.chooses:
+                    known = all_results(session, found.experiment.id)
+                    numbers = next_points(plan.points, plan.design, known)
+                points = _to_begin(session, plan, found, numbers, now)
             except (UnfitExperiment, ReportError, ValueError) as error:
                 logger.exception("experiment %s can't go on", found.experiment.public_id)
                 unfit = str(error)

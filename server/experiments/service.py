@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from kernels.experiment.model import DesignKind
 from kernels.experiment.model import Experiment as Definition
 from kernels.verdict import Verdict
 from server.accounts.models import Person
@@ -41,7 +42,8 @@ class TooManyRunning(ValueError):
 class NewExperiment:
     """An experiment to start.
 
-    points: how many it has, by server.experiments.plans.checked_plan, which takes too long for a transaction
+    points: how many get a result, by server.experiments.plans.checked_plan, which takes too long for a transaction
+    space: from how many a search chooses; 0 without a search
     assignment: whose quota it uses; None for no quota
     submission: the submission that it varies; None for one from a file
     submissions: kernels that are submissions, by name
@@ -54,6 +56,7 @@ class NewExperiment:
     kernels: Mapping[str, str]
     points: int
     arch: str
+    space: int = 0
     device_class: str = ""
     pauses: bool = False
     assignment: int | None = None
@@ -75,7 +78,7 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
         course_id=new.course,
         person_id=new.person,
         name=new.definition.name,
-        plan=stored_plan(new.definition, new.kernels),
+        plan=stored_plan(new.definition, new.kernels, new.space),
         state=ExperimentState.RUNNING,
         exercise_id=new.exercise,
         device_class=new.device_class,
@@ -83,6 +86,7 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
         points=new.points,
         begun=0,
         ended=0,
+        tunes=new.definition.design.kind is DesignKind.TUNE,
         pauses=new.pauses,
         assignment_id=new.assignment,
         submission_id=new.submission,

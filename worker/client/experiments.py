@@ -44,6 +44,7 @@ class Experiment:
 
     ended: how many of its points have a result
     paused_until: no point starts before this deadline; None if it isn't paused
+    search: what a search did so far; "" for an experiment without one
     failed: how many points ended in a system error, and may be retried
     """
 
@@ -61,6 +62,7 @@ class Experiment:
     created_at: str
     paused_until: str | None = None
     failed: int = 0
+    search: str = ""
 
     @property
     def over(self) -> bool:

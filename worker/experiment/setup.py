@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernels.evidence import Basis
 from kernels.exercise import Exercise, ExerciseError, find_exercise
 from kernels.exercise.schema import DEFINITION
 from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
-from kernels.experiment.model import Axis, DesignKind, Experiment, OnServer
+from kernels.experiment.model import Axis, Experiment, OnServer
 from kernels.experiment.points import TooManyPoints
-from kernels.experiment.quantities import quantity
 from kernels.experiment.roles import UnfitAxis
+from kernels.experiment.tuning.state import unmeasurable
 from kernels.ladder import LadderError, read_ladder
 from kernels.source import LARGEST_SOURCE
 from worker.contract.messages import ExerciseText
@@ -107,7 +106,7 @@ def set_up(
 
 
 def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:
-    if reason := _unmeasurable(given.experiment, manifest):
+    if reason := unmeasurable(given.experiment, manifest.device.device_class):
         raise given.error("design", "goal", reason)
     try:
         plan = Plan(manifest)
@@ -121,21 +120,6 @@ def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:
     if not plan.points:
         raise given.error("constraints", "", "No combination of values meets all constraints.")
     return replace(manifest, points=len(plan.points)), plan
-
-
-def _unmeasurable(experiment: Experiment, manifest: Manifest) -> str:
-    """Why the goal of a search has no values in this run; "" if it may have."""
-    if experiment.design.kind is not DesignKind.TUNE:
-        return ""
-    goal = quantity(experiment.design.goal)
-    if goal.basis is Basis.MEASURED:
-        other = 'Use a GPU, or a goal such as "bound" or "loads".'
-        return (
-            ""
-            if manifest.device.device_class
-            else f"`{goal.name}` is measured, and only a GPU measures. {other}"
-        )
-    return "" if experiment.measure.counts else f"`{goal.name}` needs counts, and [measure] leaves them out."
 
 
 def _from_toml(file: Path, axes: Sequence[Axis]) -> _Given:

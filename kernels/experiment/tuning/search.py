@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -54,6 +54,31 @@ def search(points: Sequence[Point], design: Design, source: Source) -> Iterator[
         state.measure(chosen)
         yield state.tuning(None)
     yield state.tuning(state.stopped)
+
+
+def next_points(points: Sequence[Point], design: Design, results: Sequence[PointResult]) -> list[int]:
+    """The points that a search without models tries after these; none at the end.
+
+    The order of the results changes nothing. So a search goes on from its stored results alone.
+    """
+    known = {each.number: each for each in results}
+    state = _Search(points, design, _Known(known))
+    state.measure(sorted(known))
+    return state.choose()
+
+
+class _Known:
+    """Results that are there."""
+
+    def __init__(self, results: Mapping[int, PointResult]) -> None:
+        self.models = False
+        self._results = results
+
+    def model(self, numbers: Sequence[int]) -> Sequence[PointResult]:
+        raise NotImplementedError
+
+    def measure(self, numbers: Sequence[int]) -> Sequence[PointResult]:
+        return [self._results[number] for number in numbers]
 
 
 class _Search:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernels.experiment.quantities import Quantity
+from kernels.evidence import Basis
+from kernels.experiment.model import Design, DesignKind, Experiment
+from kernels.experiment.quantities import Quantity, quantity
 from kernels.experiment.result import PointResult
+from kernels.verdict import Verdict
 
 
 class Stop(StrEnum):
@@ -41,6 +45,39 @@ class Tuning:
     unfit: tuple[int, ...] = ()
     best: int | None = None
     stopped: Stop | None = None
+
+
+def unmeasurable(experiment: Experiment, device_class: str) -> str:
+    """Why the goal of a search has no values; "" if it may have some.
+
+    device_class: what measures; "" for the CPU device
+    """
+    if experiment.design.kind is not DesignKind.TUNE:
+        return ""
+    goal = quantity(experiment.design.goal)
+    if goal.basis is not Basis.MEASURED:
+        return (
+            "" if experiment.measure.counts else f"`{goal.name}` needs counts, and [measure] leaves them out."
+        )
+    if device_class:
+        return ""
+    return f'`{goal.name}` is measured, and only a GPU measures. Use a GPU, or a goal such as "bound" or "loads".'
+
+
+def tuning_of(design: Design, space: int, results: Sequence[PointResult]) -> Tuning:
+    """A search without models, judging by the results of the points that it tried."""
+    goal, budget = quantity(design.goal), min(design.points, space)
+    values = {each.number: goal.of(each) for each in results if each.verdict is Verdict.ACCEPTED}
+    known = {number: value for number, value in values.items() if value is not None}
+    best = max if goal.better == "more" else min
+    return Tuning(
+        goal=goal.name,
+        space=space,
+        budget=budget,
+        tried=tuple(each.number for each in results),
+        best=best(known, key=known.__getitem__, default=None),
+        stopped=Stop.BUDGET if len(results) == budget else None,
+    )
 
 
 def limit(result: PointResult, goal: Quantity) -> float | None:

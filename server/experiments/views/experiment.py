@@ -17,7 +17,7 @@ from server.accounts.models import Person
 from server.courses.access import Membership, member_of, membership
 from server.courses.models import Assignment
 from server.courses.service import assignments, find_assignment, role_in
-from server.experiments.answers import shown_names, shown_results
+from server.experiments.answers import search_text, shown_names, shown_results
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import definition_of
 from server.experiments.progress import pause_until
@@ -51,6 +51,7 @@ class ExperimentPage:
     """One experiment.
 
     by: whose it is; "" for a reader who doesn't see that
+    search: what a search did so far; "" for an experiment without one
     submitted: the kernels that are submissions, with their IDs, for readers who may see that
     paused: the deadline before which no point starts; None for none
     failed: how many points ended in a system error and may be retried
@@ -64,6 +65,7 @@ class ExperimentPage:
     by: str
     exercise: str
     submission: str
+    search: str
     submitted: dict[str, str]
     paused: datetime | None
     verdicts: str
@@ -231,6 +233,7 @@ def _page(public_id: str) -> ExperimentPage:
             by=found.person.name if visible.staff and not visible.own else "",
             exercise=found.exercise.title,
             submission=_submission(session, visible),
+            search=search_text(session, visible),
             submitted=submissions_of(session, found.id) if visible.named else {},
             paused=pause_until(session, found, datetime.now(UTC))
             if found.state is ExperimentState.RUNNING

@@ -11,8 +11,8 @@ import pytest
 
 from kernels.experiment.model import Design, DesignKind, Point
 from kernels.experiment.result import PointResult
-from kernels.experiment.tuning.search import coordinates, search
-from kernels.experiment.tuning.state import Stop, Tuning
+from kernels.experiment.tuning.search import coordinates, next_points, search
+from kernels.experiment.tuning.state import Stop, Tuning, tuning_of
 from kernels.verdict import Verdict
 from tests.kernels.experiment.made import failed, result
 
@@ -152,3 +152,13 @@ def test_coordinates_are_places_of_values_and_a_column_for_each_kernel():
     assert coordinates(points).tolist() == [
         [0, 1, 0], [0.5, 1, 0], [1, 1, 0], [0, 0, 1], [0.5, 0, 1], [1, 0, 1],
     ]  # fmt: skip
+
+
+def test_a_search_goes_on_from_its_results_whatever_their_order():
+    design, known = Design(DesignKind.TUNE, 24, seed=5, goal="gflops"), list[PointResult]()
+    while chosen := next_points(POINTS, design, known):
+        assert next_points(POINTS, design, known[::-1]) == chosen
+        known = [*(result(number, speed(POINTS[number])) for number in chosen), *known]
+    found = tuning_of(design, len(POINTS), known)
+    assert (len(found.tried), len(set(found.tried)), found.stopped) == (24, 24, Stop.BUDGET)
+    assert found.best == max(found.tried, key=lambda number: speed(POINTS[number]))

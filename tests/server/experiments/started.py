@@ -41,10 +41,11 @@ def started(course: ACourse, name: str = "ina", text: str = TILE, now: datetime 
     definition, kernels = read_definition(text), {"tiled.cu": KERNEL}
     with course.sessions.begin() as session:
         exercise = session.get_one(Assignment, course.assignment).exercise
-    plan = checked_plan(exercise, definition, kernels, text, student="assignment" in more)
+    student, device = "assignment" in more, more.get("device_class", "")
+    plan = checked_plan(exercise, definition, kernels, text, student=student, device_class=device)
     given: dict[str, Any] = {
         "course": course.course, "person": person, "exercise": exercise.id, "definition": definition,
-        "kernels": kernels, "points": len(plan.points), "arch": "sm_90",
+        "kernels": kernels, "points": plan.tried, "space": len(plan.points), "arch": "sm_90",
     }  # fmt: skip
     with course.sessions.begin() as session:
         return start(session, NewExperiment(**(given | more)), now).public_id

@@ -18,6 +18,7 @@ from tests.server.web.conftest import Portal
 
 pytestmark = [ON_SQLITE, pytest.mark.usefixtures("one_window")]
 NOW = datetime.now(UTC)
+TUNE = '[design]\nkind = "tune"\npoints = 2\ngoal = "gflops"\n'
 API = "/api/v1/experiments"
 
 
@@ -93,10 +94,8 @@ def test_the_ladder_is_its_kernels(portal: Portal):
             {"definition": TILE.replace('["tiled.cu"]', '"ladder"').replace('"tiled"', '"naive"')},
             "Line 4: naive has no ladder.",
         ),
-        (
-            {"definition": TILE + '[design]\nkind = "tune"\npoints = 2\ngoal = "bound"\n'},
-            'A server runs no design "tune".',
-        ),
+        ({"definition": TILE + TUNE.replace("2", "201")}, "Line 10: A search on a server tries at most 200"),
+        ({"definition": TILE + TUNE, "device_class": "cpu"}, "Line 11: `gflops` is measured"),
         ({"kernels": {}}, "The text of `tiled.cu` is missing."),
         ({"kernels": {"tiled.cu": "x" * 70_000}}, "The limit is 65,536"),
         ({"kernels": {"tiled.cu": 7}}, "`kernels`"),

@@ -178,6 +178,17 @@ def test_points_with_a_system_error_are_retried_with_one_button(portal: Portal):
     assert ada.post_form(address).location.endswith("notice=experiment-not-retried")
 
 
+def test_a_search_says_on_its_page_what_it_tried(portal: Portal):
+    text = f'{TILE}[design]\nkind = "tune"\npoints = 3\ngoal = "occupancy"\n'
+    name = started(portal.course, "ada", text=text, assignment=portal.course.assignment)
+    ada = client_of(portal, "ada")
+    assert 'id="search"' not in ada.page(f"/experiments/{name}")
+    run_all(portal.course, runner_of(portal.course), NOW)
+    page = ada.page(f"/experiments/{name}")
+    assert "3 of 4 points tried" in page.partition('id="search"')[2]
+    assert "3 of 3 points" in page
+
+
 def test_the_table_can_be_downloaded(portal: Portal):
     name = started(portal.course, "ada", assignment=portal.course.assignment)
     run_all(portal.course, runner_of(portal.course), NOW)

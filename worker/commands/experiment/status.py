@@ -28,6 +28,7 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
     """  # noqa: D301 - click reads the escape
     from kernels.experiment.result import to_json
     from kernels.rendering.experiment import results_text
+    from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
     from worker.client.experiments import fetch, look
     from worker.commands.progress import Progress
@@ -47,11 +48,12 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
         if found.failed
         else ""
     )
+    search = f"{safe(found.search)}\n\n" if found.search else ""
     paused = f" It pauses until {found.paused_until[:16]} UTC." if found.paused_until else ""
     return Answer(
         lambda: {"experiment": to_plain(found), "points": [to_json(each) for each in results]},
         lambda: (
             f"{results_text(found.name, results, found.points, style_of(sys.stdout))}\n\n"
-            f"The experiment is {found.state}.{failed}{paused}\n{page}"
+            f"{search}The experiment is {found.state}.{failed}{paused}\n{page}"
         ),
     )
