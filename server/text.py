@@ -1,4 +1,4 @@
-"""Normalize text that people typed."""
+"""Normalize text that people typed, and text that is stored."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def composed(text: str, longest: int, form: Literal["NFC", "NFKC"] = "NFC") -> s
     Sorting a letter's marks takes quadratic time, so this composes no more than can be stored.
     """
     return unicodedata.normalize(form, text[: _MOST_MADE_ONE * longest + 1])
+
+
+def storable(text: str) -> str:
+    """The text without what some database can't store: PostgreSQL has no NUL, UTF-8 no lone surrogates."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
@@ -29,12 +29,13 @@ from server.experiments.new_experiment import Sent, read_sent, start_sent
 from server.experiments.plans import UnfitExperiment
 from server.experiments.queries import Visible, visible_experiment
 from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
-from server.http.json_body import invalid, json_object, refuse_other_types
+from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Header, Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
+from server.text import storable
 
 experiments = Blueprint("experiments", __name__)
 
@@ -63,9 +64,6 @@ class ExperimentRequest:
     pause_before_deadlines: bool = False
 
 
-_FIELDS = tuple(field.name for field in fields(ExperimentRequest))
-
-
 @experiments.post("/experiments")
 @operation(
     ExperimentAnswer,
@@ -87,14 +85,17 @@ def begin() -> tuple[Response, int, dict[str, str]]:
     """Start an experiment, as course staff, or as a student within the assignment's quota."""
     person, now = person_asking().id, datetime.now(UTC)
     refuse_other_types()
-    course_name, sent = _read(json_object(request.get_data(), _FIELDS))
+    asked = read_body(ExperimentRequest, request.get_data())
+    device, pauses = asked.device_class, asked.pause_before_deadlines
+    sent = Sent(asked.definition, asked.kernels, asked.axes, device, pauses)
     try:
         limits.count(site().sessions, STARTS, f"person {person}")
     except limits.TooOften as often:
         raise too_many_requests(STARTS, often) from often
     with site().readers.begin() as session:
-        course, role = _course(session, person, course_name)
-    if not all(map(_storable, (sent.text, *sent.kernels, *sent.kernels.values()))):
+        course, role = _course(session, person, asked.course)
+    texts = (sent.text, *sent.kernels, *sent.kernels.values())
+    if any(storable(text) != text for text in texts):
         raise invalid("A text has a character that can't be stored.")
     try:
         public_id = start_sent(site().sessions, sent, read_sent(sent), course, person, role, now)
@@ -234,27 +235,3 @@ def _to_change(session: Session, person: int, public_id: str) -> Visible:
 
 def _after(asked: PointsQuery) -> int:
     return -1 if asked.after is None else asked.after
-
-
-def _read(asked: Mapping[str, Any]) -> tuple[str, Sent]:
-    course, definition, kernels = (asked.get(name) for name in ("course", "definition", "kernels"))
-    if not isinstance(course, str):
-        raise invalid('`course` must be the name of a course, such as "demo".')
-    if not isinstance(definition, str) or not definition.strip():
-        raise invalid("`definition` must be the text of an experiment's file.")
-    if not isinstance(kernels, dict) or not all(isinstance(text, str) for text in kernels.values()):
-        raise invalid("`kernels` must be an object with the text of each kernel.")
-    axes = asked.get("axes") or []
-    if not isinstance(axes, list) or not all(isinstance(axis, str) for axis in axes):
-        raise invalid('`axes` must be a list, such as ["TILE_WIDTH=8,16"].')
-    device, pauses = asked.get("device_class"), asked.get("pause_before_deadlines", False)
-    if device is not None and not isinstance(device, str):
-        raise invalid('`device_class` must be a kind of GPU, such as "h200", or "cpu".')
-    if not isinstance(pauses, bool):
-        raise invalid("`pause_before_deadlines` must be true or false.")
-    return course, Sent(definition, kernels, tuple(axes), device, pauses)
-
-
-def _storable(text: str) -> bool:
-    """PostgreSQL has no NUL, UTF-8 no lone surrogate."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

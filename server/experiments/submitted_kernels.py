@@ -20,6 +20,7 @@ from server.standings.answers import frozen
 from server.standings.service import board
 from server.submissions.models import Submission
 from server.submissions.queries import visible_submission
+from server.text import storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def find_submitted(
             found = f"`{_told(wanted)}` has no text any more."
         if isinstance(found, str):
             raise UnfitExperiment("experiment.kernels", found, line_of(text, "experiment", "kernels"))
-        texts[name] = found.source.content.decode("utf-8", "replace").replace("\0", "")
+        texts[name] = storable(found.source.content.decode("utf-8", "replace"))
         submissions[name] = found.id
     return Found(replace(definition, on_server={}), texts, submissions)
 

@@ -20,6 +20,7 @@ from server.grading.models import (
     Step,
     StepState,
 )
+from server.text import storable
 from worker.contract.messages import StepKind, Ticket
 
 FAULT_CHARACTERS = 2000
@@ -27,8 +28,8 @@ WORKER_CHARACTERS = 100
 
 
 def kept(text: str, most: int = FAULT_CHARACTERS) -> str:
-    """A worker's text in a form that every database can store: PostgreSQL has no NUL, UTF-8 no lone surrogates."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()[:most]
+    """As much of a worker's text as is stored."""
+    return storable(text)[:most]
 
 
 def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:

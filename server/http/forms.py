@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from flask import request
 
 from server.http.problems import Refused
+from server.text import storable
 
 LONGEST = 10_000
 """Of one field; source files have a limit of their own."""
@@ -43,11 +44,8 @@ class Form:
 
 
 def sent(*names: str) -> Form:
-    """The sent values of these fields; "" for a missing field. Other fields are ignored.
-
-    Drops the character U+0000, which no database stores.
-    """
-    return Form({name: request.form.get(name, "").replace("\0", "")[:LONGEST] for name in names})
+    """The sent values of these fields, storable; "" for a missing field. Other fields are ignored."""
+    return Form({name: storable(request.form.get(name, ""))[:LONGEST] for name in names})
 
 
 def filled(values: Mapping[str, str]) -> Form:

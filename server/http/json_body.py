@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from flask import request
 
+from kernels.wire import WireError, from_plain
+from server.http.operation import Text
 from server.http.problems import Refused
 
+T = TypeVar("T")
+
+_WANTED = {"str": "a text", "bool": "true or false", "int": "a whole number"}
 _MOST_DIGITS = 20
 _DEEPEST = "it is nested too deeply"
 
@@ -32,6 +38,28 @@ def json_object(body: bytes, fields: Collection[str]) -> Mapping[str, Any]:
     return asked
 
 
+def read_body(cls: type[T], body: bytes) -> T:
+    """Read an object into a data class, by its annotations; raises Refused, naming the field."""
+    hints = get_type_hints(cls, include_extras=True)
+    asked = json_object(body, tuple(hints))
+    try:
+        found = from_plain(cls, asked, lenient=True)
+    except WireError as error:
+        where, _, reason = str(error).partition(": ")
+        field = where.removeprefix(cls.__name__).removeprefix(".")
+        wanted = reason.partition(" is needed")[0]
+        if not field:
+            missing = [name for name in hints if name not in asked]
+            raise invalid(f"A field is missing: `{missing[0]}`.") from None
+        raise invalid(f"`{_short(field)}` must be {_WANTED.get(wanted, wanted)}.") from None
+    for name, hint in hints.items():
+        value = getattr(found, name)
+        texts = [bound for bound in getattr(hint, "__metadata__", ()) if isinstance(bound, Text)]
+        if isinstance(value, str) and not all(_fits(value, bound) for bound in texts):
+            raise invalid(f"`{name}` has an invalid value.")
+    return found
+
+
 def invalid(detail: str) -> Refused:
     """The answer to a field with an invalid value."""
     return Refused(422, "invalid", "A field has an invalid value", detail)
@@ -49,6 +77,11 @@ def _object(body: bytes) -> Mapping[str, Any]:
     if not isinstance(asked, dict):
         raise _unreadable("it isn't an object")
     return asked
+
+
+def _fits(text: str, bound: Text) -> bool:
+    longest = len(text) if bound.longest is None else bound.longest
+    return bound.shortest <= len(text) <= longest and bool(re.fullmatch(bound.pattern or "(?s:.*)", text))
 
 
 def _no_number(name: str) -> float:

@@ -14,7 +14,7 @@ from server.http.problems import Refused
 
 T = TypeVar("T")
 
-_DIGITS = re.compile(r"[0-9]{1,9}")
+_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def read_query(cls: type[T]) -> T:

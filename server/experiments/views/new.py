@@ -28,6 +28,7 @@ from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
+from server.text import storable
 
 _OWN = ("solution.cu", "starter.cu")
 
@@ -57,7 +58,7 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
     """Start the experiment."""
     course, who, now = staff_of(slug), viewer(), datetime.now(UTC)
     form = sent("definition", "device_class", "pauses")
-    form.values["definition"] = request.form.get("definition", "").replace("\r\n", "\n").replace("\0", "")
+    form.values["definition"] = storable(request.form.get("definition", "")).replace("\r\n", "\n")
     if course.archived:
         raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
     try:
@@ -95,7 +96,7 @@ def _files(form: Form) -> Mapping[str, str]:
         with file.stream:
             data = file.read(LARGEST_SOURCE + 1)
         try:
-            text = data.decode("utf-8-sig").replace("\0", "")
+            text = storable(data.decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise UnfitExperiment("", f"`{name[:60]}` isn't UTF-8 text.") from None
         if name.endswith(".toml"):
