@@ -24,7 +24,7 @@ from tests.server.experiments.started import (
 
 AXES = 'TILE_WIDTH = [8, 16, 32]\nWidth = "32:640:+32"\n'
 DESIGN = '\n[design]\nkind = "tune"\npoints = {}\ngoal = "gflops"\nseed = 3\n'
-SEARCH = TILE.replace("TILE_WIDTH = [4, 8, 16, 32]\n", AXES) + DESIGN.format(24)
+SEARCH = TILE.replace("TILE_WIDTH = [4, 8, 16, 32]\n", AXES) + DESIGN.format(16)
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def searched(course: ACourse, *, killed: bool) -> tuple[str, list[list[int]]]:
 def test_a_search_tries_its_budget_and_makes_the_same_choices_if_its_dispatcher_dies(course):
     name, rounds = searched(course, killed=False)
     found = experiment_of(course, name)
-    assert (found.points, found.begun, found.ended, found.tunes) == (24, 24, 24, True)
+    assert (found.points, found.begun, found.ended, found.tunes) == (16, 16, 16, True)
     tried = [number for each in rounds for number in each]
-    assert len(set(tried)) == 24
-    assert {len(each) for each in rounds} == {3}, "an eighth of the budget at a time"
+    assert len(set(tried)) == 16
+    assert {len(each) for each in rounds} == {2}, "an eighth of the budget at a time"
     assert min(map(_distance, tried)) == 0
     _, again = searched(course, killed=True)
     assert again == rounds
@@ -81,22 +81,22 @@ def test_a_search_chooses_only_when_all_its_points_have_a_result(course):
     first, second = runner_of(course), runner_of(course)
     assert first.step(NOW)
     assert not second.step(NOW)
-    assert in_queue(course) == 3
+    assert in_queue(course) == 2
     jobs = sent(course)
     for job in jobs[1:]:
         checked(course, job, Verdict.DATA_RACE)
     while first.step(NOW):
         pass
-    assert experiment_of(course, name).begun == 3
+    assert experiment_of(course, name).begun == 2
     checked(course, jobs[0], Verdict.DATA_RACE)
     while first.step(NOW) or second.step(NOW):
         pass
-    assert experiment_of(course, name).begun == 6
+    assert experiment_of(course, name).begun == 4
 
 
 def test_a_student_s_search_has_at_most_the_points_of_the_quota(course):
-    text = SEARCH.replace("points = 24", "points = 41")
+    text = SEARCH.replace("points = 16", "points = 41")
     with pytest.raises(UnfitExperiment, match="41 points"):
         started(course, name="ada", text=text, assignment=course.assignment, device_class="h200")
-    text = SEARCH.replace("points = 24", "points = 40")
+    text = SEARCH.replace("points = 16", "points = 40")
     started(course, name="ada", text=text, assignment=course.assignment, device_class="h200")

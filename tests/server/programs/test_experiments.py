@@ -48,6 +48,7 @@ def test_an_experiment_is_submitted_awaited_fetched_and_exported(
         assert student.tilelab("experiment", verb, made["id"]).code == 2
 
 
+@pytest.mark.long("the short suite has the parts of it in tests/worker")
 def test_a_submission_is_run_on_this_machine_by_its_owner_alone(server: Server, student: Student, tmp_path):
     mine = server.course.hand_in("ada", KERNEL.encode()).submission.public_id
     theirs = server.course.hand_in("bob", KERNEL.encode()).submission.public_id
