@@ -16,6 +16,7 @@ SECTIONS = {
     "overhead": "The queue's own cost",
     "flat": "Cost by the length of the queue",
     "fairness": "One student's burst and the others",
+    "experiment": "A large experiment and submissions",
     "gpu": "A backlog through the queue and without it",
 }
 """All except `gpu` run by default. `gpu` needs a machine with a GPU, or --stand-in."""
