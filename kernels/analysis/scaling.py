@@ -23,7 +23,7 @@ from kernels.launch import Launch
 Numbers = NDArray[np.int64]
 PERIODS = (1, 2, 4, 8)
 _ENOUGH, _FEWEST = 8, 2
-"""Blocks of a class that run, where the classes are few; the second number if a block is expensive."""
+"""Blocks of a class that run, if the classes are few; the second number if a block is expensive."""
 
 _PLENTY = 256
 _MOST_NAMED = 8

@@ -195,8 +195,10 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
     made = []
     for matrix in case.matrices:
         given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
-        filled = np.full(matrix.rows * matrix.columns, POISON, dtype=np.float32)
-        values = filled if given is None else to_memory(given, matrix.layout).copy()
+        if given is not None:
+            values = to_memory(given, matrix.layout)
+        else:
+            values = np.full(matrix.rows * matrix.columns, POISON, dtype=np.float32)
         made.append(Buffer(matrix.name, values, initialised=given is not None, columns=columns))
     return made
 

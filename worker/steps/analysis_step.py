@@ -6,7 +6,7 @@ It only counts. The caller evaluates the counts outside the sandbox.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernels.counters import Totals
@@ -286,7 +286,7 @@ def _execute(
         loaded.program,
         case.launch,
         arguments(case),
-        [replace(buffer, values=buffer.values.copy()) for buffer in memory],
+        memory,
         symbols=loaded.named(case.symbols),
         shapes=case.shapes,
         state=loaded.named(constants(case)),

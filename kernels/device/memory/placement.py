@@ -74,7 +74,7 @@ class Layout:
             allocation.followed = allocation.name in followed
 
     def contents(self, buffer: Buffer) -> NDArray[np.float32]:
-        return self._placed[buffer.name].words.view(np.float32)[: buffer.values.size].copy()
+        return self._placed[buffer.name].words.view(np.float32)[: buffer.values.size]
 
     def writers(self, buffer: Buffer) -> frozenset[int]:
         return frozenset(self._placed[buffer.name].writers)
@@ -92,11 +92,15 @@ class Layout:
         return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
-        size = buffer.values.size * 4
+        words = np.array(buffer.values, np.float32).reshape(-1).view(np.uint32)
         allocation = self._globals.place(
-            buffer.name, "global", size, (), initialised=buffer.initialised or not self._observe
+            buffer.name,
+            "global",
+            words.nbytes,
+            (),
+            initialised=buffer.initialised or not self._observe,
+            words=words,
         )
-        allocation.words[:] = np.ascontiguousarray(buffer.values, np.float32).reshape(-1).view(np.uint32)
         if buffer.columns:
             allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
         else:

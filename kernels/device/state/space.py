@@ -60,7 +60,15 @@ class Allocation:
                  "writers")  # fmt: skip
 
     def __init__(
-        self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
+        self,
+        name: str,
+        space: str,
+        start: int,
+        size: int,
+        copies: tuple[int, ...],
+        *,
+        initialised: bool,
+        words: Words | None = None,
     ) -> None:
         self.name = name
         self.space = space
@@ -69,7 +77,9 @@ class Allocation:
         self.copies = copies
         self._stride = prod(copies)
         self._own = np.arange(self._stride, dtype=np.intp).reshape(copies if len(copies) == 2 else (1, -1))
-        self.words: Words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
+        if words is None:
+            words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
+        self.words = words
         self.valid: NDArray[np.uint8] | None = None if initialised else np.zeros(self.words.shape, np.uint8)
         self.flat = self.words.reshape(-1)
         self.flat_valid = None if self.valid is None else self.valid.reshape(-1)
@@ -178,15 +188,25 @@ class Memory:
         self._next = {"global": _FIRST_GLOBAL, "shared": 1, "local": 1}
 
     def place(
-        self, name: str, space: str, size: int, copies: tuple[int, ...], *, initialised: bool
+        self,
+        name: str,
+        space: str,
+        size: int,
+        copies: tuple[int, ...],
+        *,
+        initialised: bool,
+        words: Words | None = None,
     ) -> Allocation:
-        """Make a window for a variable. Constants and parameters count as global or local memory."""
+        """Make a window for a variable. Constants and parameters count as global or local memory.
+
+        words: the content, which the variable keeps as its memory
+        """
         kind = kind_of(space)
         number = self._next[kind]
         self._next[kind] += 1
         # In the middle, so that addresses shortly before the variable belong to its window too.
         start = (number << _SHIFTS[kind]) + (1 << _SHIFTS[kind] - 1)
-        allocation = Allocation(name, kind, start, size, copies, initialised=initialised)
+        allocation = Allocation(name, kind, start, size, copies, initialised=initialised, words=words)
         self._windows[kind, number] = allocation
         self.by_name[name] = allocation
         return allocation
