@@ -41,66 +41,11 @@ def from_plain(cls: type[T], data: object, *, lenient: bool = False, salvage: bo
     lenient: ignore unknown fields, and give missing fields their defaults
     salvage: also drop unreadable values, each with the smallest part around it that is optional
     """
-    return _Reader(lenient or salvage, salvage).read(cls, data, cls.__name__)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads plain values as `from_plain` does. where: the path of the value, for errors."""
-
-    lenient: bool
-    salvage: bool
-
-    def read(self, annotation: Any, data: object, where: str) -> Any:
-        form, inner = _form(annotation)
-        if form is _Form.SCALAR:
-            return _scalar(annotation, data, where)
-        if form is _Form.OPTIONAL:
-            return None if data is None else self.read(inner, data, where)
-        if form is _Form.DATACLASS:
-            return self._dataclass(annotation, data, where)
-        if form is _Form.TUPLE:
-            return self._tuple(inner, data, where)
-        if form is _Form.MAPPING:
-            if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-                raise WireError(f"{where}: an object is needed")
-            return self._each([(key, inner, item, f"{where}.{key}") for key, item in data.items()])
-        return _enum(annotation, data, where) if form is _Form.ENUM else data
-
-    def _tuple(self, arguments: tuple[Any, ...], data: object, where: str) -> tuple[Any, ...]:
-        if not isinstance(data, list):
-            raise WireError(f"{where}: a list is needed")
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            items = [(i, arguments[0], item, f"{where}[{i}]") for i, item in enumerate(data)]
-            return tuple(self._each(items).values())
-        if len(arguments) != len(data):
-            raise WireError(f"{where}: {len(arguments)} values are needed, not {len(data)}")
-        pairs = zip(arguments, data, strict=True)
-        return tuple(self.read(argument, item, f"{where}[{i}]") for i, (argument, item) in enumerate(pairs))
-
-    def _dataclass(self, cls: Any, data: object, where: str) -> Any:
-        if not isinstance(data, dict):
-            raise WireError(f"{where}: an object is needed")
-        hints = _hints(cls)
-        if self.lenient:
-            data = _defaults(cls) | {name: value for name, value in data.items() if name in hints}
-        if data.keys() != hints.keys():
-            raise WireError(f"{where}: fields {sorted(hints)} are needed, not {sorted(map(str, data))}")
-        values = self._each([(name, hint, data[name], f"{where}.{name}") for name, hint in hints.items()])
-        if self.salvage and (lost := hints.keys() - values.keys() - _defaults(cls).keys()):
-            raise WireError(f"{where}: {sorted(lost)} cannot be read")
-        return cls(**values)
-
-    def _each(self, items: Iterable[tuple[Any, Any, object, str]]) -> dict[Any, Any]:
-        """Values by their keys. items: key, annotation, plain value, path."""
-        values = {}
-        for key, annotation, data, where in items:
-            try:
-                values[key] = self.read(annotation, data, where)
-            except WireError:
-                if not self.salvage:
-                    raise
-        return values
+    try:
+        root: Any = cls
+        return _Reader(lenient or salvage, salvage).read(_shape(root), data)  # type: ignore[no-any-return]
+    except WireError as error:
+        raise WireError(f"{cls.__name__}{error}") from None
 
 
 class _Form(Enum):
@@ -108,6 +53,7 @@ class _Form(Enum):
 
     ANY = auto()
     OPTIONAL = auto()
+    LIST = auto()
     TUPLE = auto()
     MAPPING = auto()
     DATACLASS = auto()
@@ -115,31 +61,111 @@ class _Form(Enum):
     SCALAR = auto()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """An annotation, taken apart once.
+
+    kind: of a data class or enum, its class
+    inner: the annotations inside it
+    scalar: the class of a scalar, whose values don't change
+    """
+
+    form: _Form
+    kind: Any = None
+    inner: tuple[_Shape, ...] = ()
+    scalar: type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads plain values as `from_plain` does. An error's text begins with the path of the value."""
+
+    lenient: bool
+    salvage: bool
+
+    def read(self, shape: _Shape, data: object) -> Any:
+        form = shape.form
+        if form is _Form.SCALAR:
+            return _scalar(shape.scalar, data)
+        if form is _Form.OPTIONAL:
+            return None if data is None else self.read(shape.inner[0], data)
+        if form is _Form.DATACLASS:
+            return self._dataclass(shape.kind, data)
+        if form in (_Form.LIST, _Form.TUPLE):
+            return self._tuple(shape, data)
+        if form is _Form.MAPPING:
+            if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+                raise WireError(": an object is needed")
+            return self._each(((key, shape.inner[0], item) for key, item in data.items()), ".{}")
+        return _enum(shape.kind, data) if form is _Form.ENUM else data
+
+    def _tuple(self, shape: _Shape, data: object) -> tuple[Any, ...]:
+        if not isinstance(data, list):
+            raise WireError(": a list is needed")
+        if shape.form is _Form.LIST:
+            (inner,) = shape.inner
+            return tuple(self._each(((i, inner, item) for i, item in enumerate(data)), "[{}]").values())
+        if len(shape.inner) != len(data):
+            raise WireError(f": {len(shape.inner)} values are needed, not {len(data)}")
+        values = self._each(zip(range(len(data)), shape.inner, data, strict=True), "[{}]")
+        if len(values) < len(data):
+            raise WireError(": a value cannot be read")
+        return tuple(values.values())
+
+    def _dataclass(self, cls: Any, data: object) -> Any:
+        if not isinstance(data, dict):
+            raise WireError(": an object is needed")
+        shapes = _shapes(cls)
+        if self.lenient and data.keys() != shapes.keys():
+            data = _defaults(cls) | {name: value for name, value in data.items() if name in shapes}
+        if data.keys() != shapes.keys():
+            raise WireError(f": fields {sorted(shapes)} are needed, not {sorted(map(str, data))}")
+        values = self._each(((name, shape, data[name]) for name, shape in shapes.items()), ".{}")
+        if self.salvage and (lost := shapes.keys() - values.keys() - _defaults(cls).keys()):
+            raise WireError(f": {sorted(lost)} cannot be read")
+        return cls(**values)
+
+    def _each(self, items: Iterable[tuple[Any, _Shape, object]], place: str) -> dict[Any, Any]:
+        """Values by their keys. place: of a key in the path."""
+        values = {}
+        for key, shape, data in items:
+            try:
+                values[key] = data if type(data) is shape.scalar else self.read(shape, data)
+            except WireError as error:
+                if not self.salvage:
+                    raise WireError(f"{place.format(key)}{error}") from None
+        return values
+
+
 @cache
-def _form(annotation: Any) -> tuple[_Form, Any]:
-    """An annotation's form, and the annotations inside it. Kept, because finding out takes longer than reading."""
+def _shape(annotation: Any) -> _Shape:
+    """Kept, because finding out takes longer than reading."""
     if annotation is Any:
-        return _Form.ANY, None
+        return _Shape(_Form.ANY)
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         # Of all unions, only `X | None` can be read back without guessing.
         (inner,) = [choice for choice in get_args(annotation) if choice is not type(None)]
-        return _Form.OPTIONAL, inner
+        return _Shape(_Form.OPTIONAL, inner=(_shape(inner),))
     if origin is tuple:
-        return _Form.TUPLE, get_args(annotation)
+        inside = get_args(annotation)
+        any_number = len(inside) == 2 and inside[1] is Ellipsis
+        shapes = tuple(map(_shape, inside[:1] if any_number else inside))
+        return _Shape(_Form.LIST if any_number else _Form.TUPLE, inner=shapes)
     if origin is not None and issubclass(origin, Mapping):
-        return _Form.MAPPING, get_args(annotation)[1]
+        return _Shape(_Form.MAPPING, inner=(_shape(get_args(annotation)[1]),))
     if is_dataclass(annotation):
-        return _Form.DATACLASS, None
+        return _Shape(_Form.DATACLASS, annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _Form.ENUM, None
-    return _Form.SCALAR, None
+        return _Shape(_Form.ENUM, annotation)
+    return _Shape(_Form.SCALAR, scalar=annotation)
 
 
 @cache
-def _hints(cls: Any) -> dict[str, Any]:
+def _shapes(cls: Any) -> dict[str, _Shape]:
+    """The fields of a class. Not a part of its shape, because classes can contain each other."""
     hints = get_type_hints(cls)
-    return {field.name: hints[field.name] for field in fields(cls)}
+    return {field.name: _shape(hints[field.name]) for field in fields(cls)}
 
 
 @cache
@@ -154,16 +180,16 @@ def _defaults(cls: Any) -> dict[str, Any]:
     return found
 
 
-def _enum(cls: type[Enum], data: object, where: str) -> Enum:
+def _enum(cls: type[Enum], data: object) -> Enum:
     try:
         return cls(data)
-    except ValueError as error:
-        raise WireError(f"{where}: {data!r} is not a {cls.__name__}") from error
+    except ValueError:
+        raise WireError(f": {data!r} is not a {cls.__name__}") from None
 
 
-def _scalar(cls: Any, data: object, where: str) -> Any:
+def _scalar(cls: Any, data: object) -> Any:
     if cls is float and type(data) is int:
         return float(data)
     if type(data) is not cls:
-        raise WireError(f"{where}: {getattr(cls, '__name__', cls)} is needed, not {type(data).__name__}")
+        raise WireError(f": {getattr(cls, '__name__', cls)} is needed, not {type(data).__name__}")
     return data
