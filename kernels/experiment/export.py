@@ -1,10 +1,14 @@
-"""The results as a tidy table, and in the autotuning community's format T4."""
+"""The results as a tidy table, and in the autotuning community's format T4.
+
+Texts come in parts, a point at a time. All rows of a large experiment together need several times its own memory.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -41,13 +45,13 @@ _TRUTHS = ("measured_settled", "counted_exact")
 _EMPTY = PointResult(0, {}, "", Verdict.SYSTEM_ERROR, "", "", 0, {}, "")
 
 
-def rows(results: Sequence[PointResult]) -> list[Row]:
+def rows(results: Sequence[PointResult]) -> Iterator[Row]:
     """One row a point, with the same columns in each. A column's name begins with what its number is.
 
     `param_` and `size_` columns hold the point's values. An empty cell means that the point has no such number.
     """
     params, sizes = _names(results)
-    return [_row(each, params, sizes) for each in results]
+    return (_row(each, params, sizes) for each in results)
 
 
 def column_types(results: Sequence[PointResult]) -> Mapping[str, type]:
@@ -67,21 +71,45 @@ def _names(results: Sequence[PointResult]) -> tuple[list[str], list[str]]:
 
 def to_csv(results: Sequence[PointResult]) -> str:
     """The rows with their header."""
-    found = rows(results)
+    return "".join(csv_parts(results))
+
+
+def csv_parts(results: Sequence[PointResult]) -> Iterator[str]:
+    """The parts of `to_csv`."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(found[0]) if found else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in found)
-    return out.getvalue()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(column_types(results) if results else ())
+    for row in rows(results):
+        writer.writerow(map(_cell, row.values()))
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+    yield out.getvalue()
 
 
-def to_t4(results: Sequence[PointResult], versions: Mapping[str, str]) -> dict[str, Any]:
+def json_parts(results: Sequence[PointResult]) -> Iterator[str]:
+    """The rows as a list of objects."""
+    yield from _list(rows(results), "\n")
+    yield "\n"
+
+
+def t4_parts(results: Sequence[PointResult], versions: Mapping[str, str]) -> Iterator[str]:
     """A document of T4's results schema."""
-    return {
-        "schema_version": _T4_VERSION,
-        "metadata": {"timeunit": "milliseconds", **versions},
-        "results": [_t4_result(each) for each in results],
-    }
+    head = {"schema_version": _T4_VERSION, "metadata": {"timeunit": "milliseconds", **versions}}
+    yield json.dumps(head, indent=1).removesuffix("\n}")
+    yield ',\n "results": '
+    yield from _list(map(_t4_result, results), "\n ")
+    yield "\n}\n"
+
+
+def _list(items: Iterable[object], line: str) -> Iterator[str]:
+    """A JSON list, item by item, with the indents of `json.dumps`. line: the break before its closing bracket."""
+    before = "["
+    for item in items:
+        text = json.dumps(item, indent=1).replace("\n", f"{line} ")
+        yield f"{before}{line} {text}"
+        before = ","
+    yield "[]" if before == "[" else f"{line}]"
 
 
 def _row(result: PointResult, params: Sequence[str], sizes: Sequence[str]) -> Row:
@@ -128,11 +156,7 @@ def _row(result: PointResult, params: Sequence[str], sizes: Sequence[str]) -> Ro
 
 def _cell(value: object) -> object:
     """CSV has no type for true and false; these words are read as such by most programs."""
-    return (
-        {True: "true", False: "false", None: ""}.get(value, value)
-        if isinstance(value, bool | None)
-        else value
-    )
+    return value if value is not True and value is not False else str(value).lower()
 
 
 def _t4_result(result: PointResult) -> dict[str, Any]:
@@ -141,7 +165,7 @@ def _t4_result(result: PointResult) -> dict[str, Any]:
     names = [each for each in QUANTITIES.values() if each.of(result) is not None]
     return {
         "timestamp": result.ended,
-        "configuration": {"kernel": result.kernel, **result.params},
+        "configuration": {_kernel_key(result.params): result.kernel, **result.params},
         "times": {
             "compilation_time": spent["compile"],
             "compilation": spent["compile"],
@@ -156,6 +180,14 @@ def _t4_result(result: PointResult) -> dict[str, Any]:
         "measurements": [_t4_measurement(result, each) for each in names],
         "objectives": ["gflops" if found is not None and found.gflops is not None else "ms"] if found else [],
     }
+
+
+def _kernel_key(params: Mapping[str, int]) -> str:
+    """The key of the kernel's name; an axis keeps its own."""
+    key = "kernel"
+    while key in params:
+        key += "_name"
+    return key
 
 
 def _t4_measurement(result: PointResult, quantity: Quantity) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import gc
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -119,7 +120,7 @@ class Folder:
     def results(self) -> list[PointResult]:
         """The last result of each point, in their order; a torn last line isn't one. Only new lines are read again."""
         try:
-            with self._points.open("rb") as file:
+            with self._points.open("rb") as file, _collection_paused():
                 self._read_on(file)
         except FileNotFoundError:
             return []
@@ -194,6 +195,18 @@ class _Read:
     end: int = 0
     lines: int = 0
     found: dict[int, PointResult] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Without searches for cycles: results have none, and each search would visit all that were read."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _line(result: PointResult) -> bytes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
 
-from arro3.core import Array, DataType, Field, Schema, Table
+from arro3.core import Array, DataType, Field, RecordBatch, Schema, Table
 from arro3.io import write_parquet
 
 from kernels.experiment.export import Row, column_types, rows
@@ -19,16 +20,24 @@ _TYPES: Mapping[type, DataType] = {
     str: DataType.utf8(),
     datetime: DataType.timestamp("us", tz="UTC"),
 }
+_AT_ONCE = 1000
 
 
 def to_parquet(results: Sequence[PointResult]) -> bytes:
     """The rows of `kernels.experiment.export`. A moment is a timestamp in UTC."""
-    found, types = rows(results), column_types(results)
-    columns = {name: _column(found, name, kind) for name, kind in types.items()}
+    types = column_types(results)
     schema = Schema([Field(name, _TYPES[kind]) for name, kind in types.items()])
+    batches = list(_batches(rows(results), types, schema))
     out = io.BytesIO()
-    write_parquet(Table.from_arrays(list(columns.values()), schema=schema), out, compression="zstd(3)")
+    write_parquet(Table.from_batches(batches, schema=schema), out, compression="zstd(3)")
     return out.getvalue()
+
+
+def _batches(found: Iterator[Row], types: Mapping[str, type], schema: Schema) -> Iterator[RecordBatch]:
+    """Some rows at a time, because a row as an object is much larger than in a column."""
+    while some := list(islice(found, _AT_ONCE)):
+        columns = [_column(some, name, kind) for name, kind in types.items()]
+        yield RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _column(found: Sequence[Row], name: str, kind: type) -> Array:
@@ -40,8 +49,9 @@ def _column(found: Sequence[Row], name: str, kind: type) -> Array:
 
 
 def _microseconds(moment: str) -> int | None:
-    """Since 1970; None for a text of another program that isn't a moment."""
+    """Since 1970; None for a text of another program that isn't a moment. Without a time zone, it's in UTC."""
     try:
-        return round(datetime.fromisoformat(moment).timestamp() * 1_000_000)
+        found = datetime.fromisoformat(moment)
     except ValueError:
         return None
+    return round((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1_000_000)

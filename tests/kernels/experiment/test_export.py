@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from kernels.experiment.export import rows, to_csv, to_t4
+from kernels.experiment.export import json_parts, rows, t4_parts, to_csv
 from kernels.verdict import Verdict
 from tests.kernels.experiment.made import failed, result
 
@@ -19,7 +20,7 @@ RESULTS = [result(0, 1000.0), result(1), failed(2)]
 
 
 def test_each_point_is_a_row_with_the_same_columns():
-    found = rows(RESULTS)
+    found = list(rows(RESULTS))
     assert len({tuple(row) for row in found}) == 1
     assert [row["point"] for row in found] == [0, 1, 2]
     assert [row["param_T"] for row in found] == [1, 2, 4]
@@ -33,7 +34,7 @@ def test_each_point_is_a_row_with_the_same_columns():
 
 def test_a_column_of_numbers_says_what_they_are():
     kinds = ("measured_", "modelled_", "counted_", "param_", "size_")
-    plain = {name for name in rows(RESULTS)[0] if not name.startswith(kinds)}
+    plain = {name for name in next(rows(RESULTS)) if not name.startswith(kinds)}
     assert plain == {
         *("point", "kernel", "tile", "verdict", "finding", "finding_line"),
         *("device", "seconds", "ended", "digest", "ptx_digest"),
@@ -41,7 +42,7 @@ def test_a_column_of_numbers_says_what_they_are():
 
 
 def test_the_interval_of_a_speed_is_around_it():
-    row = rows(RESULTS)[0]
+    row = next(rows(RESULTS))
     low, middle, high = (row[f"measured_gflops{end}"] for end in ("_low", "", "_high"))
     assert isinstance(low, float)
     assert isinstance(middle, float)
@@ -59,11 +60,29 @@ def test_csv_reads_back():
     assert to_csv([]) == "\n"
 
 
+@pytest.mark.parametrize("results", [RESULTS, []], ids=len)
+def test_json_has_the_rows_with_indents(results):
+    assert "".join(json_parts(results)) == json.dumps(list(rows(results)), indent=1) + "\n"
+
+
+@pytest.mark.parametrize("results", [RESULTS, []], ids=len)
+def test_t4_has_indents(results):
+    text = "".join(t4_parts(results, {"tilelab": "1"}))
+    assert text == json.dumps(json.loads(text), indent=1) + "\n"
+
+
+def test_t4_keeps_the_name_of_the_kernel_next_to_an_axis_of_that_name():
+    (found,) = t4([replace(result(0), params={"kernel": 3, "kernel_name": 4})])["results"]
+    assert found["configuration"] == {"kernel_name_name": "a.cu", "kernel": 3, "kernel_name": 4}
+
+
+def t4(results):
+    return json.loads("".join(t4_parts(results, {"tilelab": "1"})))
+
+
 def test_t4_is_valid_and_says_which_points_are_wrong():
-    found = to_t4(
-        [*RESULTS, *(failed(3 + n, verdict) for n, verdict in enumerate(Verdict))], {"tilelab": "1"}
-    )
-    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(found)))
+    found = t4([*RESULTS, *(failed(3 + n, verdict) for n, verdict in enumerate(Verdict))])
+    jsonschema.Draft202012Validator(SCHEMA).validate(found)
     measured, counted, racy = found["results"][:3]
     assert (measured["correctness"], measured["invalidity"]) == (1, "correct")
     assert (racy["correctness"], racy["invalidity"]) == (0, "correctness")

@@ -7,7 +7,7 @@ import json
 import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -97,7 +97,7 @@ def test_parquet_has_the_rows_with_their_types(tmp_path, folder):
     file = tmp_path / "my.parquet"
     assert called("export", folder, "--format", "parquet", "-o", file).exit_code == Exit.ACCEPTED
     read = read_parquet(file).read_all()
-    found = rows(Folder(folder).results())
+    found = list(rows(Folder(folder).results()))
     assert read.column_names == list(found[0])
     for name in read.column_names:
         values, wanted = read[name].to_pylist(), [row[name] for row in found]
@@ -120,6 +120,14 @@ def test_parquet_has_the_same_types_without_a_value():
     )
     assert with_values == without
     assert read_parquet(to_parquet([])).read_all().num_rows == 0
+
+
+def test_a_moment_of_parquet_without_a_time_zone_is_in_utc():
+    moments = ["2026-11-23T10:00:00", "2026-11-23T10:00:00+00:00", "2026-11-23T11:00:00+01:00", "today"]
+    table = read_parquet(
+        to_parquet([replace(result(n), ended=each) for n, each in enumerate(moments)])
+    ).read_all()
+    assert table["ended"].to_pylist() == [datetime(2026, 11, 23, 10, tzinfo=UTC)] * 3 + [None]
 
 
 def test_parquet_is_written_to_a_file(folder, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -32,8 +31,8 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
       tilelab experiment export my --format parquet -o my.parquet
       tilelab experiment export my --format t4 -o my.json
     """  # noqa: D301 - click reads the escape
-    from kernels.experiment.export import rows, to_csv, to_t4
-    from worker.commands.experiment.saved_experiment import opened, write, written
+    from kernels.experiment.export import csv_parts, json_parts, t4_parts
+    from worker.commands.experiment.saved_experiment import opened, print_or_write, write
 
     if kind == "parquet" and output is None:
         raise WrongUse("--format parquet: this format isn't text. Name a file with -o.")
@@ -41,13 +40,10 @@ def export(folder: Path, kind: str, output: Path | None) -> None:
     if kind == "parquet" and output is not None:
         from worker.experiment.parquet import to_parquet
 
-        write("--output", output, to_parquet(found.results))
-        leave(Exit.ACCEPTED)
-    if kind == "csv":
-        text = to_csv(found.results)
-    elif kind == "json":
-        text = json.dumps(rows(found.results), indent=1) + "\n"
+        write("--output", output, [to_parquet(found.results)])
+    elif kind == "t4":
+        print_or_write("--output", output, t4_parts(found.results, found.manifest.versions))
     else:
-        text = json.dumps(to_t4(found.results, found.manifest.versions), indent=1) + "\n"
-    click.echo(written("--output", output, text), nl=False)
+        parts = csv_parts if kind == "csv" else json_parts
+        print_or_write("--output", output, parts(found.results))
     leave(Exit.ACCEPTED)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +43,7 @@ def opened(path: Path) -> Opened:
     except RecursionError as error:
         raise WrongUse(f"{path} can't be read: its JSON is nested too deeply.") from error
     _check(found)
+    gc.freeze()  # the results stay until the command ends, and each search for cycles would visit them
     return found
 
 
@@ -90,17 +94,18 @@ def quantity_named(option: str, name: str | None, results: list[PointResult]) ->
         raise WrongUse(f"{option}: {error}") from error
 
 
-def written(option: str, path: Path | None, text: str) -> str:
-    """The text if there is no file to write it to; else ""."""
+def print_or_write(option: str, path: Path | None, parts: Iterable[str]) -> None:
+    """Write a text, part by part, to the file that an option names, or to standard output without one."""
     if path is None:
-        return text
-    write(option, path, text.encode())
-    return ""
+        sys.stdout.writelines(parts)
+    else:
+        write(option, path, (part.encode() for part in parts))
 
 
-def write(option: str, path: Path, data: bytes) -> None:
+def write(option: str, path: Path, parts: Iterable[bytes]) -> None:
     """Write a file that an option names."""
     try:
-        path.write_bytes(data)
+        with path.open("wb") as file:
+            file.writelines(parts)
     except OSError as error:
         raise WrongUse(f"{option} {path}: the file can't be written: {error.strerror}.") from error
