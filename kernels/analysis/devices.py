@@ -46,6 +46,11 @@ class Device:
         """Single precision; a multiply-add counts as two operations."""
         return 2 * self.fp32_lanes * self.multiprocessors * self.clock_mhz / 1000
 
+    @property
+    def l1_gbs(self) -> float:
+        """What the L1 caches of all multiprocessors deliver together."""
+        return self.l1_bytes * self.multiprocessors * self.clock_mhz / 1000
+
 
 def device_named(name: str) -> Device:
     """The device of that name, ignoring case; raise DeviceError with the known names."""

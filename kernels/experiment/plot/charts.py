@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernels.analysis.devices import devices
+from kernels.analysis.devices import Device, devices
 from kernels.experiment.plot.model import (
     KERNEL,
     Chart,
@@ -14,6 +14,7 @@ from kernels.experiment.plot.model import (
     Panel,
     Request,
     Roof,
+    Roofs,
     Scale,
     Series,
     Spot,
@@ -36,7 +37,6 @@ MOST_SERIES = 16
 MOST_PANELS = 12
 MOST_BARS = 48
 MOST_SPOTS = 1000
-_FLOAT = 4
 
 Results = Sequence[PointResult]
 
@@ -162,7 +162,7 @@ def scatter_chart(results: Results, request: Request) -> Chart:
 
 
 def roofline_chart(results: Results, request: Request) -> Chart:
-    """All points under the roof of the device that the speed of light is modelled for."""
+    """All points under the roofs of the device that the speed of light is modelled for."""
     speed = quantity("gflops")
     default = "gflops" if any(speed.of(each) is not None for each in results) else "bound"
     x, y = quantity("compute_to_memory"), quantity(request.y or default)
@@ -178,9 +178,18 @@ def roofline_chart(results: Results, request: Request) -> Chart:
     by = request.by or next((axis for axis in by_effect(found, y) if _few(found, axis)), "")
     series, left_out = _by_series(found, by, x, y)
     scales = quantity_scale(results, x), quantity_scale(results, y)
-    roof = Roof(device.title, device.peak_gflops, device.memory_gbs / _FLOAT)
-    title = f"Roofline of {device.title}"
-    return Chart(Kind.ROOFLINE, title, *scales, (Panel("", series),), roof=roof, left_out=left_out)
+    title, roofs = f"Roofline of {device.title}", _roofs(device)
+    return Chart(Kind.ROOFLINE, title, *scales, (Panel("", series),), roofs=roofs, left_out=left_out)
+
+
+def _roofs(device: Device) -> Roofs:
+    """None of these is measured by Tilelab."""
+    memories = (
+        Roof("memory", device.memory_gbs, "the data sheet"),
+        Roof("L2", device.l2_gbs, "micro-benchmarks"),
+        Roof("L1", device.l1_gbs, "its bytes a clock"),
+    )
+    return Roofs(device.title, device.peak_gflops, memories)
 
 
 def pareto_chart(results: Results, request: Request) -> Chart:

@@ -13,6 +13,9 @@ KERNEL = "kernel"
 """The name of the kernels, wherever a plot takes an axis."""
 
 
+_FLOAT = 4
+
+
 class NoPlot(ValueError):
     """Nothing can be drawn; the message is a sentence."""
 
@@ -124,11 +127,35 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """The limits of a device. slope: GFLOPS for each operation per 4-byte access."""
+    """What a memory or cache of a device delivers. source: of the figure, such as "the data sheet"."""
+
+    name: str
+    gbs: float
+    source: str
+
+    @property
+    def slope(self) -> float:
+        """GFLOPS for each operation per 4-byte access."""
+        return self.gbs / _FLOAT
+
+
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """The limits of a device. memories: the slowest first; peak: of the cores, in GFLOPS, from the data sheet."""
 
     device: str
     peak: float
-    slope: float
+    memories: tuple[Roof, ...]
+
+    @property
+    def knee(self) -> float:
+        """The ratio from which no memory is the limit."""
+        return self.peak / self.memories[0].slope
+
+    def lines(self, low: float, high: float) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """A line for each memory up to the peak, and the peak, between two ratios."""
+        slanted = [((low, each.slope * low), (self.peak / each.slope, self.peak)) for each in self.memories]
+        return [*slanted, (slanted[-1][1], (high, self.peak))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +172,7 @@ class Chart:
     y: Scale
     panels: tuple[Panel, ...]
     diagonal: bool = False
-    roof: Roof | None = None
+    roofs: Roofs | None = None
     left_out: int = 0
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from kernels.evidence import Basis
-from kernels.experiment.plot.model import Chart, HeatMap, Plot, Scale, Spot
+from kernels.experiment.plot.model import Chart, HeatMap, Plot, Roof, Roofs, Scale, Spot
 from kernels.experiment.quantities import Interval
 from kernels.rendering.experiment import SPEED_UNITS, params_text, value_text
 from kernels.rendering.table import percent, short
@@ -93,6 +93,21 @@ def left_out(chart: Chart) -> str:
     """How many points aren't drawn; "" if all are."""
     drawn = len(chart.spots)
     return f"{drawn:,} of {plural(drawn + chart.left_out, 'point')} are drawn." if chart.left_out else ""
+
+
+def roof_text(roof: Roof) -> str:
+    """A roof's name with its figure: `memory 4,800 GB/s`."""
+    return f"{roof.name} {roof.gbs:,.0f} GB/s"
+
+
+def roofs_text(roofs: Roofs) -> str:
+    """The sources of the roofs' figures."""
+    first, *others = roofs.memories
+    said = [
+        f"{first.name} and cores from {first.source}",
+        *(f"{each.name} from {each.source}" for each in others),
+    ]
+    return f"Roofs: {', '.join(said)}."
 
 
 def description(plot: Plot) -> str:

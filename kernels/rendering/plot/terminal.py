@@ -13,6 +13,8 @@ from kernels.rendering.plot.labels import (
     is_wide,
     left_out,
     number_of,
+    roof_text,
+    roofs_text,
     share_of,
     steps,
     tick,
@@ -55,9 +57,11 @@ def _chart(chart: Chart, style: Style) -> list[str]:
     lines += [_centred(safe(title_of(chart.x)), style.width)]
     if named := [each for each in chart.series if each.name]:
         lines += ["", *_wrapped([_key(each, style) for each in named], style)]
-    if chart.roof is not None:
-        peak = tick(chart.y, chart.roof.peak)
-        lines += style.wrap(f"The dotted roof is {chart.roof.device}, with {peak} GFLOPS at most.")
+    if chart.roofs is not None:
+        names = ", ".join(roof_text(each) for each in chart.roofs.memories)
+        peak = tick(chart.y, chart.roofs.peak)
+        lines += style.wrap(f"The dotted roofs are {chart.roofs.device}: {names}, cores {peak} GFLOPS.")
+        lines += style.wrap(roofs_text(chart.roofs))
     if chart.diagonal:
         lines += style.wrap("Points on the dotted diagonal have the same value in both.")
     return [*lines, *style.wrap(left_out(chart))]
@@ -68,13 +72,12 @@ def _panel(chart: Chart, panel: Panel, style: Style, height: int) -> list[str]:
     xs = [spot.x for spot in chart.spots]
     if chart.diagonal:
         xs = ys = [*xs, *ys]
-    if chart.roof is not None:
-        knee = chart.roof.peak / chart.roof.slope
-        xs = [*xs, 0.5, 1.5 * knee]
-        ys = [*ys, chart.roof.slope * min(xs), chart.roof.peak]
-    up, rows = _quantity(ys, log=chart.roof is not None)
+    if chart.roofs is not None:
+        xs = [*xs, 0.5, 1.5 * chart.roofs.knee]
+        ys = [*ys, chart.roofs.memories[0].slope * min(xs), chart.roofs.peak]
+    up, rows = _quantity(ys, log=chart.roofs is not None)
     if chart.x.quantity is not None:
-        across, columns = _quantity(xs, log=chart.roof is not None)
+        across, columns = _quantity(xs, log=chart.roofs is not None)
     else:
         across, columns = _axis(xs, named=bool(chart.x.labels))
     labels = [(up(value), tick(chart.y, value)) for value in rows]
@@ -83,12 +86,8 @@ def _panel(chart: Chart, panel: Panel, style: Style, height: int) -> list[str]:
     canvas = Canvas(wide, height, style)
     if chart.diagonal:
         canvas.line(_DIM, (0, 0), (1, 1))
-    if chart.roof is not None:
-        low, high = min(xs), max(xs)
-        corners = [(low, chart.roof.slope * low), (knee, chart.roof.peak), (high, chart.roof.peak)]
-        places = [(across(x), up(y)) for x, y in corners]
-        canvas.line(_DIM, places[0], places[1])
-        canvas.line(_DIM, places[1], places[2])
+    for line in chart.roofs.lines(min(xs), max(xs)) if chart.roofs is not None else ():
+        canvas.line(_DIM, *((across(x), up(y)) for x, y in line))
     for series in panel.series:
         _draw(canvas, series, across, up)
     return _framed(canvas.rows(), labels, [(across(x), tick(chart.x, x)) for x in columns], left, wide, style)

@@ -17,6 +17,8 @@ from kernels.verdict import Verdict
 from tests.kernels.experiment.made import failed, measured, result
 
 SPEED, BOUND, LOADS = quantity("gflops"), quantity("bound"), quantity("loads")
+MEASURED_NAIVE = 5406
+"""GFLOPS of the naive product on an H200."""
 
 
 def point(number: int, speed: float, **params: int):
@@ -126,10 +128,26 @@ def test_measured_against_modelled_has_a_diagonal():
 
 def test_a_roofline_has_the_roof_of_the_modelled_device():
     made = chart(BLOCKS, Kind.ROOFLINE)
-    assert made.roof is not None
-    assert made.roof.device == "NVIDIA H200 SXM"
+    assert made.roofs is not None
+    assert made.roofs.device == "NVIDIA H200 SXM"
     assert {spot.x for spot in made.spots} == {4.0}
     assert len(made.spots) == len(BLOCKS)
+
+
+def test_a_roofline_has_a_roof_for_each_memory():
+    roofs = chart(BLOCKS, Kind.ROOFLINE).roofs
+    assert roofs is not None
+    assert [(each.name, round(each.gbs)) for each in roofs.memories] == [
+        ("memory", 4800),
+        ("L2", 7000),
+        ("L1", 33_454),
+    ]
+    memory, _, cache = roofs.memories
+    assert memory.slope < MEASURED_NAIVE < cache.slope  # at one operation for each access
+    *slanted, flat = roofs.lines(0.1, 100)
+    assert [line[0] for line in slanted] == [(0.1, 0.1 * each.slope) for each in roofs.memories]
+    assert [line[1][1] for line in slanted] == [roofs.peak] * 3
+    assert flat == (slanted[-1][1], (100, roofs.peak))
 
 
 def test_a_front_has_the_points_that_no_other_beats():
@@ -190,7 +208,7 @@ def test_an_unknown_quantity_is_refused():
 def test_nothing_is_drawn_without_an_accepted_point():
     with pytest.raises(NoPlot):
         plot([failed(0)], Request())
-    assert default_plots([failed(0)]) == []
+    assert not list(default_plots([failed(0)]))
 
 
 def test_too_many_points_are_thinned_and_counted():
@@ -213,7 +231,7 @@ def test_the_first_plot_suits_the_axes(axes, first):
     combinations: list[dict[str, int]] = [{}]
     for name, values in axes.items():
         combinations = [each | {name: value} for each in combinations for value in values]
-    made = default_plots([point(n, 100.0 + n, **params) for n, params in enumerate(combinations)])
+    made = list(default_plots([point(n, 100.0 + n, **params) for n, params in enumerate(combinations)]))
     assert made[0].kind is first
     assert {Kind.ROOFLINE} <= {each.kind for each in made} or len(combinations) < 3
 
@@ -243,7 +261,7 @@ def test_a_page_leaves_out_plots_in_which_all_points_are_the_same():
 
 def test_the_plots_of_a_page_have_different_titles():
     wanted = Request(Kind.LINE, "X", "gflops", "Z")
-    plots = default_plots(BLOCKS, wanted)
+    plots = list(default_plots(BLOCKS, wanted))
     assert plots[0] == plot(BLOCKS, wanted)
     titles = [each.title for each in plots]
     assert len(set(titles)) == len(titles)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Series, Spot
+from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Roofs, Series, Spot
 from kernels.rendering.experiment import params_text
 from kernels.rendering.page.charts import marks, svg
 from kernels.rendering.page.charts.axes import Axes, Axis
@@ -19,6 +19,8 @@ from kernels.rendering.plot.labels import (
     description,
     is_wide,
     left_out,
+    roof_text,
+    roofs_text,
     spot_text,
     steps,
     tick,
@@ -40,7 +42,6 @@ _MARKED = 200
 _MOST_MARKS = 2000
 _LABELLED = 6
 """The most points of a front with their names."""
-_FLOAT = 4
 _HEADROOM = 1.1
 """Above bars, for their values."""
 
@@ -72,7 +73,7 @@ def _single(chart: Chart) -> tuple[list[str], int]:
     body += _panel(chart, chart.panels[0], frame)
     if named:
         body += _names(chart, frame)
-    return body, _HEIGHT + (_SLANTED if _slants(chart) else 0)
+    return body, _HEIGHT + (_SLANTED if _slants(chart) else _LINE if chart.roofs is not None else 0)
 
 
 def _panels(chart: Chart) -> tuple[list[str], int]:
@@ -103,17 +104,29 @@ def _panel(chart: Chart, panel: Panel, frame: Frame) -> list[str]:
         body.append(svg.line("equal", axes.place(ends[0], ends[0]), axes.place(ends[1], ends[1])))
         x, y = axes.place(ends[1], ends[1])
         body.append(svg.text(x - 26, y + 14, "equal", anchor="end"))
-    if chart.roof is not None:
-        knee = chart.roof.peak / chart.roof.slope
-        low = axes.across.low
-        roof = [(low, chart.roof.slope * low), (knee, chart.roof.peak), (axes.across.high, chart.roof.peak)]
-        body.append(svg.line("roof", *(axes.place(*point) for point in roof)))
-        limits = f"memory: {_FLOAT * chart.roof.slope:,.0f} GB/s, cores: {chart.roof.peak:,.0f} GFLOPS"
-        body.append(svg.text(frame.left + 10, frame.top + 18, limits))
+    if chart.roofs is not None:
+        body += _roofs(chart.roofs, axes)
     if chart.kind is Kind.BARS:
         return [*body, *bars(chart, panel, axes)]
     size = 1.0 if len(chart.spots) <= 60 else 0.75 if len(chart.spots) <= 400 else 0.5
     return [*body, *(_series(chart, each, axes, size) for each in reversed(panel.series))]
+
+
+def _roofs(roofs: Roofs, axes: Axes) -> list[str]:
+    """The lines of a device with their names, and where the figures are from."""
+    lines = [
+        tuple(axes.place(*point) for point in line) for line in roofs.lines(axes.across.low, axes.across.high)
+    ]
+    first, *_, flat = lines
+    body = [svg.line("roof" if line in (first, flat) else "roof second", *line) for line in lines]
+    for roof, ((x, y), (far, top)) in zip(roofs.memories, lines, strict=False):
+        angle = math.degrees(math.atan2(top - y, far - x))
+        turned = f'<text class="halo" transform="translate({x:.0f} {y:.0f}) rotate({angle:.1f})" x="12"'
+        below = roof is roofs.memories[0]
+        body.append(f'{turned} y="{15 if below else -6}">{svg.words(roof_text(roof))}</text>')
+    body.append(svg.text(flat[1][0], flat[1][1] - 7, f"cores {roofs.peak:,.0f} GFLOPS", anchor="end"))
+    body.append(svg.text(16, _HEIGHT + 8, roofs_text(roofs)))
+    return body
 
 
 def _series(chart: Chart, series: Series, axes: Axes, size: float) -> str:
@@ -156,11 +169,10 @@ def _whiskers(axes: Axes, spot: Spot, x: float, y: float) -> str:
 def _axes(chart: Chart, frame: Frame) -> Axes:
     ys = [end for spot in chart.spots for end in (spot.y, *(spot.y_ends or ()))]
     xs = [spot.x for spot in chart.spots]
-    if chart.roof is not None:
-        knee = chart.roof.peak / chart.roof.slope
-        across = Axis.of_decades(min(*xs, 0.5), max(*xs, 1.5 * knee), frame.left, frame.right)
-        low = min(*ys, chart.roof.slope * across.low)
-        return Axes(across, Axis.of_decades(low, 1.2 * chart.roof.peak, frame.bottom, frame.top))
+    if chart.roofs is not None:
+        across = Axis.of_decades(min(*xs, 0.5), max(*xs, 1.5 * chart.roofs.knee), frame.left, frame.right)
+        low = min(*ys, chart.roofs.memories[0].slope * across.low)
+        return Axes(across, Axis.of_decades(low, 1.2 * chart.roofs.peak, frame.bottom, frame.top))
     if chart.diagonal:
         xs = ys = [*xs, *ys]
     if chart.kind is Kind.BARS:
