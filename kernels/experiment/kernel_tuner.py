@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from kernels.experiment.model import MOST_POINTS
@@ -208,12 +208,12 @@ class _Entry:
         return next((float(self.data[name]) for name in names if _positive(self.data.get(name))), None)
 
     def _ended(self) -> str:
-        """Its moment; "" for a text that isn't one."""
-        given = self.data.get("timestamp")
+        """Its moment, in UTC without a time zone; "" for a text that isn't one."""
         try:
-            return given if isinstance(given, str) and datetime.fromisoformat(given) else ""
-        except ValueError:
+            found = datetime.fromisoformat(self.data.get("timestamp"))
+        except (TypeError, ValueError):
             return ""
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).isoformat()
 
     def _seconds(self) -> Mapping[str, float]:
         """Kernel Tuner's times of the steps, in milliseconds there."""

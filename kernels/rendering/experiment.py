@@ -14,12 +14,13 @@ from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
-from kernels.verdict import Verdict
+from kernels.verdict import CPU_DEVICE, Verdict
 from kernels.wording import part_of, plural
 
 _BOLD, _DIM = "1", "2"
 SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "ms", "mJ"})
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
+NO_POINT_MEASURED = "No point was measured."
 
 
 def columns(results: Sequence[PointResult]) -> list[Quantity]:
@@ -42,8 +43,14 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
         for failure in _failures(results):
             lines += style.wrap(failure, "  ", "    ")
     if not any(each.basis is Basis.MEASURED for each in shown):
-        lines += style.wrap(NOTHING_MEASURED)
+        lines += style.wrap(nothing_measured(results))
     return "\n".join(lines)
+
+
+def nothing_measured(results: Sequence[PointResult]) -> str:
+    """Why no point has a speed. On a GPU, none was accepted; another tuner counts nothing either."""
+    on_gpu = any(each.device != CPU_DEVICE and each.counted is None for each in results)
+    return NO_POINT_MEASURED if on_gpu else NOTHING_MEASURED
 
 
 def verdicts_text(results: Sequence[PointResult]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,10 @@ from kernels.experiment.plot.model import Chart, Plot, Request
 from kernels.experiment.quantities import Quantity
 from kernels.experiment.result import PointResult
 from kernels.rendering.experiment import (
-    NOTHING_MEASURED,
     SPEED_UNITS,
     columns,
     interval_text,
+    nothing_measured,
     value_text,
     verdicts_text,
 )
@@ -80,7 +80,7 @@ def render_experiment(
             "facts": {title: value for title, value in facts.items() if value},
             "verdicts": verdicts_text(results) if results else "",
             "measured": any(each.basis == "measured" for each in shown),
-            "nothing_measured": NOTHING_MEASURED,
+            "nothing_measured": nothing_measured(results),
             "plots": plot_views(default_plots(results, wanted) if plots is None else plots),
             "axes": names,
             "several": len({each.kernel for each in results}) > 1,
@@ -94,7 +94,7 @@ def render_experiment(
     )
 
 
-def plot_views(plots: Sequence[Plot]) -> list[PlotView]:
+def plot_views(plots: Iterable[Plot]) -> list[PlotView]:
     """The plots for a page, with keys that are unique on it."""
     return [_view(each, f"plot-{number}") for number, each in enumerate(plots, 1)]
 

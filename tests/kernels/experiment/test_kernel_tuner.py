@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from kernels.experiment.kernel_tuner import CacheError, read_cache
+from kernels.rendering.experiment import NO_POINT_MEASURED, NOTHING_MEASURED, nothing_measured
 from kernels.verdict import Verdict
+from tests.kernels.experiment.made import failed, result
 
 TIMES = [1.0, 1.2, 1.1, 1.3, 1.1, 1.2, 1.1]
 GOOD: dict[str, Any] = {
@@ -136,6 +139,18 @@ def test_a_file_that_is_not_a_cache_is_refused_with_its_place(text, place):
         read_cache(text)
     assert refused.value.place == place
     assert refused.value.reason.endswith(".")
+
+
+@pytest.mark.parametrize("given", ["2026-11-23 10:00:00", "2026-11-23T11:00:00+01:00"])
+def test_a_moment_without_a_time_zone_is_in_utc(given):
+    (only,) = read_cache(json.dumps(cache(cache={"1": entry(1, time=1.0, timestamp=given)}))).results
+    assert datetime.fromisoformat(only.ended) == datetime(2026, 11, 23, 10, tzinfo=UTC)
+
+
+def test_points_that_all_failed_were_counted_nowhere():
+    failing = read_cache(json.dumps(cache(cache={"1": entry(1, time="InvalidConfig")}))).results
+    assert nothing_measured(failing) == NO_POINT_MEASURED
+    assert nothing_measured([result(0)]) == nothing_measured([failed(0)]) == NOTHING_MEASURED
 
 
 def test_figures_that_cannot_be_and_texts_that_are_not_moments_are_left_out():
