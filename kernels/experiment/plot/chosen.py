@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from kernels.experiment.plot.charts import (
     bar_chart,
@@ -49,19 +50,19 @@ def plot(results: Results, request: Request) -> Plot:
     return _CHARTS[kind](accepted, request)
 
 
-def default_plots(results: Results, wanted: Request | None = None) -> list[Plot]:
+def default_plots(results: Results, wanted: Request | None = None) -> Iterator[Plot]:
     """The wanted plot, then others that suit the axes and the quantities, the most telling first."""
     accepted = _accepted(results)
     first = [wanted] if wanted is not None else []
-    drawn: list[Plot] = []
-    for request in (*first, *_requests(accepted)) if accepted else ():
+    titles: set[str] = set()
+    for request in chain(first, _requests(accepted)) if accepted else ():
         try:
             made = plot(results, request)
         except NoPlot:
             continue
-        if made.title not in {each.title for each in drawn}:
-            drawn.append(made)
-    return drawn
+        if made.title not in titles:
+            titles.add(made.title)
+            yield made
 
 
 def _accepted(results: Results) -> list[PointResult]:

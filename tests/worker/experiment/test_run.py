@@ -197,7 +197,7 @@ def test_with_the_cpu_device_in_the_gpus_place_each_size_is_measured(tmp_path):
         assert each.counted is not None
     assert folder.results() == results
     page = render_experiment(manifest.definition, results, {})
-    assert page.count('<svg class="chart plot') == len(default_plots(results)) > 0
+    assert page.count('<svg class="chart plot') == len(list(default_plots(results))) > 0
 
 
 @pytest.mark.long("the short suite kills a process that writes, in tests/worker/experiment/test_folder.py")

@@ -48,7 +48,7 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
     from kernels.experiment.plot.chosen import plot as chosen
     from kernels.experiment.plot.model import Kind, NoPlot, Request
     from kernels.experiment.quantities import NoSuchQuantity
-    from worker.commands.experiment.saved_experiment import opened
+    from worker.commands.experiment.saved_experiment import opened, write
 
     if output is not None and output.suffix not in _WRITERS:
         raise WrongUse(f"--output {output}: choose a name that ends in {', '.join(_WRITERS)}.")
@@ -56,14 +56,14 @@ def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, o
     try:
         request = Request(Kind(kind) if kind else None, x, y, by, panels)
         wanted = Request.from_plain(found.manifest.definition.get("plot"))
-        plots = default_plots(found.results, wanted) if request == Request() else []
-        drawn = plots[0] if plots else chosen(found.results, request)
+        first = next(default_plots(found.results, wanted), None) if request == Request() else None
+        drawn = first or chosen(found.results, request)
     except (NoPlot, NoSuchQuantity) as error:
         raise WrongUse(str(error)) from error
     if output is None:
         click.echo(_text(drawn))
     else:
-        _write(output, _WRITERS[output.suffix](found, drawn))
+        write("--output", output, [_WRITERS[output.suffix](found, drawn)])
     leave(Exit.ACCEPTED)
 
 
@@ -97,10 +97,3 @@ def _html(found: Opened, drawn: Plot) -> bytes:
 
 
 _WRITERS: Mapping[str, Callable[[Opened, Plot], bytes]] = {".svg": _svg, ".png": _png, ".html": _html}
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise WrongUse(f"--output {path}: the file can't be written: {error.strerror}.") from error
