@@ -37,7 +37,7 @@ from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.stages import SandboxedStages
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.gpu import GpuWorkplace
-from worker.workplaces.workplace import Progress
+from worker.workplaces.workplace import ABORTED, Progress, StepFault
 
 pytestmark = linux
 
@@ -235,6 +235,24 @@ def test_two_gpus_share_the_work(tmp_path):
     assert [each.verdict for each in done.graded] == [Verdict.ACCEPTED] * 2
 
 
+class Busy(GpuPlace):
+    """The second measurement lasts until it is aborted."""
+
+    def __init__(self, supply: Supply) -> None:
+        super().__init__(supply)
+        self.begun, self._over = threading.Event(), threading.Event()
+
+    def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+        if message.ticket.job == 0:
+            return super().do(message, worker, progress)
+        self.begun.set()
+        self._over.wait()
+        raise StepFault(ABORTED)
+
+    def abort(self) -> None:
+        self._over.set()
+
+
 @pytest.mark.usefixtures("passing")
 def test_an_end_from_outside_ends_every_slot(tmp_path):
     def interrupt(_: Graded) -> None:
@@ -243,6 +261,19 @@ def test_an_end_from_outside_ends_every_slot(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         work_off([work()] * 20, tmp_path, [GpuPlace(Supply())], slots=2, told=interrupt)
     assert not any(isinstance(thread, backlog._Slot) for thread in threading.enumerate())
+
+
+@pytest.mark.usefixtures("passing")
+def test_an_end_from_outside_logs_no_aborted_step(tmp_path, caplog):
+    def interrupt(_: Graded) -> None:
+        busy.begun.wait()
+        raise KeyboardInterrupt
+
+    busy = Busy(Supply())
+    with pytest.raises(KeyboardInterrupt):
+        work_off([work()] * 2, tmp_path, [busy], slots=1, told=interrupt)
+    assert busy.begun.is_set()
+    assert not caplog.records
 
 
 def test_kernels_to_be_measured_need_a_gpu(tmp_path):

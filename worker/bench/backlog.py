@@ -6,12 +6,13 @@ Kernels that passed their check wait for a GPU in one queue, earliest submission
 from __future__ import annotations
 
 import base64
+import contextlib
 import logging
 import queue
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -149,11 +150,12 @@ class Pool:
             slot.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for slot in self._slots:
-            slot.end()
-        for slot in self._slots:
-            slot.join()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with _steps_unlogged() if kind is not None else contextlib.nullcontext():
+            for slot in self._slots:
+                slot.end()
+            for slot in self._slots:
+                slot.join()
 
     @property
     def cpu_seconds(self) -> Mapping[str, float]:
@@ -234,6 +236,17 @@ class _Slot(threading.Thread):
             logger.exception("%s: a workplace failed", message.ticket.kind)
             result = StepResult(message.ticket, "bench", None, fault=f"{type(error).__name__}: {error}")
         return Step(result, self._gpu, begun, ready, time.monotonic())
+
+
+@contextlib.contextmanager
+def _steps_unlogged() -> Iterator[None]:
+    """Without the warnings of running steps, which fail when they are aborted."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _cpu_seconds() -> float:
