@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernels.exercise import AnalysisRule, Exercise
+from kernels.exercise import AnalysisRule, Exercise, Layout
 from kernels.exercise.sizes import steps
-from kernels.experiment.roles import FLAGS, Change
+from kernels.experiment.roles import FLAGS, Change, matrix_of
 from kernels.source import Source
 
 
@@ -36,8 +36,11 @@ def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
     data = dict(_parsed(definition))
     data |= {"ranking": dict(wanted.sizes), "analysis": dict(wanted.sizes), "curve": False}
     for name, value in wanted.flags.items():
-        field, values = FLAGS[name]
-        data[field] = bool(value) if len(values) == 2 else value
+        if name in FLAGS:
+            field, values = FLAGS[name]
+            data[field] = bool(value) if len(values) == 2 else value
+        else:
+            data["operands"] = [_laid_out(each, name, value) for each in data["operands"]]
     if wanted.macros:
         data["macros"] = {
             name: {**entry, "default": wanted.macros.get(name, entry["default"])}
@@ -49,6 +52,12 @@ def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
     for key in ("phases", "goals"):
         data.pop(key, None)
     return _toml(data)
+
+
+def _laid_out(operand: Mapping[str, Any], flag: str, value: int) -> Mapping[str, Any]:
+    """The operand, with another layout if the flag is its own."""
+    layout = Layout.COLUMN_MAJOR if value else Layout.ROW_MAJOR
+    return {**operand, "layout": layout.value} if operand["name"] == matrix_of(flag) else operand
 
 
 def small_case(exercise: Exercise, source: Source, tile: int) -> int | None:

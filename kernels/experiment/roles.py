@@ -1,4 +1,4 @@
-"""What an axis changes: the kernel's text, its tile, a macro, a size, or a compiler flag."""
+"""What an axis changes: the kernel's text, its tile, a macro, a size, a compiler flag, or a layout."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Role(StrEnum):
     TILE = "tile"
     MACRO = "macro"
     FLAG = "flag"
+    LAYOUT = "layout"
 
 
 FLAGS: Mapping[str, tuple[str, range]] = {
@@ -33,6 +34,8 @@ FLAGS: Mapping[str, tuple[str, range]] = {
     "maxrregcount": ("max_registers", REGISTERS),
 }
 """The compiler's options that an axis can change: each with its field of the exercise, and its values."""
+
+_COLUMN_MAJOR = "_COLUMN_MAJOR"
 
 
 class UnfitAxis(ValueError):
@@ -48,7 +51,7 @@ class Change:
     """The values of one point, by what they change.
 
     tile: None for the exercise's own
-    flags: values of FLAGS
+    flags: values of FLAGS, and 0 or 1 for the layout of a matrix
     """
 
     defines: Mapping[str, int] = field(default_factory=dict)
@@ -66,7 +69,7 @@ def roles(names: Iterable[str], text: str, kernel: str, exercise: Exercise) -> d
     for name in names:
         role = _role(name, own, exercise)
         if role is None:
-            known = {*own, *exercise.sizes, *exercise.macros, exercise.tile_name, *FLAGS}
+            known = {*own, *exercise.sizes, *exercise.macros, exercise.tile_name, *FLAGS, *layouts(exercise)}
             raise UnfitAxis(
                 name,
                 f"`{name}` isn't defined in {kernel}, and {exercise.name} has no such size, tile or macro. "
@@ -86,12 +89,22 @@ def change(params: Params, given: Mapping[str, Role], exercise: Exercise) -> Cha
     for name, value in params.items():
         by_role[given[name]][name] = value
     return Change(
-        defines=by_role[Role.DEFINE],
+        defines={**by_role[Role.DEFINE], **by_role[Role.LAYOUT]},
         sizes={**exercise.ranking, **by_role[Role.SIZE]},
         macros=by_role[Role.MACRO],
         tile=by_role[Role.TILE].get(exercise.tile_name),
-        flags=by_role[Role.FLAG],
+        flags={**by_role[Role.FLAG], **by_role[Role.LAYOUT]},
     )
+
+
+def layouts(exercise: Exercise) -> Mapping[str, str]:
+    """The axes for the layouts of the exercise's matrices, each with the matrix: `N_COLUMN_MAJOR` for N."""
+    return {f"{each.name}{_COLUMN_MAJOR}": each.name for each in exercise.operands if not each.vector}
+
+
+def matrix_of(flag: str) -> str:
+    """The matrix whose layout an axis changes."""
+    return flag.removesuffix(_COLUMN_MAJOR)
 
 
 def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
@@ -109,8 +122,8 @@ def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
             )
     if role is Role.SIZE:
         _check_sizes(axis, exercise)
-    if role is Role.FLAG:
-        taken = FLAGS[axis.name][1]
+    if role in {Role.FLAG, Role.LAYOUT}:
+        taken = FLAGS[axis.name][1] if role is Role.FLAG else range(2)
         if unfit := [value for value in axis.values if value not in taken]:
             raise UnfitAxis(
                 axis.name, f"`{axis.name}` can't be {unfit[0]:,}: it's {taken[0]} to {taken[-1]}."
@@ -120,6 +133,8 @@ def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
 def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
     if name in exercise.sizes:
         return Role.SIZE
+    if name in layouts(exercise):
+        return Role.LAYOUT
     if name in own:
         return Role.DEFINE
     if name == exercise.tile_name:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernels.evidence import PTX_ONLY, Evidence, Extent, Light
-from kernels.exercise import ExerciseError, find_exercise, list_exercises, read_exercise
+from kernels.exercise import ExerciseError, Layout, find_exercise, list_exercises, read_exercise
 from kernels.exercise.checks import check_ranking
 from kernels.exercise.schema import DEFINITION
 from kernels.experiment.exercise_text import point_exercise, point_text
@@ -104,7 +104,21 @@ def test_a_flag_changes_how_the_kernel_is_compiled(tmp_path):
     assert len({plan.point(number).group for number in range(4)}) == 4
 
 
-@pytest.mark.parametrize("axis", ["fmad=0,2", "maxrregcount=15", "maxrregcount=256"])
+def test_a_layout_changes_the_exercise_and_the_macro_of_its_name(tmp_path):
+    _, plan = planned(
+        tmp_path, "N_COLUMN_MAJOR=0,1", "P_COLUMN_MAJOR=0,1", text=f"#define N_COLUMN_MAJOR 5\n{KERNEL}"
+    )
+    for number, (n, p) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
+        _, exercise, text = work(plan, number)
+        layouts = {each.name: each.layout is Layout.COLUMN_MAJOR for each in exercise.operands}
+        assert layouts == {"M": False, "N": bool(n), "P": bool(p)}
+        assert f"#define N_COLUMN_MAJOR {n}\n" in text
+    assert len({plan.point(number).group for number in range(4)}) == 4
+
+
+@pytest.mark.parametrize(
+    "axis", ["fmad=0,2", "maxrregcount=15", "maxrregcount=256", "N_COLUMN_MAJOR=0,2", "Width_COLUMN_MAJOR=1"]
+)
 def test_a_flag_has_values_that_the_compiler_takes(tmp_path, axis):
     with pytest.raises(SetupError, match=axis.partition("=")[0]):
         planned(tmp_path, axis)

@@ -16,22 +16,24 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.experiment.plot.chosen import default_plots
+from kernels.experiment.templates import FOLDER
 from kernels.rendering.page.experiment_page import render_experiment
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux
-from tests.worker.experiment.runs import KERNEL, planned
+from tests.worker.experiment.runs import HERE, KERNEL, experiment, planned
 from worker.bench.backlog import Graded, Step
 from worker.contract.messages import CheckWork, StepKind, StepResult, Ticket
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed
 from worker.experiment.run import estimate, run
-from worker.experiment.setup import Machine
+from worker.experiment.setup import Machine, set_up
 from worker.workplaces.gpu import GpuWorkplace
 
 pytestmark = linux
 
+NAIVE = (FOLDER / "naive.cu").read_text("utf-8")
 TILELAB = Path(sys.executable).with_name("tilelab")
 
 
@@ -176,6 +178,28 @@ def test_two_tiles_on_the_cpu_device(tmp_path):
     assert large.modelled.sizes == {"Width": 64}
     assert large.occupancy is not None
     assert folder.results() == [small, large]
+
+
+@pytest.mark.long("the short suite reads the exercise of each layout in tests/worker/experiment/test_plan.py")
+def test_each_layout_is_checked_and_counted_with_its_own_inputs(tmp_path):
+    """Only the kernel that follows the layout is correct in both. Its loads from columns aren't coalesced."""
+    follows = NAIVE.replace(
+        "N[k * Width + column]", "N[N_COLUMN_MAJOR ? column * Width + k : k * Width + column]"
+    )
+    kernels = {"follows.cu": f"#define N_COLUMN_MAJOR 0\n{follows}", "naive.cu": NAIVE}
+    text = "\n".join(
+        ['[experiment]\nname = "layouts"\nexercise = "naive"', f"kernels = {list(kernels)}",
+         "[axes]\nN_COLUMN_MAJOR = [0, 1]\nWidth = 64"]
+    )  # fmt: skip
+    manifest, plan = set_up(experiment(tmp_path, text, kernels), [], None, HERE)
+    folder = Folder(tmp_path / "out")
+    folder.begin_or_resume(manifest)
+    rows, columns, same, wrong = run(plan, folder, tmp_path)
+    assert rows.verdict is columns.verdict is same.verdict is Verdict.ACCEPTED
+    assert wrong.verdict is Verdict.WRONG_ANSWER
+    assert rows.counted is not None
+    assert columns.counted is not None
+    assert columns.counted.totals.global_load_sectors > 4 * rows.counted.totals.global_load_sectors
 
 
 @pytest.mark.long("the short suite measures with such a workplace in tests/worker/test_workplace_gpu.py")
