@@ -155,8 +155,8 @@ def _row(result: PointResult, params: Sequence[str], sizes: Sequence[str]) -> Ro
 
 
 def _cell(value: object) -> object:
-    """CSV has no type for true and false; these words are read as such by most programs."""
-    return value if value is not True and value is not False else str(value).lower()
+    """CSV has no type for true and false. R reads only capitals as such; pandas, Polars and DuckDB read both."""
+    return value if value is not True and value is not False else str(value).upper()
 
 
 def _t4_result(result: PointResult) -> dict[str, Any]:

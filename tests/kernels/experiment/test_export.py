@@ -55,7 +55,7 @@ def test_csv_reads_back():
     text = to_csv(RESULTS)
     read = list(csv.DictReader(io.StringIO(text)))
     assert [row["param_T"] for row in read] == ["1", "2", "4"]
-    assert read[0]["measured_settled"] == "true"
+    assert read[0]["measured_settled"] == "TRUE"
     assert read[1]["measured_settled"] == ""
     assert to_csv([]) == "\n"
 
