@@ -55,6 +55,7 @@ def requirement_sets(pyproject: dict[str, Any]) -> dict[str, list[str]]:
         "gpu": run + groups["gpu"],
         "worker-gpu": worker + groups["gpu"],
         "bench": worker + groups["bench"],
+        "tuning": worker + groups["tuning"],
         "client": groups["client"],
         "lock": groups["lock"],
     }

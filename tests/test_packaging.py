@@ -22,7 +22,7 @@ VERSIONS = sorted(
     (match[1] for line in PYPROJECT["project"]["classifiers"] if (match := re.search(r":: (3\.\d+)$", line))),
     key=lambda version: int(version.split(".")[1]),
 )
-SETS = ("run", "worker", "dev", "gpu", "worker-gpu", "bench", "client", "lock")
+SETS = ("run", "worker", "dev", "gpu", "worker-gpu", "bench", "tuning", "client", "lock")
 TESTS = ROOT / "tests"
 # What the portal's scripts are built from; what they are built into is installed.
 CLIENT = ROOT / "server" / "web" / "client"
@@ -57,6 +57,7 @@ def wanted(name: str) -> list[Requirement]:
         "gpu": run + groups["gpu"],
         "worker-gpu": worker + groups["gpu"],
         "bench": worker + groups["bench"],
+        "tuning": worker + groups["tuning"],
         "client": groups["client"],
         "lock": groups["lock"],
     }
