@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs screenshots lock fuzz fuzz-api races race-faults mutants rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults mutants rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -61,6 +61,10 @@ format: ## format the code, and repair what ruff can repair
 docs: ## update the command output in README.md and docs/
 	@bin/setup dev
 	@$(PY) bin/documented_output.py
+
+pictures: ## draw the pictures of experiments in docs/ (MEASURED=folder with a GPU's results of the templates)
+	@bin/setup dev
+	@$(PY) -m bin.experiment_pictures $(MEASURED)
 
 screenshots: ## take pictures of the portal's pages, wide and narrow, light and dark (DIR=folder T="--only name")
 	@bin/setup dev
