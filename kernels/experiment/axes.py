@@ -9,6 +9,10 @@ from kernels.experiment.model import MOST_VALUES, Axis
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,18}):(\d{1,18})(?::([*+])(\d{1,18}))?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+_CLASS = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9-]{0,47}", re.ASCII)
+
+DEVICE = "device"
+"""The name of the axis whose values can be device classes."""
 
 
 class AxisError(ValueError):
@@ -21,6 +25,21 @@ def parse_axis(text: str) -> Axis:
     if not equals:
         raise AxisError(f"`{text}` isn't an axis. Write NAME=VALUES, as in TILE_WIDTH=4,8,16")
     return axis(name.strip(), parse_values(values))
+
+
+def device_classes(given: object) -> tuple[str, ...]:
+    """The values of the axis `device` that are names, such as `h200,l40s`; () for numbers. Raises AxisError."""
+    names = [each.strip() for each in given.split(",")] if isinstance(given, str) else given
+    if not isinstance(names, list) or not any(
+        isinstance(each, str) and _CLASS.fullmatch(each) for each in names
+    ):
+        return ()
+    for each in names:
+        if not isinstance(each, str) or not _CLASS.fullmatch(each):
+            raise AxisError(f"`{each}` isn't a device class, such as h200 or cpu")
+        if names.count(each) > 1:
+            raise AxisError(f"`{DEVICE}` has the value {each} twice")
+    return tuple(names)
 
 
 def axis(name: str, values: tuple[int, ...]) -> Axis:

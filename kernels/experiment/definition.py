@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from kernels.experiment.axes import AxisError, axis, parse_values
+from kernels.experiment.axes import DEVICE, AxisError, axis, device_classes, parse_values
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.model import (
     MOST_POINTS,
@@ -91,7 +91,10 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
             "kernels": LADDER if experiment.ladder else _plain_kernels(experiment),
             **{key: text for key, text in texts.items() if text},
         },
-        "axes": {each.name: list(each.values) for each in experiment.axes},
+        "axes": {
+            **{each.name: list(each.values) for each in experiment.axes},
+            **({DEVICE: list(experiment.devices)} if experiment.devices else {}),
+        },
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
         "design": {"kind": design.kind.value, **by_kind[design.kind]},
         "measure": _plain_measure(experiment.measure),
@@ -133,7 +136,11 @@ class _Reader:
     def experiment(self) -> Experiment:
         self._only("", self._data, _TABLES)
         head = self._table("experiment", ("name", "exercise", "kernels", "question", "expect"))
-        axes = tuple(self._axis(name, values) for name, values in self._table("axes").items())
+        table = self._table("axes")
+        devices = self._devices(table.get(DEVICE))
+        axes = tuple(
+            self._axis(name, values) for name, values in table.items() if not (devices and name == DEVICE)
+        )
         names = {each.name for each in axes}
         kernels = self._kernels(head)
         return Experiment(
@@ -151,6 +158,7 @@ class _Reader:
             question=self._text("experiment", head, "question") if "question" in head else "",
             expect=self._text("experiment", head, "expect") if "expect" in head else "",
             plot=self._plot(names),
+            devices=devices,
         )
 
     def _kernels(self, head: Mapping[str, Any]) -> Mapping[str, OnServer | None]:
@@ -196,6 +204,12 @@ class _Reader:
         except AxisError as error:
             raise self._error("axes", name, f"{error}.") from None
         raise self._error("axes", name, 'Expected a list of whole numbers, or a range such as "512:4096:*2".')
+
+    def _devices(self, given: object) -> tuple[str, ...]:
+        try:
+            return device_classes(given)
+        except AxisError as error:
+            raise self._error("axes", DEVICE, f"{error}.") from None
 
     def _constraint(self, name: str, text: object, names: set[str]) -> Constraint:
         if not isinstance(text, str):

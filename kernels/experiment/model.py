@@ -99,6 +99,7 @@ class Experiment:
     question: what it answers, in one sentence
     expect: what the course says about the answer
     plot: the plot that shows the answer
+    devices: the device classes of its axis `device`, each a run of its own; () for any class
     """
 
     name: str
@@ -113,6 +114,7 @@ class Experiment:
     question: str = ""
     expect: str = ""
     plot: Request | None = None
+    devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from kernels.evidence import PTX_ONLY
 from kernels.exercise import Exercise, ExerciseError, read_exercise
 from kernels.exercise.checks import check_ranking, check_whole
 from kernels.exercise.sizes import between_steps, misfit, steps
+from kernels.experiment.axes import DEVICE
 from kernels.experiment.exercise_text import point_exercise, point_text, small_case
 from kernels.experiment.model import DesignKind, Experiment, Point
 from kernels.experiment.points import points
@@ -25,6 +26,11 @@ from kernels.verdict import CPU_DEVICE, Finding, Verdict
 Values = tuple[tuple[str, int], ...]
 Group = tuple[str, Values, int | None, Values, Values]
 """A kernel with its defines, its tile, its macros and flags: points that differ in sizes alone share them."""
+
+
+_ONE_CLASS = (
+    f"Each class of `{DEVICE}` is an experiment of its own. Start them with `tilelab experiment submit`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class PointPlan:
         texts: Mapping[str, str],
         device_class: str,
     ) -> None:
+        if experiment.devices:
+            raise UnfitAxis(DEVICE, _ONE_CLASS)
         self._whole = definition
         self._exercise = read_exercise(exercise, definition)
         self._texts = texts

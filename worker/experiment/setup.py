@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kernels.exercise import Exercise, ExerciseError, find_exercise
 from kernels.exercise.schema import DEFINITION
+from kernels.experiment.axes import DEVICE
 from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
 from kernels.experiment.model import Axis, Experiment, OnServer
 from kernels.experiment.points import TooManyPoints
@@ -16,6 +17,7 @@ from kernels.experiment.roles import UnfitAxis
 from kernels.experiment.tuning.state import unmeasurable
 from kernels.ladder import LadderError, read_ladder
 from kernels.source import LARGEST_SOURCE
+from kernels.verdict import CPU_DEVICE
 from worker.contract.messages import ExerciseText
 from worker.experiment.manifest import DeviceUsed, KernelText, Manifest, now, versions
 from worker.experiment.plan import Plan
@@ -70,6 +72,8 @@ def set_up(
     machine: Machine,
     more: Sequence[Path] = (),
     fetch: Fetch | None = None,
+    devices: Sequence[str] = (),
+    told: Callable[[str], None] = lambda _: None,
 ) -> tuple[Manifest, Plan]:
     """The run that a file describes, with its points; raises SetupError.
 
@@ -78,6 +82,8 @@ def set_up(
     exercise: for kernels; a TOML file names its own
     more: kernels after the first
     fetch: gets the text of a kernel that a server has; None if that isn't possible
+    devices: the device classes of the axis `device`, in place of the file's
+    told: called with a sentence on device classes that aren't on this machine
     """
     files = (file, *more)
     given = _from_toml(file, axes) if file.suffix == ".toml" else _from_kernels(files, axes, exercise)
@@ -85,11 +91,11 @@ def set_up(
         raise SetupError(file, 0, "Give one TOML file, or kernels.")
     if file.suffix == ".toml" and exercise is not None:
         raise SetupError(file, 0, "This file names its exercise. Leave out --exercise.")
+    _restrict(given, devices or given.experiment.devices, machine, told)
     found = _exercise(given)
     kernels = _kernels(given, found, fetch)
-    experiment = replace(
-        given.experiment, kernels=tuple(each.name for each in kernels), on_server={}, ladder=False
-    )
+    names = tuple(each.name for each in kernels)
+    experiment = replace(given.experiment, kernels=names, on_server={}, ladder=False, devices=())
     manifest = Manifest(
         definition=plain_definition(experiment),
         exercise=ExerciseText(found.name, (found.root / DEFINITION).read_text("utf-8"), found.digest),
@@ -103,6 +109,18 @@ def set_up(
         started=now(),
     )
     return _planned(given, manifest)
+
+
+def _restrict(given: _Given, devices: Sequence[str], machine: Machine, told: Callable[[str], None]) -> None:
+    """Raise SetupError if none of the device classes is on this machine."""
+    here = machine.device.device_class or CPU_DEVICE
+    if not devices or tuple(devices) == (here,):
+        return
+    if here not in devices:
+        reason = f"`{DEVICE}` has {', '.join(devices)}, and this run is on {here}."
+        raise given.error("axes", DEVICE, f"{reason} Choose another --device, or submit it to a server.")
+    others = ", ".join(each for each in devices if each != here)
+    told(f"This run is on {here}. It leaves out {others}.")
 
 
 def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:

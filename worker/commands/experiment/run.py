@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,14 +61,19 @@ def run(
       tilelab experiment run my.cu -a TILE_WIDTH=16 -a Width=512:4096:*2 --out sizes
       tilelab experiment run ladder -a Width=512:4096:*2
     """  # noqa: D301 - click reads the escape
+    from worker.commands.experiment.device_axis import device_axis
     from worker.commands.experiment.local_run import answer, machine, run_here
     from worker.experiment.folder import Folder, FolderError
     from worker.experiment.setup import SetupError, set_up
 
-    given = _axes(axes)
+    classes, rest = device_axis(axes)
+    given = _axes(rest)
     gpu = choose(device)
+    here = machine(gpu, arch)
     try:
-        manifest, plan = set_up(_file(files[0]), given, exercise, machine(gpu, arch), files[1:], _fetched)
+        manifest, plan = set_up(
+            _file(files[0]), given, exercise, here, files[1:], _fetched, devices=classes, told=_note
+        )
         folder = Folder(out or Path(files[0].stem))
         if replace:
             folder.clear()
@@ -84,6 +90,10 @@ def _fetched(wanted: OnServer) -> str:
 
     with portal() as asked:
         return kernel_text(asked, wanted)
+
+
+def _note(text: str) -> None:
+    click.echo(f"tilelab: {text}", err=True)
 
 
 def _file(given: Path) -> Path:
@@ -107,7 +117,7 @@ def _file(given: Path) -> Path:
     return known[str(given)]
 
 
-def _axes(texts: tuple[str, ...]) -> list[Axis]:
+def _axes(texts: Sequence[str]) -> list[Axis]:
     from kernels.experiment.axes import AxisError, parse_axis
 
     try:

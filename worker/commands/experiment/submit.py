@@ -41,7 +41,8 @@ def submit(
 
     The word "ladder" in place of FILE means all reference kernels of the exercise.
 
-    Its points run on the course's workers, after all submissions. Students have a quota for each assignment.
+    Its points run on the course's workers, after all submissions. Students have a quota for each assignment. For an
+    axis `device`, each of its device classes gets an experiment.
 
     \b
     Examples:
@@ -51,20 +52,40 @@ def submit(
     from kernels.rendering.text_safety import safe
     from kernels.wire import to_plain
     from worker.client.experiments import NewExperiment, start
+    from worker.commands.experiment.device_axis import device_axis, without_devices
 
     definition, kernels = _read(file, exercise)
     if file.suffix == ".toml" and exercise is not None:
         raise WrongUse(f"{file}: this file names its exercise. Leave out --exercise.")
+    given, axes = device_axis(axes)
+    named = _devices(definition)
+    if named:
+        definition = without_devices(definition)
+    classes = given or named
+    if classes and device_class is not None:
+        raise WrongUse("--device-class: the axis `device` has the device classes already.")
+    made, said = [], []
     with portal() as asked:
-        new = NewExperiment(
-            course or _only_course(asked), definition, kernels, axes, device_class, pause_before_deadlines
-        )
-        made = start(asked, new)
-        page = f"{asked.url}/experiments/{safe(made.id)}"
-    text = f"{safe(made.name)} started with {made.points:,} points: {page}"
-    return Answer(
-        lambda: to_plain(made), f"{text}\nFollow it with `tilelab experiment status {safe(made.id)} --wait`."
-    )
+        name = course or _only_course(asked)
+        for each in classes or (device_class,):
+            made.append(
+                start(asked, NewExperiment(name, definition, kernels, axes, each, pause_before_deadlines))
+            )
+            page = f"{asked.url}/experiments/{safe(made[-1].id)}"
+            said.append(f"{safe(made[-1].name)} started with {made[-1].points:,} points: {page}")
+            said.append(f"Follow it with `tilelab experiment status {safe(made[-1].id)} --wait`.")
+    plain = [to_plain(each) for each in made]
+    return Answer({"experiments": plain} if classes else plain[0], "\n".join(said))
+
+
+def _devices(definition: str) -> tuple[str, ...]:
+    """The device classes of a file that was read, or of the text for a kernel."""
+    from kernels.experiment.definition import DefinitionError, read_definition
+
+    try:
+        return read_definition(definition).devices
+    except DefinitionError:
+        return ()
 
 
 def _read(file: Path, exercise: str | None) -> tuple[str, dict[str, str]]:
