@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_MOST_PLACES = 6
+
 
 def plural(count: int, noun: str) -> str:
     """The count with its noun: `1 element`, `2 elements`."""
@@ -19,6 +21,22 @@ def part_of(part: int, whole: int, noun: str) -> str:
 def at_line(line: int | None) -> str:
     """The place in a sentence: ` at line 12`; "" for an unknown line."""
     return "" if line is None else f" at line {line}"
+
+
+def line_ranges(spans: Iterable[range]) -> str:
+    """Lines in words: `line 3`, `lines 3 to 9`, `lines 3 to 9, 12 and 20 to 30`. Adjacent ones are joined."""
+    joined: list[tuple[int, int]] = []
+    for span in spans:
+        if joined and span[0] <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], span[-1])
+        else:
+            joined.append((span[0], span[-1]))
+    texts = [str(first) if first == last else f"{first} to {last}" for first, last in joined]
+    if len(texts) > _MOST_PLACES:
+        texts = [*texts[: _MOST_PLACES - 1], "others"]
+    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    alone = len(joined) == 1 and joined[0][0] == joined[0][1]
+    return f"line{'' if alone else 's'} {listed}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

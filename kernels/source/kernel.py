@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.source.constants import Macro
 from kernels.source.text import Kind, Token, closing, split_at_commas
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Finding, Severity, Verdict
 
 _BEFORE_NAME = {"void", "static", "inline", "extern", "__forceinline__", "__noinline__", "constexpr"}
 _WITH_ARGUMENTS = {
@@ -126,28 +126,66 @@ def _kernel(nearby: list[Token], template: bool, *, namespace: bool) -> Kernel |
     return Kernel(nearby[index].text, nearby[index].line, parameters, template, namespace, defined)
 
 
+def name_of_kernel(
+    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], launched: Collection[str]
+) -> tuple[str, Finding | None]:
+    """The name of the kernel to grade, and a remark if it isn't the exercise's.
+
+    If no kernel has the exercise's name, one with its parameters is taken. Of several, it is the one with the same
+    letters, otherwise the only launched one, otherwise the last.
+
+    launched: names of kernels that the file's host code launches
+    """
+    wanted, hidden = exercise.kernel, {macro.name for macro in macros}
+    if any(kernel.name == wanted for kernel in kernels) or _may_be_hidden(exercise, macros):
+        return wanted, None
+    fitting = {
+        kernel.name: kernel
+        for kernel in kernels
+        if kernel.defined and not (kernel.template or kernel.namespace) and _fits(exercise, kernel, hidden)
+    }
+    if not fitting:
+        return wanted, None
+    alike = [name for name in fitting if name.casefold() == wanted.casefold()]
+    started = [name for name in fitting if name in launched]
+    name = alike[0] if alike else started[0] if len(started) == 1 else list(fitting)[-1]
+    message = f"Graded kernel: `{name}`. The exercise calls it `{wanted}`."
+    if len(fitting) > 1:
+        reason = (
+            "closest name" if alike else "launched by your host code" if len(started) == 1 else "the last one"
+        )
+        message = (
+            f"Graded kernel: `{name}`, of {len(fitting)} with the exercise's parameters ({reason}). "
+            f"To grade another one, call it `{wanted}`."
+        )
+    return name, Finding(Verdict.REJECTED, message, fitting[name].line, severity=Severity.WARNING)
+
+
+def _may_be_hidden(exercise: Exercise, macros: Sequence[Macro]) -> bool:
+    return any(macro.name == exercise.kernel or _mentions_global(macro) for macro in macros)
+
+
 def check_kernel(
-    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: Sequence[Token]
+    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: Sequence[Token], name: str
 ) -> Finding | None:
     """A finding if the file has no kernel that the exercise can launch.
 
     The compiler checks kernels that macros hide.
+
+    name: of the kernel to grade
     """
-    mine = [kernel for kernel in kernels if kernel.name == exercise.kernel]
+    mine = [kernel for kernel in kernels if kernel.name == name]
     if not mine:
-        names = {macro.name for macro in macros}
-        if exercise.kernel in names or any(_mentions_global(macro) for macro in macros):
-            return None
-        return _missing(exercise, kernels, tokens)
+        return None if _may_be_hidden(exercise, macros) else _missing(exercise, kernels, tokens)
     plain = [kernel for kernel in mine if not kernel.template]
     if not plain:
-        return _rejected(mine[0].line, _TEMPLATE.format(kernel=exercise.kernel))
+        return _rejected(mine[0].line, _TEMPLATE.format(kernel=name))
     outside = [kernel for kernel in plain if not kernel.namespace]
     if not outside:
-        return _rejected(plain[0].line, _NAMESPACE.format(kernel=exercise.kernel))
+        return _rejected(plain[0].line, _NAMESPACE.format(kernel=name))
     if not any(kernel.defined for kernel in outside):
         return _rejected(
-            outside[0].line, f"`{exercise.kernel}` is declared here, but it has no body in this file. Add it."
+            outside[0].line, f"`{name}` is declared here, but it has no body in this file. Add it."
         )
     hidden = {macro.name for macro in macros}
     if any(_fits(exercise, kernel, hidden) for kernel in outside):
@@ -175,14 +213,18 @@ def _missing(exercise: Exercise, kernels: Sequence[Kernel], tokens: Sequence[Tok
             f"The file has no kernel, because it has no `__global__` function. Define "
             f"`__global__ void {wanted}({expected_parameters(exercise)})`.",
         )
-    names = {kernel.name: kernel.line for kernel in kernels}
-    found = ", ".join(f"`{name}` (line {line})" for name, line in list(names.items())[:_MOST_NAMED])
+    names = {kernel.name: kernel for kernel in kernels}
     folded = {name.casefold(): name for name in reversed(names)}
     near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
+    near = near or (next(iter(names)) if len(names) == 1 else None)
+    if near is not None and not names[near].template and not names[near].namespace and names[near].defined:
+        return _wrong_parameters(exercise, names[near])
+    found = ", ".join(f"`{name}` (line {kernel.line})" for name, kernel in list(names.items())[:_MOST_NAMED])
     if near is None:
-        return _rejected(None, f"The file has no kernel `{wanted}`. Kernels found: {found}.")
+        lacks = f"None has the parameters ({expected_parameters(exercise)})."
+        return _rejected(None, f"The file has no kernel `{wanted}`. Kernels found: {found}. {lacks}")
     rename = f"Did you mean `{near}`? Rename it to `{wanted}`."
-    return _rejected(names[near], f"The file has no kernel `{wanted}`. Kernels found: {found}. {rename}")
+    return _rejected(names[near].line, f"The file has no kernel `{wanted}`. Kernels found: {found}. {rename}")
 
 
 def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
@@ -205,7 +247,7 @@ def expected_parameters(exercise: Exercise) -> str:
 def _wrong_parameters(exercise: Exercise, kernel: Kernel) -> Finding:
     found = ", ".join(_spelled(parameter) for parameter in kernel.parameters)
     message = (
-        f"`{exercise.kernel}` has different parameters from the exercise. "
+        f"`{kernel.name}` has different parameters from the exercise. "
         f"Expected: ({expected_parameters(exercise)}). Found: ({found[:300]})."
     )
     return _rejected(kernel.line, message)

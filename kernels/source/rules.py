@@ -90,7 +90,7 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
     """One finding for each kind of host code, at its first line."""
     places: dict[str, list[int]] = {}
     for index, token in enumerate(tokens):
-        what = _host_construct(tokens, index)
+        what = host_construct(tokens, index)
         if what is not None:
             places.setdefault(what, []).append(token.line)
     if _MAIN in places:
@@ -101,7 +101,7 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
     ]
 
 
-def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
+def host_construct(tokens: Sequence[Token], index: int) -> str | None:
     """The name of the host code that starts at this token."""
     token = tokens[index]
     before = tokens[index - 1] if index else None

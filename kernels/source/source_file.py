@@ -17,7 +17,7 @@ from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros
 from kernels.source.headers import HEADERS, HeaderKind, header_text
-from kernels.source.kernel import Kernel, check_kernel, find_kernels
+from kernels.source.kernel import Kernel, check_kernel, find_kernels, name_of_kernel
 from kernels.source.launch.comment import (
     check_names,
     find_launch_comment,
@@ -27,21 +27,20 @@ from kernels.source.launch.comment import (
 from kernels.source.launch.grid import unread_steps, with_grid
 from kernels.source.launch.tile import Tile, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
+from kernels.source.paste.decoding import LARGEST_SOURCE, decode
+from kernels.source.paste.left_out import leave_out
 from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source.text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
 
 __all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]
 
-LARGEST_SOURCE = 64 * 1024
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A submission that passed the source rules.
 
-    text: the text to compile, without a byte order mark; every line ends with one newline character
+    text: the text to compile, without a byte order mark and host code; every line ends with one newline
     launch: the settings of its `//!tilelab` comment, if it has one
     macros: its object-like integer macros and integer constants, for launch expressions
     derived: macros and constants whose values depend on sizes, the tile or the exercise's macros
@@ -51,6 +50,7 @@ class Source:
     tile_note: a report's note on a tile with another name than the exercise's
     asked: names that the compiler must evaluate before planning, see `read_source`
     varying: evaluated names whose value depends on a case's sizes or the tile, with these values
+    kernel: the name of the kernel to grade
     kernels: the names of its `__global__` functions
     own_macros: the exercise's macros that it declares, so Tilelab must not define them
     globals: the lines of the module variables that the exercise fills or sets
@@ -62,6 +62,7 @@ class Source:
     macros: Mapping[str, int]
     declares_tile: bool
     own_tile: int | None
+    kernel: str
     kernels: tuple[str, ...]
     warnings: tuple[Finding, ...] = ()
     own_macros: frozenset[str] = frozenset()
@@ -119,16 +120,19 @@ def read_source(
     evaluations: the values of the names that earlier readings asked for
     """
     evaluations = evaluations or Evaluations({})
-    text = _decode(data)
+    text = decode(data)
     if isinstance(text, Finding):
         return [text]
+    rest = leave_out(text, exercise.size_macros.keys())
+    text = rest.text
     seen = visible_items(scan(text))
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
     macros = find_macros(seen, exercise.size_macros.keys())
     kernels = find_kernels(tokens)
     findings = [*check_includes(seen, text), *check_lines(seen)]
     findings += [*check_host_code(tokens), *check_blanks(seen)]
-    findings += _list(_check_kernel(exercise, kernels, macros, tokens, text))
+    kernel, renamed = name_of_kernel(exercise, kernels, macros, rest.launched)
+    findings += _list(_check_kernel(exercise, kernels, macros, tokens, text, kernel))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
     doubtful = doubtful_names(seen, given, exercise.size_macros.keys())
     read = names_of(macros, tokens, find_constants(macros, tokens, given, doubtful))
@@ -152,7 +156,7 @@ def read_source(
         launch = with_grid(exercise, names, launch)
     if isinstance(launch, Finding):
         return [*findings, launch]
-    warnings = unread_launch_comments(comments) if launch is None else ()
+    warnings = (*rest.remarks, *_list(renamed), *(unread_launch_comments(comments) if launch is None else ()))
     tile = Tile(asked=tuple(asked)) if asked else find_tile(exercise, names, launch)
     if isinstance(tile, Finding):
         return [*findings, tile]
@@ -162,6 +166,7 @@ def read_source(
         macros=constants,
         declares_tile=names.line(exercise.tile_name) is not None,
         own_tile=tile.value,
+        kernel=kernel,
         kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
         warnings=warnings,
         own_macros=frozenset(name for name, line in own_macros.items() if line is not None),
@@ -175,10 +180,15 @@ def read_source(
 
 
 def _check_kernel(
-    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: list[Token], text: str
+    exercise: Exercise,
+    kernels: Sequence[Kernel],
+    macros: Sequence[Macro],
+    tokens: list[Token],
+    text: str,
+    name: str,
 ) -> Finding | None:
     """A finding if the kernel is missing, or hidden by a character that looks like another one."""
-    finding = check_kernel(exercise, kernels, macros, tokens)
+    finding = check_kernel(exercise, kernels, macros, tokens, name)
     if finding is None or any(kernel.name == exercise.kernel for kernel in kernels):
         return finding
     odd = next(iter(odd_characters(text).values()), None)
@@ -187,32 +197,6 @@ def _check_kernel(
 
 def _list(finding: Finding | None) -> list[Finding]:
     return [] if finding is None else [finding]
-
-
-def _decode(data: bytes) -> str | Finding:
-    """The text with plain newlines, or a finding if the file isn't readable text."""
-    if len(data) > LARGEST_SOURCE:
-        return _rejected(f"The file is too long. The limit is {LARGEST_SOURCE:,} bytes (64 KiB).")
-    data = data.removeprefix(_BYTE_ORDER_MARK)
-    if not data.strip():
-        return _rejected("The file is empty. Submit the .cu file with your kernel.")
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        return _rejected(
-            "The file isn't text, because it contains zero bytes. Submit the .cu source in UTF-8, not a compiled "
-            "program or a file in UTF-16.",
-            line,
-        )
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return _rejected(
-            f"The file isn't UTF-8: byte 0x{data[error.start]:02x} at offset {error.start} in line {line} is invalid. "
-            "Save the file as UTF-8 in your editor.",
-            line,
-        )
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _check_macros(exercise: Exercise, lines: Mapping[str, int | None], names: Names) -> list[Finding]:

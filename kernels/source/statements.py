@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from kernels.source.text import Token, closing
 
 _TYPES = {"struct", "class", "union", "enum"}
+# Only so many tokens of a declaration decide what it is, so that a strange file takes no longer.
+_LONGEST_HEAD = 400
 
 
 def statements(tokens: list[Token]) -> list[list[Token]]:
@@ -27,12 +29,12 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
 
 def opens_a_scope(head: Sequence[Token]) -> bool:
     """Whether braces after this head contain declarations, as for a namespace or `extern "C"`."""
-    texts = [token.text for token in head]
+    texts = [token.text for token in head[:_LONGEST_HEAD]]
     return "namespace" in texts or (texts[:1] == ["extern"] and len(texts) == 2)
 
 
 def _has_no_semicolon(part: Sequence[Token]) -> bool:
     """Whether a declaration ends with its braces. A function or scope does; a type or initialiser doesn't."""
-    texts = [token.text for token in part]
-    head = texts[: texts.index("{")]
+    texts = [token.text for token in part[:_LONGEST_HEAD]]
+    head = texts[: texts.index("{")] if "{" in texts else texts
     return "(" in head or opens_a_scope(part[: len(head)]) or not ({"="} | _TYPES) & set(head)

@@ -49,11 +49,12 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment; `text` has no slashes and stars."""
+    """One comment; `text` has no slashes and stars, and `end` is its last line."""
 
     line: int
     text: str
     whole_line: bool  # a `//` comment
+    end: int
 
 
 Item = Token | Directive | Comment
@@ -155,7 +156,7 @@ def scan(text: str) -> list[Item]:
         else:
             glued = False
             if kind != "blank":
-                items.append(_comment(match.group(), line))
+                items.append(_comment(match.group(), line, lines.line(match.end() - 1)))
     if directive is not None:
         items.append(_directive(directive))
     return items
@@ -179,9 +180,9 @@ def _directive(tokens: list[Token]) -> Directive:
     return Directive(tokens[0].line, name, tuple(tokens[2:]))
 
 
-def _comment(text: str, line: int) -> Comment:
+def _comment(text: str, line: int, end: int) -> Comment:
     whole_line = text.startswith("//")
-    return Comment(line, text[2:] if whole_line else text[2:].removesuffix("*/"), whole_line)
+    return Comment(line, text[2:] if whole_line else text[2:].removesuffix("*/"), whole_line, end)
 
 
 def closing(tokens: list[Token], start: int) -> int:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kernels.exercise import find_exercise, list_exercises
 from kernels.source import LARGEST_SOURCE, Source, read_source
+from kernels.verdict import Severity
 from tests.kernels.readings import BODY, KERNEL, TILED, only, taken
 
 
@@ -63,7 +64,7 @@ def test_an_empty_file_is_refused(text):
     assert "empty" in only(text).message
 
 
-@pytest.mark.parametrize("data", [b"\x7fELF\x02\x01\x01\x00", "int a;\n".encode("utf-16"), b"a\n\0"])
+@pytest.mark.parametrize("data", [b"\x7fELF\x02\x01\x01\x00", b"\xff\xfea\0\0", b"a\n\0"])
 def test_a_binary_file_is_refused(data):
     assert "zero bytes" in only(data).message
 
@@ -131,6 +132,10 @@ def test_a_declaration_before_the_definition_is_fine():
     taken("__global__ void MatrixMulKernel(float*, float*, float*, int);\n" + KERNEL)
 
 
+EXPECTED = "float* M, float* N, float* P, int Width"
+OTHER = "template <int T> __global__ void {}() {{}}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -139,9 +144,11 @@ def test_a_declaration_before_the_definition_is_fine():
         ('const char* s = "' + KERNEL.strip() + '";\n', None, "The file has no kernel"),
         ("#if 0\n" + KERNEL + "#endif\n", None, "The file has no kernel"),
         ("#ifndef TILELAB\n" + KERNEL + "#endif\n", None, "The file has no kernel"),
-        (KERNEL.replace("MatrixMulKernel", "matrixMulKernel"), 1, "Did you mean `matrixMulKernel`?"),
-        (KERNEL.replace("MatrixMulKernel", "MatrixMultKernel"), 1, "Did you mean `MatrixMultKernel`?"),
-        (KERNEL.replace("MatrixMulKernel", "foo"), None, "Kernels found: `foo` (line 1)."),
+        (OTHER.format("matrixMulKernel") + OTHER.format("foo"), 1, "Did you mean `matrixMulKernel`?"),
+        (OTHER.format("foo") + OTHER.format("MatrixMultKernel"), 2, "Did you mean `MatrixMultKernel`?"),
+        (OTHER.format("foo") + OTHER.format("bar"), None, "Kernels found: `foo` (line 1), `bar` (line 2)."),
+        (OTHER.format("foo") + OTHER.format("bar"), None, f"None has the parameters ({EXPECTED})."),
+        (KERNEL.replace("MatrixMulKernel", "foo").replace("int", "long"), 1, f"Expected: ({EXPECTED})."),
         (KERNEL.replace("__global__ ", ""), 1, "Write `__global__` before its `void`"),
         ("__global__ void MatrixMulKernel(float*, float*, float*, int);\n", 1, "has no body"),
         ("template <int T>\n" + KERNEL, 2, "is a template"),
@@ -152,6 +159,33 @@ def test_a_missing_kernel_is_explained(text, line, message):
     finding = only(text)
     assert finding.line == line
     assert message in finding.message
+
+
+FOO = KERNEL.replace("MatrixMulKernel", "{}").replace("{ P[0]", "{{ P[0]").replace("; }", "; }}")
+
+
+@pytest.mark.parametrize(
+    ("names", "rest", "taken_name", "reason"),
+    [
+        (["foo"], "", "foo", ""),
+        (["foo", "matrixMulKernel", "bar"], "", "matrixMulKernel", "closest name"),
+        (["foo", "bar"], "int main() { foo<<<1, 1>>>(); }\n", "foo", "launched by your host code"),
+        (["foo", "bar"], "int main() { foo<<<1, 1>>>(); bar<<<1, 1>>>(); }\n", "bar", "the last one"),
+    ],
+)
+def test_a_kernel_with_the_parameters_is_taken_under_any_name(names, rest, taken_name, reason):
+    source = taken("".join(map(FOO.format, names)) + "template <int T> __global__ void t() {}\n" + rest)
+    assert source.kernel == taken_name
+    remark = source.warnings[-1]
+    assert (remark.severity, remark.line) == (Severity.WARNING, names.index(taken_name) + 1)
+    assert f"`{taken_name}`" in remark.message
+    assert reason in remark.message
+
+
+def test_a_kernel_of_the_right_name_comes_before_any_other():
+    source = taken(KERNEL + FOO.format("foo") + "int main() { foo<<<1, 1>>>(); }\n")
+    assert (source.kernel, len(source.warnings)) == ("MatrixMulKernel", 1)
+    assert "has different parameters" in only(FOO.format("foo") + KERNEL.replace("int", "long")).message
 
 
 def test_all_kernels_of_the_file_are_named():

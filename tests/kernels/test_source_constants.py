@@ -7,6 +7,7 @@ import pytest
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
 from kernels.source import Source, read_source
+from kernels.verdict import Severity
 from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 
 # --- The tile
@@ -159,7 +160,7 @@ def test_a_launch_comment_in_a_string_a_block_comment_or_a_skipped_part_is_none(
     assert taken("__device__ " + text + KERNEL).launch is None
 
 
-def test_sizes_that_come_as_macros_must_not_be_fixed_by_the_file(tmp_path):
+def test_sizes_that_come_as_macros_are_left_out_or_refused(tmp_path):
     folder = tmp_path / "sized"
     folder.mkdir()
     for file in ("handout.md", "starter.cu", "solution.cu"):
@@ -167,9 +168,15 @@ def test_sizes_that_come_as_macros_must_not_be_fixed_by_the_file(tmp_path):
     text = "[[cases]]".join((TILED.root / "exercise.toml").read_text().split("[[cases]]")[:4])
     (folder / "exercise.toml").write_text('size_macros = { WIDTH = "Width" }\n' + text)
     exercise = find_exercise(str(folder))
-    result = read_source(("#define WIDTH 8\n" + KERNEL).encode(), exercise)
+    result = read_source(("enum { WIDTH = 8 };\n" + KERNEL).encode(), exercise)
     assert isinstance(result, list)
     assert (result[0].line, "Tilelab sets `WIDTH` for each case" in result[0].message) == (1, True)
+    for fixed in ("#define WIDTH 8\n", "const int WIDTH = 4 * 2;\n", "static constexpr int WIDTH = 8;\n"):
+        source = read_source((fixed + KERNEL).encode(), exercise)
+        assert isinstance(source, Source)
+        assert source.text == "\n" + KERNEL
+        assert [(each.line, each.severity) for each in source.warnings] == [(1, Severity.WARNING)]
+        assert "`WIDTH` in line 1 has no effect" in source.warnings[0].message
     source = read_source(("#ifndef WIDTH\n#define WIDTH 8\n#endif\n" + KERNEL).encode(), exercise)
     assert isinstance(source, Source)
     assert source.defines(exercise, 16, {"Width": 5}) == {"TILE_WIDTH": "16", "WIDTH": "5"}

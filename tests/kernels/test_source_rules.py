@@ -14,15 +14,15 @@ from tests.kernels.readings import KERNEL, only, refused, taken
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("int main(void) { return 0; }\n", "`main`"),
-        ("void f() { float* d; cudaMalloc(&d, 4); }\n", "`cudaMalloc`"),
-        ("void f() { cudaMemcpy(a, b, 4, cudaMemcpyHostToDevice); }\n", "`cudaMemcpy`"),
-        ("void f() { MatrixMulKernel<<<1, 1>>>(0, 0, 0, 1); }\n", "`<<<...>>>`"),
-        ('void f() { std::cout << "x"; }\n', "`std::cout`"),
-        ("std::vector<float> a(3);\n", "`std::vector`"),
+        ("int main(void) { return 0; } __device__ int a;\n", "`main`"),
+        ("__device__ void f() { float* d; cudaMalloc(&d, 4); }\n", "`cudaMalloc`"),
+        ("__device__ void f() { cudaMemcpy(a, b, 4, cudaMemcpyHostToDevice); }\n", "`cudaMemcpy`"),
+        ("__device__ void f() { MatrixMulKernel<<<1, 1>>>(0, 0, 0, 1); }\n", "`<<<...>>>`"),
+        ('__device__ void f() { std::cout << "x"; }\n', "`std::cout`"),
+        ("std::vector<float> a(3); __device__ int b;\n", "`std::vector`"),
     ],
 )
-def test_host_code_is_refused_and_says_how_to_keep_it(text, what):
+def test_host_code_among_device_code_is_refused_and_says_how_to_keep_it(text, what):
     finding = only(KERNEL + text)
     assert finding.line == 2
     assert what in finding.message
@@ -61,7 +61,8 @@ def test_a_students_own_harness_is_skipped(guard):
     ],
 )
 def test_a_harness_that_may_be_compiled_is_not_skipped(guard):
-    assert "`main`" in only(KERNEL + guard.format("int main() { return 0; }\n")).message
+    (remark,) = taken(KERNEL + guard.format("int main() { return 0; }\n")).warnings
+    assert "`main`" in remark.message
 
 
 def test_words_of_host_code_in_comments_strings_and_names_are_fine():
@@ -155,10 +156,11 @@ def test_a_header_or_a_kernel_with_a_character_that_looks_like_another(text, pla
     assert only(text).message.startswith(place)
 
 
-def test_a_whole_program_is_told_what_to_do_with_its_main():
+def test_a_program_is_told_once_what_to_do_with_its_main():
     text = (
         KERNEL
-        + "int main() {\n float* d; cudaMalloc(&d, 4); MatrixMulKernel<<<1, 1>>>(d, d, d, 1); cudaFree(d); }\n"
+        + "int main() {\n float* d; cudaMalloc(&d, 4); MatrixMulKernel<<<1, 1>>>(d, d, d, 1); cudaFree(d);\n"
+        + "} __device__ int a;\n"
     )
     finding = only(text)
     assert finding.line == 2

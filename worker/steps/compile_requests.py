@@ -47,7 +47,7 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
     exercise = task.exercise
     return CompileRequest(
         text=source.text,
-        kernel=exercise.kernel,
+        kernel=source.kernel,
         arch=task.arch,
         defines=source.defines(exercise, plan.tile, plan.cases[0].sizes),
         fmad=exercise.fmad,
@@ -55,7 +55,7 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
         symbols=plan.module_symbols,
         headers=_headers(source, task.cache),
         # the text doesn't show a kernel that a macro declares
-        kernels=tuple(dict.fromkeys((exercise.kernel, *source.kernels))),
+        kernels=tuple(dict.fromkeys((source.kernel, *source.kernels))),
         parameters=tuple(parameter.ctype for parameter in exercise.parameters),
     )
 

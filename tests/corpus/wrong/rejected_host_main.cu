@@ -10,9 +10,7 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
         for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
         P[row * Width + col] = sum;
     }
-}
-
-int main()
+} int main()
 {
     float *M, *N, *P;
     int n = 512;

@@ -14,7 +14,7 @@ from kernels.exercise import find_exercise
 from worker.commands.root import Exit, tilelab
 
 SOLUTION = find_exercise("tiled").solution
-HOST_CODE = "int main() { return 0; }\n"
+FORBIDDEN = "#include <mine.h>\n"
 
 
 def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
@@ -31,7 +31,7 @@ def one_line(result: Result) -> str:
 @pytest.fixture
 def rejected(tmp_path: Path) -> str:
     file = tmp_path / "host.cu"
-    file.write_text(HOST_CODE)
+    file.write_text(FORBIDDEN)
     return str(file)
 
 
@@ -47,7 +47,7 @@ def test_a_file_that_breaks_the_rules_is_not_accepted(rejected):
     result = run(rejected)
     assert result.exit_code == Exit.NOT_ACCEPTED
     assert "rejected" in result.stdout.splitlines()[0]
-    assert "`main`" in result.stdout
+    assert "This include isn't on" in result.stdout
     assert "--exercise" not in result.stdout
 
 
@@ -57,7 +57,7 @@ def test_a_file_for_another_exercise_is_told_how_to_grade_it():
     assert result.exit_code == Exit.NOT_ACCEPTED
     hint = "Graded as tiled. For another exercise, use --exercise reduction."
     assert result.stdout.splitlines()[-1] == hint
-    assert "--exercise" not in run("-", stdin=starter + HOST_CODE.encode()).stdout
+    assert "--exercise" not in run("-", stdin=starter + FORBIDDEN.encode()).stdout
 
 
 def test_json_is_one_object_and_nothing_else(rejected):
@@ -70,7 +70,7 @@ def test_json_is_one_object_and_nothing_else(rejected):
 
 
 def test_standard_input_is_a_file_too():
-    result = run("-", stdin=HOST_CODE)
+    result = run("-", stdin=FORBIDDEN)
     assert result.exit_code == Exit.NOT_ACCEPTED
     assert result.stdout.startswith("standard input: rejected")
 

@@ -1,0 +1,1 @@
+"""What a student pastes, before it is read as a kernel: decoded, without its host code."""
