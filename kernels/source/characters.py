@@ -17,7 +17,9 @@ _INSTEAD = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     "\u00d7": "*", "\u22c5": "*", "\u00b7": "*", "\u00f7": "/", "\u2044": "/", "\u2215": "/", "\u2264": "<=",
     "\u2265": ">=", "\u2260": "!=", "\u2026": "...", "\u037e": ";", "\u2192": "->", "\u2217": "*",
+    "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
 }  # fmt: skip
+_LINE_ENDS = "\u2028\u2029"
 _WIDE = range(0xFF01, 0xFF5F)
 _NAMES = {
     "\u00a0": "a no-break space", "\u200b": "a zero-width space", "\ufeff": "a byte order mark",
@@ -36,18 +38,20 @@ class OddCharacter:
     character: str
 
     @property
-    def sentence(self) -> str:
-        """The character's name, its position, and its replacement."""
+    def problem(self) -> str:
+        """The character's name and its position."""
         code = f"U+{ord(self.character):04X}"
         wide = ord(self.character) in _WIDE
         name = f"a full-width `{chr(ord(self.character) - 0xFEE0)}`" if wide else _NAMES.get(self.character)
         if name is None:
             known = unicodedata.name(self.character, "").lower()
             name = f"the character “{known}”" if known else "a character"
-        return (
-            f"Line {self.line}, column {self.column} has {name} ({code}), which the compiler can't read. "
-            f"{_what_to_type(self.character)}"
-        )
+        return f"Line {self.line}, column {self.column} has {name} ({code}), which the compiler can't read."
+
+    @property
+    def sentence(self) -> str:
+        """The character's name, its position, and its replacement."""
+        return f"{self.problem} {_what_to_type(self.character)}"
 
 
 @lru_cache(maxsize=4)
@@ -59,13 +63,27 @@ def odd_characters(text: str) -> Mapping[int, OddCharacter]:
     return found
 
 
-def _what_to_type(character: str) -> str:
+def replacement(character: str) -> str | None:
+    """What a student means by this character; None if that isn't known."""
     if character in _SPACES:
-        return "Type an ordinary space instead."
+        return " "
+    if character in _LINE_ENDS:
+        return "\n"
     if character in _INVISIBLE:
-        return "It is invisible. Delete it, and type the text around it again."
+        return ""
     if ord(character) in _WIDE:
-        return f"Type `{chr(ord(character) - 0xFEE0)}` instead."
-    if character in _INSTEAD:
-        return f"Type `{_INSTEAD[character]}` instead."
-    return "Names can contain the letters a to z, digits and `_`."
+        return chr(ord(character) - 0xFEE0)
+    return _INSTEAD.get(character)
+
+
+def _what_to_type(character: str) -> str:
+    instead = replacement(character)
+    if instead is None:
+        return "Names can contain the letters a to z, digits and `_`."
+    if not instead.strip():
+        return (
+            "Type an ordinary space instead."
+            if instead == " "
+            else "It is invisible. Delete it, and type the text around it again."
+        )
+    return f"Type `{instead}` instead."

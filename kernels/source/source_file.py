@@ -29,11 +29,14 @@ from kernels.source.launch.tile import Tile, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
 from kernels.source.paste.left_out import leave_out
+from kernels.source.paste.repairs import repair_of
 from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source.text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
 
 __all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]
+
+_HOW_TO_REPAIR = "To repair the whole file, use `tilelab grade --fix` or Repair in the portal."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,9 @@ def read_source(
     text = decode(data)
     if isinstance(text, Finding):
         return [text]
+    if (repair := repair_of(text)) is not None:
+        message = f"{repair.sentence} {_HOW_TO_REPAIR}"
+        return [Finding(Verdict.REJECTED, message, repair.line, column=repair.column)]
     rest = leave_out(text, exercise.size_macros.keys())
     text = rest.text
     seen = visible_items(scan(text))

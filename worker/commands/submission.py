@@ -18,7 +18,13 @@ _READ_LIMIT = 64 * 1024 + 1
 
 
 def read_file(file: str) -> bytes:
-    """The source of a file. Raises WrongUse if the file can't be read."""
+    """The source of a file, with UTF-16 as UTF-8. Raises WrongUse if the file can't be read."""
+    from kernels.source.paste.decoding import as_utf8
+
+    return as_utf8(_read(file))
+
+
+def _read(file: str) -> bytes:
     if file == "-":
         if sys.stdin is None:
             raise WrongUse("-: this command has no standard input.")

@@ -1,1 +1,1 @@
-"""What a student pastes, before it is read as a kernel: decoded, without its host code."""
+"""What a student pastes, before it is read as a kernel: decoded, repaired on request, without its host code."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from flask import request
 
+from kernels.source.paste.decoding import as_utf8, decode
+from kernels.source.paste.repairs import repair_of
 from kernels.wording import byte_size
 from server.accounts.digest import digest_of
 from server.courses.models import SOURCE_BYTES
@@ -37,6 +39,8 @@ class Sent:
     text: for the editor, if the page is shown again: the typed text, or the file's text
     source: the source to submit; None if the form has a mistake
     key: of the form, new each time that the form is shown
+    repaired: the repaired text, if the compiler can't read this one
+    changes: what the repair changed, if the Repair button sent the form; then `text` is the repaired text
     """
 
     text: str
@@ -44,6 +48,8 @@ class Sent:
     mode: Mode
     key: str
     mistake: Mistake | None = None
+    repaired: str | None = None
+    changes: tuple[str, ...] | None = None
 
     @property
     def request_key(self) -> str:
@@ -64,7 +70,10 @@ def new_key() -> str:
 
 
 def read_sent() -> Sent:
-    """Read the form of the present request. A file replaces the text."""
+    """Read the form of the present request. A file replaces the text.
+
+    A text that the compiler can't read is a mistake before it uses an attempt.
+    """
     text = _lines(request.form.get(TEXT, ""))
     # Without a valid mode it is a check, which never uses an attempt.
     mode = Mode.RANK if request.form.get("mode") == Mode.RANK else Mode.CHECK
@@ -73,7 +82,16 @@ def read_sent() -> Sent:
     found = _source(text)
     if isinstance(found, Mistake):
         return Sent(text, None, mode, given, found)
-    return Sent(_lines(found.content.decode()), found, mode, given)
+    asked = "repair" in request.form
+    code = decode(found.content)
+    repair = repair_of(code) if isinstance(code, str) else None
+    if repair is not None and asked:
+        return Sent(repair.text, None, mode, given, changes=repair.changes)
+    text = _lines(found.content.decode())
+    if repair is not None:
+        mistake = Mistake(TEXT, "repairable", repair.sentence)
+        return Sent(text, None, mode, given, mistake, repaired=repair.text)
+    return Sent(text, None, mode, given, changes=()) if asked else Sent(text, found, mode, given)
 
 
 def _lines(text: str) -> str:
@@ -85,7 +103,7 @@ def _source(text: str) -> SubmittedSource | Mistake:
     file = request.files.get(FILE)
     if file is not None and file.filename:
         with file.stream:
-            return _checked(file.read(), FILE, _name(file.filename))
+            return _checked(as_utf8(file.read()), FILE, _name(file.filename))
     if not text.strip():
         return Mistake(TEXT, "empty", "No kernel yet. Type one here or choose a file.")
     return _checked(text, TEXT, "The text")

@@ -47,6 +47,7 @@ class Editor:
     instead: the source of the text, for the button that restores it
     asked: whether the reader asked for this text; then no draft replaces it
     kept: whether the reader just sent this text; then it is newer than any draft
+    repaired: the repaired text, for the Repair button
     """
 
     text: str
@@ -56,6 +57,7 @@ class Editor:
     instead: str
     asked: bool = False
     kept: bool = False
+    repaired: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _editor(
 ) -> Editor:
     draft_key = f"{digest_of(who.email)[:16]}:{task.course}/{task.slug}"
     if sent is not None:
-        return Editor(sent.text, "[]", sent.key, draft_key, "", kept=True)
+        return Editor(sent.text, "[]", sent.key, draft_key, "", kept=True, repaired=sent.repaired)
     if before is not None:
         marks = json.dumps([asdict(mark) for mark in before.marks])
         instead = "that submission" if came_from else "your last submission"

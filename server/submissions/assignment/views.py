@@ -130,13 +130,15 @@ def _page(
         "assignments/assignment.html",
         page=found,
         mistake=mistake,
+        changes=sent.changes if sent else None,
         refused=refused,
         told=partial(_told, reader=reader),
     )
 
 
 def _again(reader: Reader, sent: Sent, refused: NotAccepted | None = None) -> Response:
-    response = Response(_page(reader, sent=sent, refused=refused), _STATUS.get(type(refused), 422))
+    status = 200 if sent.changes is not None else _STATUS.get(type(refused), 422)
+    response = Response(_page(reader, sent=sent, refused=refused), status)
     if refused is not None and refused.seconds:
         response.headers["Retry-After"] = str(refused.seconds)
     return response

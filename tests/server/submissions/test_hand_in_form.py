@@ -70,7 +70,7 @@ def test_a_form_without_a_key_of_ours_is_handed_in_all_the_same(portal: Portal, 
         ({"source": " \r\n"}, "empty", ""),
         ({}, "empty", ""),
         ({"source": "x" * (SOURCE_BYTES + 1)}, "too_large", "65,537"),
-        ({"source": KERNEL, "file": (b"\xff\xfe_\x00", "C:\\mine.cu")}, "not_text", "UTF-8 text (line 1)"),
+        ({"source": KERNEL, "file": (b"\xff\xfe_", "C:\\mine.cu")}, "not_text", "UTF-8 text (line 1)"),
         ({"source": KERNEL, "file": (b"a\n\n\xe4", "mine.cu")}, "not_text", "(line 3)"),
         ({"source": KERNEL, "file": (b"", "mine.cu")}, "empty", "mine.cu"),
         ({"source": KERNEL, "file": (b"a\0b", "mine.cu")}, "not_source", "mine.cu"),
@@ -94,6 +94,37 @@ def test_what_cannot_be_a_source_comes_back_with_what_was_typed(portal: Portal, 
     assert 'aria-invalid="true"' in page
     assert "<script>.cu" not in page
     assert handed_in(portal) == []
+
+
+@ON_SQLITE
+def test_a_text_that_the_compiler_cannot_read_is_repaired_by_one_press(portal: Portal, ada: BrowserClient):
+    text = f"```\n{KERNEL}int\u00a0a;\n```\n"
+    refused = ada.post_form(FORM, source=text, mode="rank")
+    page = refused.get_data(as_text=True)
+    assert (refused.status_code, typed(page)) == (422, text)
+    assert 'data-mistake="repairable"' in page
+    repaired = re.search(r'<template id="source-repaired">(.*?)</template>', page, re.DOTALL)
+    assert repaired
+    answer = ada.post_form(FORM, source=text, repair="source", key=key_of(page))
+    page = answer.get_data(as_text=True)
+    assert (answer.status_code, handed_in(portal)) == (200, [])
+    assert typed(page) == unescape(repaired[1]) == f"{KERNEL}int a;\n"
+    assert 'data-repaired="2"' in page
+    again = ada.post_form(FORM, source=typed(page), repair="source")
+    assert 'data-repaired="0"' in again.get_data(as_text=True)
+    assert ada.post_form(FORM, source=typed(page), mode="rank", key=key_of(page)).status_code == 303
+    assert len(handed_in(portal)) == 1
+
+
+@ON_SQLITE
+def test_an_unreadable_file_comes_back_in_the_editor_and_utf16_is_read(portal: Portal, ada: BrowserClient):
+    odd = BytesIO(f"\ufeff{KERNEL}int\u00a0a;\r\n".encode("utf-16-le"))
+    page = ada.post_form(FORM, source="x", file=(odd, "mine.cu"), mode="rank").get_data(as_text=True)
+    assert 'data-mistake="repairable"' in page
+    assert typed(page) == f"{KERNEL}int\u00a0a;\n"
+    plain = BytesIO(KERNEL.encode("utf-16"))
+    assert ada.post_form(FORM, file=(plain, "mine.cu"), mode="rank").status_code == 303
+    assert [text for _, text in handed_in(portal)] == [KERNEL]
 
 
 def test_a_request_that_is_larger_than_anything_is_refused_in_words(portal: Portal, ada: BrowserClient):

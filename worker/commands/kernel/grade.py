@@ -13,6 +13,7 @@ import click
 
 from worker.commands.device import DEFAULT_ARCH, architecture, choose
 from worker.commands.kernel.profiling import check_target, profiled
+from worker.commands.kernel.repair import repaired
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, other_exercises, read_file, start_stages
 from worker.sandbox.limits import SandboxFailure
@@ -47,6 +48,9 @@ _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
     type=click.Path(path_type=Path),
     help="Profile an accepted kernel with Nsight Compute, and write the report to this file.",
 )
+@click.option(
+    "--fix", is_flag=True, help="Repair text copied from a page or a chat, then grade. Changes FILE."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.pass_obj
 def grade(
@@ -60,6 +64,7 @@ def grade(
     case: str | None,
     seed: str | None,
     profile: Path | None,
+    fix: bool,
     as_json: bool,
 ) -> None:
     """Grade FILE (`-` for standard input) and show each mistake with its line.
@@ -69,6 +74,7 @@ def grade(
       tilelab grade my.cu
       tilelab grade my.cu --exercise tiled-square --tile 32
       tilelab grade my.cu --case "Width=17" --json
+      tilelab grade my.cu --fix
       tilelab grade my.cu --device cuda:0 --profile my.ncu-rep
     """  # noqa: D301 - click reads the escape
     if seed is not None and not _SEED.fullmatch(seed):
@@ -77,6 +83,8 @@ def grade(
     if profile is not None:
         check_target(profile, gpu)
     source = read_file(file)
+    if fix:
+        source = repaired(file, source)
     with stages or start_stages() as ready:
         job = _job(source, find(exercise, folder, tile), tile, architecture(arch, gpu), case, seed, gpu)
         report = _grade(ready, job, gpu)
