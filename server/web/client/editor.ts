@@ -9,6 +9,8 @@
 //     data-draft-ignored                          this text is newer than any draft: a form with mistakes
 //     data-most-bytes="65536">
 //   <input type="file" data-editor-file="source">  fills the editor; without a script the server reads the file
+//   <button data-editor-repair="source">           puts the text of <template id="source-repaired"> there, if the
+//                                                  reader hasn't changed the text since
 //   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
 //
 // Without scripts, the text area works alone.
@@ -20,12 +22,13 @@ import { search, searchKeymap } from "@codemirror/search";
 import { EditorState, Transaction } from "@codemirror/state";
 import {
   EditorView, crosshairCursor, drawSelection, dropCursor, highlightActiveLine, highlightActiveLineGutter,
-  highlightSpecialChars, keymap, lineNumbers, rectangularSelection,
+  keymap, lineNumbers, rectangularSelection,
 } from "@codemirror/view";
 
 import { cuda } from "./cuda";
 import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
+import { oddCharacters } from "./odd-characters";
 import { all, clock, make } from "./page";
 import { NotASource, readSource } from "./source-file";
 import { tabKey } from "./tab-key";
@@ -70,7 +73,7 @@ class Editor {
     return EditorState.create({
       doc: this.given,
       extensions: [
-        lineNumbers(), highlightActiveLineGutter(), highlightSpecialChars(), history(), drawSelection(), dropCursor(),
+        lineNumbers(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
         EditorState.allowMultipleSelections.of(true), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(),
         rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), cuda(), theme,
         typeOverSelection,
@@ -125,6 +128,9 @@ class Editor {
     });
     for (const chooser of all<HTMLInputElement>("input[type=file][data-editor-file]")) {
       if (chooser.dataset["editorFile"] === area.id) chooser.addEventListener("change", () => void this.choose(chooser));
+    }
+    for (const button of all<HTMLButtonElement>("button[data-editor-repair]")) {
+      if (button.dataset["editorRepair"] === area.id) button.addEventListener("click", (event) => this.repair(event));
     }
   }
 
@@ -190,6 +196,16 @@ class Editor {
     this.say(`Your draft of ${clock(kept.at)} is kept until you change this text. `, this.button("Use the draft instead", () => {
       this.replace(kept.text, "input.draft");
     }));
+  }
+
+  /** Repair the text in place. The server repairs a text that it hasn't seen. */
+  private repair(event: Event): void {
+    const repaired = document.getElementById(`${this.area.id}-repaired`);
+    if (!(repaired instanceof HTMLTemplateElement) || this.text !== this.given) return;
+    event.preventDefault();
+    this.replace(repaired.content.textContent ?? "", "input.repair");
+    this.say("Repaired. Undo restores the earlier text. Check or submit it now.");
+    this.view.focus();
   }
 
   /** A button in the notice; pressing it also closes the notice. */
