@@ -69,6 +69,12 @@ _STATES = (
     Shown("report", "/submissions/{measured}/report.html", "measured", measured=True, saved=True),
     _state("submission-as-staff", "/submissions/{queued}", "ina"),
     _state("assignment-measured", "/courses/gpu/tiled/", "ada"),
+    _state(
+        "assignment-repairable",
+        "/courses/gpu/tiled/",
+        "ada",
+        ("source", "```\nint\u00a0a; // \u201cours\u201d\n```\n"),
+    ),
     _state("comparison", "/courses/gpu/tiled/compare?left={former}&right={latter}", "ada"),
     _state("vary-tile", "/submissions/{latter}/vary?what=tile", "ada"),
     _state("vary-size", "/submissions/{latter}/vary?what=size", "ada"),

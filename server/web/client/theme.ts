@@ -27,6 +27,7 @@ export const theme = EditorView.theme({
   },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "transparent", outline: "1px solid var(--soft)" },
   "&.cm-focused .cm-nonmatchingBracket": { backgroundColor: "transparent", outline: "1px solid var(--poor)" },
+  ".cm-specialChar": { color: "var(--poor)" },
   ".cm-lintRange": { backgroundImage: "none", textDecoration: "underline wavy", textUnderlineOffset: "0.2em" },
   ".cm-mark-error": { textDecorationColor: "var(--poor)" },
   ".cm-mark-warning": { textDecorationColor: "var(--fair)" },
