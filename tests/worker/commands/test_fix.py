@@ -76,3 +76,11 @@ def test_the_line_ends_of_the_file_stay(file):
 def test_utf16_is_read_as_text(file):
     file.write_bytes(REPAIRED.encode("utf-16"))
     assert read_file(str(file)) == REPAIRED.encode()
+
+
+def test_such_a_file_is_not_submitted(file):
+    result = CliRunner().invoke(tilelab, ["submit", str(file), "-a", "demo/tiled"])
+    repair = repair_of(BROKEN)
+    assert repair is not None
+    assert (result.exit_code, result.stdout) == (Exit.WRONG_USE, "")
+    assert repair.sentence in result.stderr

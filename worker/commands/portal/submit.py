@@ -56,16 +56,25 @@ def submit(
 
 def _source(file: str) -> str:
     content = read_file(file)
+    from kernels.source.paste.decoding import decode
+    from kernels.source.paste.repairs import repair_of
+
     if not content:
         raise WrongUse(f"{file}: the file is empty.")
     if len(content) > _BYTES:
         raise WrongUse(f"{file}: the file is too large. The limit is {_BYTES // 2**10} KiB.")
     try:
-        return content.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise WrongUse(
             f"{file}: the file is not UTF-8 text (byte {error.start}). Save it as UTF-8."
         ) from error
+    code = decode(content)
+    if isinstance(code, str) and (repair := repair_of(code)) is not None:
+        raise WrongUse(
+            f"{file}: {repair.sentence} Nothing was submitted. `tilelab grade --fix` repairs the file."
+        )
+    return text
 
 
 def _show_accepted(asked: Portal, accepted: Accepted, name: str, check: bool, as_json: bool) -> None:
