@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
 from kernels.evidence import AccessEvidence, Light, LineEvidence, Verb
-from kernels.judging.plan import MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy
 

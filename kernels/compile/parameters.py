@@ -18,8 +18,8 @@ _BUILT_IN = {
 _BY_WIDTH = {
     ".u64": "8 bytes", ".u32": "4 bytes", ".u16": "2 bytes", ".u8": "1 byte", ".f32": "float", ".f64": "double",
 }  # fmt: skip
-_SAME = {"unsigned int": "int"}
-_WIDTHS = {"float*": "8 bytes", "int": "4 bytes"}
+_SAME = {"unsigned int": "int", "unsigned": "int", "unsigned*": "unsigned int*"}
+_WIDTHS = {"int": "4 bytes"}
 UNKNOWN = "a type of your own"
 _LONGEST = 2000
 
@@ -31,15 +31,15 @@ _PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.\w+)")
 
 
 def mismatch(ptx: str, entry: str, expected: Sequence[str]) -> tuple[str, ...] | None:
-    """The kernel's parameter types if they differ from `expected` (pointers and `int`); None if they fit.
+    """The kernel's parameter types if they differ from `expected` (pointers and numbers); None if they fit.
 
     entry: its mangled name; a plain name for `extern "C"`, which shows only number and sizes of parameters
     """
-    expected = [_unqualified(ctype) for ctype in expected]
+    expected = [_SAME.get(bare, bare) for bare in map(_unqualified, expected)]
     mangled = _FUNCTION.match(entry)
     if mangled is None:
         found = _widths(ptx, entry)
-        wanted = [_WIDTHS.get(ctype, ctype) for ctype in expected]
+        wanted = ["8 bytes" if "*" in ctype else _WIDTHS.get(ctype, ctype) for ctype in expected]
         return None if list(found) == wanted else found
     found = _Reader(entry[mangled.end() + int(mangled[1]) :]).types()
     plain = [_SAME.get(bare, bare) for bare in map(_unqualified, found)]

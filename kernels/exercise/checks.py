@@ -14,6 +14,7 @@ from kernels.exercise.model import (
     Operation,
     Role,
 )
+from kernels.exercise.solution_checks import check_solution, values_problem
 from kernels.exercise.table import ExerciseError
 from kernels.expression import ExpressionError
 from kernels.launch import MOST_THREADS, LaunchError
@@ -42,6 +43,7 @@ def check_whole(exercise: Exercise, path: Path) -> None:
     if exercise.section is not None and exercise.operation is not Operation.SUM:
         raise ExerciseError(path, "section", "only a sum has sections")
     _check_names(exercise, path)
+    check_solution(exercise, path)
     _check_operands(exercise, path)
     _check_parameters(exercise, path)
     _check_inputs(exercise, path)
@@ -172,6 +174,9 @@ def _check_case(
     exercise.launch.resolve(names)
     for constant in exercise.constants:
         constant.value.evaluate(names)
+    for work in (exercise.work.flops, exercise.work.bytes):
+        if work is not None:
+            work.evaluate(names)
 
 
 def _check_largest_block(exercise: Exercise, path: Path) -> None:
@@ -234,10 +239,15 @@ def _transpose_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Sh
     return "" if output == given[::-1] else f"{_by(given)} transposed does not give {_by(output)}"
 
 
+def _values_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) -> str:
+    return values_problem(exercise, names)
+
+
 _PROBLEMS = {
     Operation.MATMUL: _product_problem,
     Operation.SUM: _sum_problem,
     Operation.TRANSPOSE: _transpose_problem,
+    Operation.SOLUTION: _values_problem,
 }
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from kernels.exercise.values import EXACT, UNSAID, ElementType, Tolerance, Values, WorkRule
 from kernels.expression import Expression
 from kernels.launch import LaunchRule
 from kernels.verdict import Severity
@@ -21,6 +22,9 @@ JUDGE_VERSION = 2
 # Each combination of size macros needs its own compilation, and every student waits for all of them.
 MOST_COMPILATIONS = 6
 
+BOUND = "bound="
+"""The word in a case's name that says how far results may be from the solution's."""
+
 # Real values are checked with a componentwise bound, which only separates TF32 from float32 for short dot products.
 LONGEST_REAL_DOT_PRODUCT = 32
 
@@ -30,6 +34,7 @@ class Role(StrEnum):
 
     INPUT = "input"
     OUTPUT = "output"
+    INOUT = "inout"  # it has values before the launch, and results after it
 
 
 class Layout(StrEnum):
@@ -52,6 +57,7 @@ class Operation(StrEnum):
     MATMUL = "matmul"  # the output is the product of the first input and the second
     SUM = "sum"  # each element of the output is the sum of one section of the input
     TRANSPOSE = "transpose"  # the output is the transposed input
+    SOLUTION = "solution"  # whatever the exercise's own solution computes from the same inputs
     ANALYSIS = "analysis"  # nothing is compared: the kernel must run without a finding
 
 
@@ -64,6 +70,7 @@ class InputKind(StrEnum):
     REAL = "real"  # real values against a componentwise bound, at short dot products only
     INTEGERS = "integers"  # whole numbers, none of them 0, whose sums are exact in any order
     MANTISSAS = "mantissas"  # numbers that no format narrower than float holds
+    RANDOM = "random"  # what each operand declares as its values
 
     @classmethod
     def of(cls, operation: Operation) -> tuple[InputKind, ...]:
@@ -80,6 +87,7 @@ _KINDS: Mapping[Operation, tuple[InputKind, ...]] = {
     ),
     Operation.SUM: (InputKind.INTEGERS,),
     Operation.TRANSPOSE: (InputKind.MANTISSAS,),
+    Operation.SOLUTION: (InputKind.RANDOM,),
     Operation.ANALYSIS: (InputKind.INTEGERS, InputKind.MANTISSAS),
 }
 
@@ -94,9 +102,11 @@ class Metric(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One array that the kernel reads or writes, `rows` by `cols`.
+    """One array that the kernel reads or writes, `rows` by `cols`, or `planes` of that size.
 
     vector: whether it has one index; `cols` is then 1
+    planes: for three indices; otherwise None
+    values: before the launch, for the operation SOLUTION
     symbol: the name of the kernel's parameter or of the file's global that holds it
     """
 
@@ -108,17 +118,22 @@ class Operand:
     binding: Binding
     symbol: str
     vector: bool = False
+    planes: Expression | None = None
+    type: ElementType = ElementType.FLOAT
+    values: Values | None = None
 
     @property
     def declaration(self) -> str:
         """The declaration that a file needs if this operand is a global."""
         extents = (self.rows,) if self.vector else (self.rows, self.cols)
         ordered = extents if self.layout is Layout.ROW_MAJOR else extents[::-1]
-        return f"__device__ float {self.symbol}{''.join(f'[{extent.text}]' for extent in ordered)};"
+        ordered = ordered if self.planes is None else (self.planes, *ordered)
+        return f"__device__ {self.type.spellings[0]} {self.symbol}{''.join(f'[{extent.text}]' for extent in ordered)};"
 
     def shape(self, names: Mapping[str, int]) -> tuple[int, int]:
-        """Return rows and columns for these sizes, macros and tile."""
-        return self.rows.evaluate(names), self.cols.evaluate(names)
+        """Return rows (of all planes) and columns for these sizes, macros and tile."""
+        planes = 1 if self.planes is None else self.planes.evaluate(names)
+        return planes * self.rows.evaluate(names), self.cols.evaluate(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +151,13 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of the kernel: a pointer to an operand, or a size. Exactly one of the two is set."""
+    """One parameter of the kernel: a pointer to an operand, a size, or another number. Exactly one is set."""
 
     ctype: str
     name: str
     operand: str | None
     size: str | None
+    value: Expression | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +216,9 @@ class Exercise:
     analysis: the sizes at which accesses are counted; None for the largest case on the CPU device
     phases: the small run for the table of phases, if the exercise has one
     digest: changes with everything that a verdict or a measurement depends on
+    tolerance: of the operation SOLUTION; 0 for exact results
+    work: what one launch computes and moves, for the operation SOLUTION
+    solution_text: of the operation SOLUTION; "" if it isn't known here
     """
 
     name: str
@@ -232,6 +251,9 @@ class Exercise:
     digest: str
     curve: bool = True
     max_registers: int | None = None
+    tolerance: Tolerance = EXACT
+    work: WorkRule = UNSAID
+    solution_text: str = ""
 
     @property
     def root(self) -> Path:
@@ -260,7 +282,7 @@ class Exercise:
     @property
     def outputs(self) -> tuple[Operand, ...]:
         """The operands that are written; exactly one if a result is compared."""
-        return tuple(operand for operand in self.operands if operand.role is Role.OUTPUT)
+        return tuple(operand for operand in self.operands if operand.role is not Role.INPUT)
 
     @property
     def output(self) -> Operand:
@@ -334,7 +356,10 @@ class Exercise:
 
     def _case(self, key: _Key) -> Case:
         sizes = dict(key.sizes)
-        name = " ".join([*(f"{name}={value}" for name, value in sizes.items()), key.inputs.value])
+        words = [f"{name}={value}" for name, value in sizes.items()]
+        if self.tolerance.text:
+            words.append(f"{BOUND}{self.tolerance.text}")
+        name = " ".join([*words, key.inputs.value])
         return Case(name, sizes, key.inputs, on_cpu=max(sizes.values()) <= self.largest_on_cpu)
 
 

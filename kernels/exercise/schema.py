@@ -14,20 +14,17 @@ from kernels.exercise.checks import check_whole
 from kernels.exercise.model import JUDGE_VERSION as JUDGE_VERSION  # noqa: PLC0414 - for whoever keeps what depends on it
 from kernels.exercise.model import (
     AnalysisRule,
-    Binding,
     CaseRule,
     Constant,
     Exercise,
     GoalRule,
     InputKind,
-    Layout,
     Metric,
-    Operand,
     Operation,
-    Parameter,
-    Role,
 )
+from kernels.exercise.operand_table import read_operand, read_parameter
 from kernels.exercise.table import ExerciseError, Table
+from kernels.exercise.values import Tolerance, WorkRule
 from kernels.launch import LaunchRule
 from kernels.verdict import Severity
 
@@ -35,10 +32,11 @@ DEFINITION = "exercise.toml"
 _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_RULE = "small letters, digits, single hyphens"
+_NEEDS_SOLUTION = re.compile(r"""^\s*operation\s*=\s*["']solution["']""", re.MULTILINE)
 _FIELDS = (
     "title", "operation", "kernel", "sizes", "metric", "largest_on_cpu", "parameters", "operands", "tile", "launch",
     "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "max_registers",
-    "warp_races", "goals", "curve",
+    "warp_races", "goals", "curve", "tolerance", "work", "solution",
 )  # fmt: skip
 # Fields that change no verdict and no measurement.
 _OUTSIDE_DIGEST = {"title", "analysis", "curve", "phases", "goals"}
@@ -56,7 +54,33 @@ def load_exercise(folder: Path) -> Exercise:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
-    return _whole(folder.name, text, path, folder)
+    exercise = _whole(folder.name, with_solution(text, folder), path, folder)
+    if exercise.operation is Operation.SOLUTION and not exercise.solution_text:
+        raise ExerciseError(path, "operation", 'write it on a line of its own: operation = "solution"')
+    return exercise
+
+
+def definition_in(folder: Path) -> str:
+    """The text of the exercise in a folder, with all that a verdict depends on. `read_exercise` reads it.
+
+    raise (OSError, UnicodeDecodeError): a file can't be read
+    """
+    return with_solution((folder / DEFINITION).read_text("utf-8"), folder)
+
+
+def with_solution(text: str, folder: Path) -> str:
+    """The text of an exercise. For the operation `solution`, its first line has the folder's solution."""
+    if not _NEEDS_SOLUTION.search(text):
+        return text
+    solution = (folder / "solution.cu").read_bytes().decode("utf-8", errors="replace")
+    # In TOML, a field of the whole file comes before all tables.
+    return f"solution = {json.dumps(solution)}\n{without_solution(text)}"
+
+
+def without_solution(text: str) -> str:
+    """The text of an exercise without its solution, which readers of a course may not see."""
+    first, _, rest = text.partition("\n")
+    return rest if first.startswith("solution = ") else text
 
 
 def read_exercise(name: str, definition: str, digest: str = "") -> Exercise:
@@ -111,26 +135,30 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
     macros, largest_macros = _macros(table.table("macros", optional=True), {*sizes, tile_name})
     own = (tile_name, *macros)
     names = (*sizes, *own)
+    operation = table.choice("operation", Operation)
+    inputs = InputKind.of(operation) if operation is Operation.SOLUTION else ()
     return Exercise(
         name=name,
         title=table.text("title"),
         folder=folder,
         kernel=table.name("kernel"),
-        parameters=tuple(_parameter(entry) for entry in table.tables("parameters", may_be_empty=True)),
+        parameters=tuple(
+            read_parameter(entry, names) for entry in table.tables("parameters", may_be_empty=True)
+        ),
         sizes=sizes,
         size_macros=table.expressions("size_macros", sizes, optional=True),
         macros=macros,
         largest_macros=largest_macros,
         constants=tuple(_constant(entry, names) for entry in table.tables("constants", may_be_empty=True)),
-        operands=tuple(_operand(entry, names) for entry in table.tables("operands")),
-        operation=table.choice("operation", Operation),
+        operands=tuple(read_operand(entry, names) for entry in table.tables("operands")),
+        operation=operation,
         section=table.expression("section", names) if table.has("section") else None,
         tile_name=tile_name,
         tile=tile.integer("default"),
         tiles=tile.integers("allowed"),
         largest_tile=tile.integer("largest"),
         launch=_launch(table.table("launch"), names),
-        case_rules=tuple(_case_rule(entry, sizes, own) for entry in table.tables("cases")),
+        case_rules=tuple(_case_rule(entry, sizes, own, inputs) for entry in table.tables("cases")),
         largest_on_cpu=table.integer("largest_on_cpu"),
         ranking=table.table("ranking").integer_of_each(sizes),
         metric=table.choice("metric", Metric),
@@ -142,39 +170,21 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         digest=digest,
         curve=table.boolean("curve", default=True),
         max_registers=table.integer_or_none("max_registers"),
+        tolerance=_tolerance(table.table("tolerance", optional=True)),
+        work=_work(table.table("work", optional=True), sizes),
+        solution_text=table.text("solution", default=""),
     )
 
 
-def _parameter(table: Table) -> Parameter:
-    table.only("type", "name", "operand", "size")
-    parameter = Parameter(
-        ctype=table.text("type"),
-        name=table.name("name"),
-        operand=table.name("operand", default="") or None,
-        size=table.name("size", default="") or None,
-    )
-    if (parameter.operand is None) == (parameter.size is None):
-        raise table.error("operand", "a parameter carries either an `operand` or a `size`")
-    expected = ("float*", "const float*") if parameter.operand else ("int",)
-    if parameter.ctype not in expected:
-        raise table.error("type", f"expected {' or '.join(f'`{ctype}`' for ctype in expected)}")
-    return parameter
+def _tolerance(table: Table) -> Tolerance:
+    table.only("absolute", "ulps")
+    return Tolerance(table.number("absolute", 0.0), table.number("ulps", 0.0))
 
 
-def _operand(table: Table, names: tuple[str, ...]) -> Operand:
-    table.only("name", "role", "rows", "cols", "layout", "binding", "symbol")
-    name = table.name("name")
-    vector = not table.has("cols")
-    return Operand(
-        name=name,
-        role=table.choice("role", Role),
-        rows=table.expression("rows", names),
-        cols=table.expression("cols", names, default="1"),
-        layout=table.choice("layout", Layout, default=Layout.ROW_MAJOR),
-        binding=table.choice("binding", Binding, default=Binding.PARAMETER),
-        symbol=table.name("symbol", default=name),
-        vector=vector,
-    )
+def _work(table: Table, sizes: tuple[str, ...]) -> WorkRule:
+    table.only("flops", "bytes")
+    flops, moved = (table.expression(key, sizes) if table.has(key) else None for key in ("flops", "bytes"))
+    return WorkRule(flops, moved)
 
 
 def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
@@ -186,12 +196,16 @@ def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
     )
 
 
-def _case_rule(table: Table, sizes: tuple[str, ...], names: tuple[str, ...]) -> CaseRule:
+def _case_rule(
+    table: Table, sizes: tuple[str, ...], names: tuple[str, ...], default: tuple[InputKind, ...]
+) -> CaseRule:
+    """A rule for cases. default: the kinds of input, if the rule needn't say them."""
     table.only("sizes", "inputs")
     given = table.expressions("sizes", names)
     if set(given) != set(sizes):
         raise table.error("sizes", f"every size must be given, and no other: {', '.join(sizes)}")
-    return CaseRule({name: given[name] for name in sizes}, table.choices("inputs", InputKind))
+    inputs = default if default and not table.has("inputs") else table.choices("inputs", InputKind)
+    return CaseRule({name: given[name] for name in sizes}, inputs)
 
 
 def _macros(table: Table, taken: set[str]) -> tuple[dict[str, int], dict[str, int]]:

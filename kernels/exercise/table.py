@@ -103,6 +103,20 @@ class Table:
             raise self.error(key, "expected a number from 0 up or an expression in a string")
         return float(value)
 
+    def number(self, key: str, default: float) -> float:
+        """Return a number from 0 up."""
+        value = self._get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_COUNTED:
+            raise self.error(key, "expected a number from 0 up")
+        return float(value)
+
+    def scalar(self, key: str, names: Sequence[str]) -> float | Expression:
+        """Return a number, or an expression in a string."""
+        value = self._get(key)
+        if isinstance(value, float) and abs(value) <= _MOST_COUNTED:
+            return value
+        return self._expression(key, value, names)
+
     def integer_of_each(self, names: Sequence[str], *others: str) -> dict[str, int]:
         """Return an integer for each name. others: further fields that this table may have."""
         self.only(*names, *others)

@@ -48,7 +48,7 @@ def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
         }
     if case is not None:
         only = data["cases"][case]
-        data["cases"] = [{**only, "inputs": only["inputs"][:1]}]
+        data["cases"] = [{**only, "inputs": only["inputs"][:1]} if "inputs" in only else only]
     for key in ("phases", "goals"):
         data.pop(key, None)
     return _toml(data)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.judging.inputs import Expected
 
-Matrix = NDArray[np.float32]
+Matrix = NDArray[Any]
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
@@ -88,11 +89,28 @@ class Transposed:
 
 
 @dataclass(frozen=True, slots=True)
+class Solved:
+    """One output of a case, with the result of the exercise's own solution.
+
+    name_of: the name of an element by its row and column
+    allowed: the tolerance in words; "" for none
+    """
+
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, ...]
+    vector: bool
+    name_of: Callable[[int, int], str]
+    allowed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Mismatch:
     """The incorrect elements of one output.
 
     element: the first incorrect element, row by row, in the course's notation.
-    found: its value, or NEVER_WRITTEN; right: its expected value
+    found: its value, or NEVER_WRITTEN; right: its expected value, with the tolerance if there is one
     """
 
     wrong: int
@@ -109,12 +127,15 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
     found = output.actual[row, column]
     index = f"[{row}]" if output.vector else f"[{row}][{column}]"
+    element, allowed = f"{output.names[-1]}{index}", ""
+    if isinstance(output, Solved):
+        element, allowed = output.name_of(row, column), output.allowed and f" ({output.allowed})"
     return Mismatch(
         wrong=int(wrong.sum()),
         elements=wrong.size,
-        element=f"{output.names[-1]}{index}",
+        element=element,
         found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else show(float(found)),
-        right=show(float(output.expected.values[row, column])),
+        right=show(float(output.expected.values[row, column])) + allowed,
     )
 
 

@@ -20,14 +20,17 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout, Role
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.drawn_values import DTYPES, draw_values
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan
 
-Matrix = NDArray[np.float32]
+Matrix = NDArray[Any]
 
 WIDE_LIMIT = 2**13 - 1
 NONZERO_LIMIT = 2**11
@@ -61,6 +64,8 @@ def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
     """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
     random = _stream(case, seed)
     match case.inputs:
+        case InputKind.RANDOM:
+            return draw_values(random, case.given)
         case InputKind.INTEGERS:
             return {m.name: _whole(random, (m.rows, m.columns), case.section) for m in case.inputs_of_kernel}
         case InputKind.MANTISSAS:
@@ -125,8 +130,10 @@ def to_memory(matrix: Matrix, layout: Layout) -> Matrix:
 
 
 def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
-    """Rows and columns of a matrix from the order of memory."""
-    return values.reshape((plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F")
+    """Rows and columns of a matrix from the order of memory, as numbers of its type."""
+    return values.view(DTYPES[plan.type]).reshape(
+        (plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F"
+    )
 
 
 def _stream(case: CasePlan, seed: int) -> np.random.Generator:

@@ -16,7 +16,7 @@ from kernels.judging.compare import POISON, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
 from kernels.judging.limits import launch_finding
-from kernels.judging.operations import result, work
+from kernels.judging.operations import results, work
 from kernels.judging.outcomes import (
     CUT_SHORT,
     REPEATED,
@@ -42,6 +42,10 @@ RunKernel = Callable[[CasePlan, Sequence[Buffer], Schedule, Budget], Execution]
 """Launches the kernel on a device for a case; raises LostError if the device can't run anything any more."""
 
 
+Solve = Callable[[CasePlan, Sequence[Buffer]], Mapping[str, Matrix]]
+"""Runs the exercise's solution on a device for a case, and returns each matrix after the run."""
+
+
 class LostError(Exception):
     """An earlier case made the device unusable. The text is the note of the cases that didn't run."""
 
@@ -60,15 +64,18 @@ class Judgement:
     launch: Launch | None
 
 
-def judge(plan: Plan, run: RunKernel, resources: Sequence[Resources]) -> Judgement:
+def judge(
+    plan: Plan, run: RunKernel, resources: Sequence[Resources], solve: Solve | None = None
+) -> Judgement:
     """Run and judge every case of the plan.
 
     resources: of each compilation, by `CasePlan.module`
+    solve: for the operation SOLUTION
     """
     seed = int(plan.seed, 16)
-    by_size = _run_cases(plan, run, resources, seed)
+    by_size = _run_cases(plan, run, resources, seed, solve)
     outcomes = {outcome.case.name: outcome for outcome in by_size}
-    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed) + wrong_answer(by_size)
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve) + wrong_answer(by_size)
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
     return Judgement(
         findings=tuple(sorted(findings, key=finding_order)),
@@ -79,7 +86,9 @@ def judge(plan: Plan, run: RunKernel, resources: Sequence[Resources]) -> Judgeme
     )
 
 
-def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int) -> list[Outcome]:
+def _run_cases(
+    plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int, solve: Solve | None
+) -> list[Outcome]:
     """All cases, the smallest first. After an endless case, other cases of its size don't run."""
     outcomes: list[Outcome] = []
     endless_sizes: list[Mapping[str, int]] = []
@@ -88,7 +97,7 @@ def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed:
         if case.sizes in endless_sizes:
             outcomes.append(Outcome(case, CaseStatus.NOT_RUN, REPEATED))
             continue
-        outcome = _judge_case(plan, case, run, resources, seed, bool(endless_sizes))
+        outcome = _judge_case(plan, case, run, resources, seed, solve, bool(endless_sizes))
         if outcome.endless:
             endless_sizes.append(case.sizes)
         outcomes.append(outcome)
@@ -111,7 +120,13 @@ def short_budget(case: CasePlan) -> Budget:
 
 
 def _judge_case(
-    plan: Plan, case: CasePlan, run: RunKernel, resources: Sequence[Resources], seed: int, endless: bool
+    plan: Plan,
+    case: CasePlan,
+    run: RunKernel,
+    resources: Sequence[Resources],
+    seed: int,
+    solve: Solve | None,
+    endless: bool,
 ) -> Outcome:
     if not case.on_cpu:
         return Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
@@ -124,19 +139,24 @@ def _judge_case(
         execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)
     except LostError as lost:
         return Outcome(case, CaseStatus.NOT_RUN, str(lost))
-    return _judge_execution(plan, case, inputs, execution, endless)
+    return _judge_execution(plan, case, inputs, execution, endless, solve)
 
 
 def judge_run(
     plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution
 ) -> tuple[Finding, ...]:
-    """The findings of one run of one case, including an incorrect result."""
-    outcome = _judge_execution(plan, case, inputs, execution, endless=False)
+    """The findings of one run of one case, including an incorrect result that needs no solution."""
+    outcome = _judge_execution(plan, case, inputs, execution, endless=False, solve=None)
     return (*outcome.findings, *wrong_answer([outcome]))
 
 
 def _judge_execution(
-    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool
+    plan: Plan,
+    case: CasePlan,
+    inputs: dict[str, Matrix],
+    execution: Execution,
+    endless: bool,
+    solve: Solve | None,
 ) -> Outcome:
     found = tuple(_in_case(_with_blocks(finding, case), case) for finding in execution.findings)
     cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
@@ -158,14 +178,14 @@ def _judge_execution(
             launched=True,
             values=execution.values,
         )
-    passed = Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
-    output = result(case, plan.tile, inputs, execution.values)
-    if output is None:
-        return passed
-    wrong = wrong_elements(output.actual, output.expected)
-    bad = mismatch(output, wrong)
-    if bad is None:
-        return passed
+    solved = solve(case, buffers(case, inputs)) if solve is not None else None
+    for output in results(case, plan.tile, inputs, execution.values, solved):
+        wrong = wrong_elements(output.actual, output.expected)
+        bad = mismatch(output, wrong)
+        if bad is not None:
+            break
+    else:
+        return Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
     return Outcome(
         case=case,
         status=CaseStatus.FAILED,
@@ -180,7 +200,7 @@ def _judge_execution(
 
 def arguments(case: CasePlan) -> list[str | int | float]:
     """The kernel's arguments; a name means a pointer to that buffer."""
-    return [a.matrix if a.matrix is not None else int(a.number or 0) for a in case.arguments]
+    return [a.matrix if a.matrix is not None else a.value for a in case.arguments]
 
 
 def constants(case: CasePlan) -> dict[str, bytes]:
@@ -196,10 +216,12 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
     for matrix in case.matrices:
         given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
         if given is not None:
-            values = to_memory(given, matrix.layout)
+            values = to_memory(given, matrix.layout).view(np.float32)
         else:
-            values = np.full(matrix.rows * matrix.columns, POISON, dtype=np.float32)
-        made.append(Buffer(matrix.name, values, initialised=given is not None, columns=columns))
+            values = np.full(matrix.elements, POISON, dtype=np.float32)
+        made.append(
+            Buffer(matrix.name, values, initialised=given is not None, columns=columns, planes=matrix.planes)
+        )
     return made
 
 
@@ -258,7 +280,12 @@ def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
 
 
 def _with_wrong_value(
-    findings: tuple[Finding, ...], by_size: Sequence[Outcome], plan: Plan, run: RunKernel, seed: int
+    findings: tuple[Finding, ...],
+    by_size: Sequence[Outcome],
+    plan: Plan,
+    run: RunKernel,
+    seed: int,
+    solve: Solve | None,
 ) -> tuple[Finding, ...]:
     """The findings. The first race between warps gets an incorrect value that another order of the warps causes."""
     races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
@@ -275,14 +302,15 @@ def _with_wrong_value(
     execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
     if any(finding.kind in _INCOMPLETE for finding in execution.findings):
         return findings
-    output = result(case, plan.tile, inputs, execution.values)
-    usual = result(case, plan.tile, inputs, outcome.values)
-    if output is None or usual is None:
-        return findings
-    # A value that is incorrect in both orders has another cause, so it would prove nothing about the race.
-    changed = output.actual.view(np.uint32) != usual.actual.view(np.uint32)
-    bad = mismatch(output, wrong_elements(output.actual, output.expected) & changed)
-    if bad is None:
+    solved = solve(case, buffers(case, inputs)) if solve is not None else None
+    serial, usual = (results(case, plan.tile, inputs, ran.values, solved) for ran in (execution, outcome))
+    for output, before in zip(serial, usual, strict=True):
+        # A value that is incorrect in both orders has another cause, so it would prove nothing about the race.
+        changed = output.actual.view(np.uint32) != before.actual.view(np.uint32)
+        bad = mismatch(output, wrong_elements(output.actual, output.expected) & changed)
+        if bad is not None:
+            break
+    else:
         return findings
     text = f"If warps run one at a time, {value_text(bad, 'becomes')} ({size_text(case)})."
     message = f"{findings[at].message} {text}"

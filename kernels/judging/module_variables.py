@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernels.exercise import Layout
-from kernels.judging.plan import CasePlan, ConstantPlan, MatrixPlan
+from kernels.exercise.values import ElementType
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan, ConstantPlan
 from kernels.verdict import Example, Finding, Verdict
 
+_NOUNS = {ElementType.FLOAT: "floats", ElementType.INT: "ints", ElementType.UNSIGNED: "unsigned ints"}
 _FLOAT = 4
 _INT = 4
 
@@ -44,11 +47,15 @@ def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) ->
         return f"The compiled file has no `__device__` variable `{symbol}`."
     needed = matrix.rows * matrix.columns
     ordered = (matrix.rows, matrix.columns)
+    expected: tuple[int, ...]
     expected = (needed,) if matrix.vector else ordered if matrix.layout is Layout.ROW_MAJOR else ordered[::-1]
+    if matrix.planes:
+        expected = (matrix.planes, matrix.rows // matrix.planes, matrix.columns)
     declared = case.shapes.get(symbol, ())
     if found.size != needed * _FLOAT:
         held = _by(declared) if declared else f"{found.size:,} bytes"
-        return f"`{symbol}` is {held}, but {_sizes(case)} needs {_by(expected)} floats ({needed * _FLOAT:,} bytes)."
+        wanted = f"{_by(expected)} {_NOUNS[matrix.type]} ({needed * _FLOAT:,} bytes)"
+        return f"`{symbol}` is {held}, but {_sizes(case)} needs {wanted}."
     if len(declared) == len(expected) and declared != expected:
         return f"`{symbol}` is {_by(declared)}, but {_sizes(case)} needs {_by(expected)}."
     return ""

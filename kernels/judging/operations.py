@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels.exercise import Operation
-from kernels.judging.compare import Product, Sums, Transposed
+from kernels.exercise.values import ElementType, Tolerance
+from kernels.judging.compare import Product, Solved, Sums, Transposed
 from kernels.judging.inputs import (
+    Expected,
     Matrix,
     expected_product,
     expected_sums,
@@ -17,26 +20,76 @@ from kernels.judging.inputs import (
     from_memory,
     output_of,
 )
+from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
+
+ULP = 2.0**-23
+"""The last place of a float, as a share of it."""
 
 
 def work(case: CasePlan) -> int:
     """The multiplications of a product; for other operations, the elements that they read and write."""
+    if case.operation is Operation.SOLUTION:
+        return max(case.flops, sum(matrix.elements for matrix in case.matrices))
     if case.operation is Operation.MATMUL:
         left, right = factors(case)
         return left.rows * left.columns * right.columns
     return sum(matrix.rows * matrix.columns for matrix in case.matrices)
 
 
-def result(
-    case: CasePlan, tile: int, inputs: Mapping[str, Matrix], values: Mapping[str, Matrix]
-) -> Product | Sums | Transposed | None:
-    """The output with the expected one; None if the exercise compares nothing.
+def results(
+    case: CasePlan,
+    tile: int,
+    inputs: Mapping[str, Matrix],
+    values: Mapping[str, Matrix],
+    solved: Mapping[str, Matrix] | None = None,
+) -> tuple[Product | Sums | Transposed | Solved, ...]:
+    """Each output with the expected one; none if nothing is compared.
 
     values: each matrix after the run, in the order of memory
+    solved: the same after a run of the exercise's solution, for the operation SOLUTION
     """
     if case.operation is Operation.ANALYSIS:
-        return None
+        return ()
+    if case.operation is Operation.SOLUTION:
+        if solved is None:
+            return ()
+        return tuple(_solved(case, tile, matrix, values, solved) for matrix in case.outputs)
+    return (_computed(case, tile, inputs, values),)
+
+
+def _solved(
+    case: CasePlan,
+    tile: int,
+    matrix: MatrixPlan,
+    values: Mapping[str, Matrix],
+    solved: Mapping[str, Matrix],
+) -> Solved:
+    """One output with the solution's, within the exercise's tolerance."""
+    right = from_memory(solved[matrix.name], matrix).astype(np.float64)
+    whole = matrix.type is not ElementType.FLOAT
+    bound = np.zeros_like(right) if whole else tolerated(case, right)
+    names = (*(given.name for given in case.given), matrix.name)
+    actual = from_memory(values[matrix.name], matrix)
+    allowed = "" if whole else tolerance_text(case)
+    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.element, allowed)
+
+
+def tolerated(case: CasePlan, right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The allowed difference of each element from the solution's."""
+    return case.absolute + case.ulps * ULP * np.abs(right)
+
+
+def tolerance_text(case: CasePlan) -> str:
+    """The allowed difference in words; "" for none."""
+    text = Tolerance(case.absolute, case.ulps).text
+    return f"± {text}" if text else ""
+
+
+def _computed(
+    case: CasePlan, tile: int, inputs: Mapping[str, Matrix], values: Mapping[str, Matrix]
+) -> Product | Sums | Transposed:
+    """The output with the result that the operation defines."""
     output = output_of(case)
     actual = from_memory(values[output.name], output)
     if case.operation is Operation.MATMUL:

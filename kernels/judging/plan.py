@@ -13,54 +13,17 @@ from kernels.exercise import (
     Case,
     Exercise,
     InputKind,
-    Layout,
-    Operand,
     Operation,
     Role,
 )
 from kernels.exercise.sizes import unranked
+from kernels.expression import Expression
+from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
 from kernels.launch import MOST_THREADS, Launch, LaunchError
 from kernels.source import Source
 from kernels.source.array_shapes import array_shapes
 from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixPlan:
-    """One matrix of a case: its size, its order in memory, and how the kernel gets it.
-
-    declaration, line: for a module global, the required declaration, and its line in the file
-    vector: whether its elements have one index
-    """
-
-    name: str
-    role: Role
-    rows: int
-    columns: int
-    layout: Layout
-    binding: Binding
-    symbol: str | None
-    declaration: str = ""
-    line: int | None = None
-    vector: bool = False
-
-    def element(self, row: int, column: int) -> str:
-        """The name of an element in the course's notation."""
-        return f"{self.name}[{row}]" if self.vector else f"{self.name}[{row}][{column}]"
-
-    @property
-    def row_length(self) -> int:
-        """Elements from one row (in column-major order, one column) to the next in memory."""
-        return self.columns if self.layout is Layout.ROW_MAJOR else self.rows
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One kernel argument: a pointer to the matrix `matrix` or the value `number`."""
-
-    matrix: str | None
-    number: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +33,17 @@ class ConstantPlan:
     symbol: str
     value: int
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionLaunch:
+    """The launch of the exercise's own solution for a case, and its module variables.
+
+    Its compilation is the solution's with the number `CasePlan.module`.
+    """
+
+    launch: Launch
+    constants: tuple[ConstantPlan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +57,9 @@ class CasePlan:
     launch_lines: the launch keys that the source sets (`grid`, `block`, `shared`), each with its line
     shapes: extents of the source's arrays, as far as they can be read
     size_macros: the macros that make this case's compilation different; `module` numbers these compilations
+    solution: for the operation SOLUTION, once its file was read
+    absolute, ulps: the tolerance of the operation SOLUTION
+    flops, moved: operations and bytes of one launch that the exercise declares; 0 for none
     """
 
     name: str
@@ -101,10 +78,31 @@ class CasePlan:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     size_macros: Mapping[str, int] = field(default_factory=dict)
     module: int = 0
+    solution: SolutionLaunch | None = None
+    absolute: float = 0.0
+    ulps: float = 0.0
+    flops: int = 0
+    moved: int = 0
 
     @property
     def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that the kernel may only read."""
         return tuple(matrix for matrix in self.matrices if matrix.role is Role.INPUT)
+
+    @property
+    def given(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that have values before the launch."""
+        return tuple(matrix for matrix in self.matrices if matrix.role is not Role.OUTPUT)
+
+    @property
+    def outputs(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that the kernel writes."""
+        return tuple(matrix for matrix in self.matrices if matrix.role is not Role.INPUT)
+
+    def by_solution(self) -> CasePlan:
+        """This case with the launch of the exercise's solution."""
+        assert self.solution is not None, "only a case with a solution is run by it"
+        return replace(self, launch=self.solution.launch, constants=self.solution.constants)
 
     @property
     def symbols(self) -> dict[str, str]:
@@ -188,6 +186,18 @@ def plan_at(
     return _plan(exercise, tile, seed, [_plan_case(exercise, source, tile, case, 0)])
 
 
+def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePlan:
+    """The case with the launch of the exercise's solution, whose tile is its own or the exercise's.
+
+    raise (LaunchError): the solution can't be launched at these sizes
+    """
+    tile = source.tile(exercise, None)
+    names = source.launch_names(exercise, tile, case.sizes)
+    launch = exercise.launch.override(source.launch).resolve(names)
+    constants = _constants(exercise, exercise.names(tile, case.sizes, source.macros), {})
+    return replace(case, solution=SolutionLaunch(launch, constants))
+
+
 def _plan(exercise: Exercise, tile: int, seed: str, cases: Sequence[CasePlan]) -> Plan:
     return Plan(
         exercise=exercise.name,
@@ -216,10 +226,7 @@ def select_cases(plan: Plan, text: str) -> Plan:
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
     names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
     lines = source.globals if source is not None else {}
-    arguments = tuple(
-        Argument(parameter.operand, None if parameter.size is None else case.sizes[parameter.size])
-        for parameter in exercise.parameters
-    )
+    arguments = tuple(plan_argument(parameter, case.sizes, names) for parameter in exercise.parameters)
     launch, problem = _resolve_launch(exercise, source, tile, case)
     return CasePlan(
         name=case.name,
@@ -227,37 +234,34 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         inputs=case.inputs,
         turn=turn,
         on_cpu=case.on_cpu,
-        matrices=tuple(_plan_matrix(operand, names, lines) for operand in exercise.operands),
+        matrices=tuple(plan_matrix(operand, names, lines) for operand in exercise.operands),
         arguments=arguments,
         launch=launch,
         problem=problem,
         launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
         operation=exercise.operation,
         section=exercise.section_length(names) if exercise.operation is Operation.SUM else 0,
-        constants=tuple(
-            ConstantPlan(constant.symbol, constant.value.evaluate(names), lines.get(constant.symbol))
-            for constant in exercise.constants
-        ),
+        constants=_constants(exercise, names, lines),
         shapes=array_shapes(source.text, source.launch_names(exercise, tile, case.sizes)) if source else {},
         size_macros=exercise.defines(case.sizes),
+        absolute=exercise.tolerance.absolute,
+        ulps=exercise.tolerance.ulps,
+        flops=_value(exercise.work.flops, names),
+        moved=_value(exercise.work.bytes, names),
     )
 
 
-def _plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
-    rows, columns = operand.shape(names)
-    is_global = operand.binding is Binding.GLOBAL
-    return MatrixPlan(
-        name=operand.name,
-        role=operand.role,
-        rows=rows,
-        columns=columns,
-        layout=operand.layout,
-        binding=operand.binding,
-        symbol=operand.symbol if is_global else None,
-        declaration=operand.declaration if is_global else "",
-        line=lines.get(operand.symbol) if is_global else None,
-        vector=operand.vector,
+def _constants(
+    exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]
+) -> tuple[ConstantPlan, ...]:
+    return tuple(
+        ConstantPlan(constant.symbol, constant.value.evaluate(names), lines.get(constant.symbol))
+        for constant in exercise.constants
     )
+
+
+def _value(expression: Expression | None, names: Mapping[str, int]) -> int:
+    return 0 if expression is None else expression.evaluate(names)
 
 
 def _resolve_launch(

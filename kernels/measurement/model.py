@@ -49,8 +49,8 @@ class Environment:
 class Speed:
     """The speed of a kernel at one size.
 
-    gflops: of a matrix product, 2 x rows x inner x columns / time; None for anything else
-    gbps: bytes of all operands, each once, over the time; None for an exercise without comparison
+    gflops: of a matrix product, 2 x rows x inner x columns / time. Other exercises may declare their operations
+    gbps: bytes of all operands, each once, or what the exercise declares, over the time; None without comparison
     cublas_share: cuBLAS's time, measured in between, over the kernel's; None without it
     ms_median: of one launch, from the device's events, with cold caches
     ci: the 95 % interval of that median, in ms; with fewer than 6 repeats, the whole range

@@ -20,7 +20,8 @@ from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
 from kernels.exercise import Layout
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers
-from kernels.judging.plan import CasePlan, MatrixPlan, Plan
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan, Plan
 from kernels.phases.views import PADDING, cell_place
 
 _MOST_TERMS = 8

@@ -24,6 +24,10 @@ _WRONG_SUM = (
     "Follow the block of {element} by hand. Which elements does each thread load? What does it add in each step? "
     "Which thread writes the sum?"
 )
+_WRONG_ELEMENT = (
+    "Follow {element} by hand. Which thread writes it? From which elements does this thread compute it, and with which "
+    "indices?"
+)
 _WRONG_TRANSPOSE = (
     "Follow {element} by hand. Where does its thread read the value? Where must it write the value after row and "
     "column change places?"
@@ -225,6 +229,7 @@ def _array(finding: Finding) -> str:
 _OF_KIND: Mapping[str, str] = {
     InputKind.INTEGERS: _WRONG_SUM,
     InputKind.MANTISSAS: _WRONG_TRANSPOSE,
+    InputKind.RANDOM: _WRONG_ELEMENT,
 }
 """Advice for exercises without a matrix product. The inputs of their cases tell them apart."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.evidence import Evidence
-from kernels.exercise.model import InputKind
+from kernels.exercise.model import BOUND, InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
 from kernels.occupancy import Occupancy
@@ -114,6 +114,9 @@ def message_for(
         return f"Ran without a fault in {len(ran)} of {plural(len(ran), 'case')}. This exercise compares no results."
     only_bounded = all(case.endswith(f" {InputKind.REAL}") for case in ran)
     how = "within the error bound" if only_bounded else "bit-exact"
+    bounds = [word.removeprefix(BOUND) for word in ran[0].split() if word.startswith(BOUND)]
+    if bounds:
+        how = f"within {bounds[0]} of the exercise's solution"
     return f"Correct in {len(ran)} of {plural(len(ran), 'case')}, {how}."
 
 

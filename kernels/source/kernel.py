@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kernels.exercise import Exercise
+from kernels.exercise.model import Parameter
 from kernels.source.constants import Macro
 from kernels.source.text import Kind, Token, closing, split_at_commas
 from kernels.verdict import Finding, Severity, Verdict
@@ -26,6 +27,7 @@ _SIZES = {
     ("int",), ("signed",), ("int", "signed"), ("int32_t",),
     ("unsigned",), ("int", "unsigned"), ("uint32_t",), ("uint",),
 }  # fmt: skip
+_SIGNED, _UNSIGNED = ({base for base in _SIZES if ("u" in base[-1]) is sign} for sign in (False, True))
 _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6
 
@@ -270,10 +272,20 @@ def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
         shape = _shape(given)
         if shape is None:
             continue
-        bases = {("float",)} if expected.operand else _SIZES
-        if shape.base not in bases or shape.pointers != bool(expected.operand) or shape.reference:
+        if shape.base not in _bases(expected):
+            return False
+        if shape.pointers != bool(expected.operand) or shape.reference:
             return False
     return True
+
+
+def _bases(expected: Parameter) -> set[tuple[str, ...]]:
+    """The types that a parameter may have in the text, without its `*`."""
+    if "float" in expected.ctype:
+        return {("float",)}
+    if not expected.operand:
+        return _SIZES
+    return _UNSIGNED if "unsigned" in expected.ctype else _SIGNED
 
 
 def _shape(parameter: Sequence[Token]) -> _Shape | None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernels.exercise import Binding, Exercise
+from kernels.exercise.values import ElementType
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.characters import odd_characters
@@ -239,10 +240,10 @@ _SPACES = {"__device__", "__constant__", "__managed__"}
 _ENDS = {";", "{", "}"}
 _LONGEST_DECLARATION = 400
 _NUMBERS = {
-    "bool", "char", "short", "int", "long", "float", "double", "half", "__half", "float2", "float4", "int32_t",
-    "uint32_t", "uint", "size_t",
+    "unsigned", "bool", "char", "short", "int", "long", "float", "double", "half", "__half", "float2", "float4",
+    "int32_t", "uint32_t", "uint", "size_t",
 }  # fmt: skip
-_INTEGERS = {"int", "int32_t"}
+_INTEGERS = {"int", "int32_t", "unsigned"}
 
 
 def check_globals(exercise: Exercise, macros: Sequence[Macro], tokens: Sequence[Token]) -> list[Finding]:
@@ -266,10 +267,17 @@ def global_lines(exercise: Exercise, tokens: Sequence[Token]) -> dict[str, int]:
     return {symbol: found[-1].line for symbol, found in declared.items() if found is not None}
 
 
+_TYPES = {
+    ElementType.FLOAT: {"float"},
+    ElementType.INT: {"int", "int32_t"},
+    ElementType.UNSIGNED: {"unsigned", "uint32_t", "uint"},
+}
+
+
 def _wanted(exercise: Exercise) -> Mapping[str, tuple[str, set[str]]]:
     """The required declaration of each variable, and its allowed types."""
     operands = [operand for operand in exercise.operands if operand.binding is Binding.GLOBAL]
-    return {operand.symbol: (operand.declaration, {"float"}) for operand in operands} | {
+    return {operand.symbol: (operand.declaration, _TYPES[operand.type]) for operand in operands} | {
         constant.symbol: (constant.declaration, _INTEGERS) for constant in exercise.constants
     }
 

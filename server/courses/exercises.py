@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
-from kernels.exercise.schema import DEFINITION
+from kernels.exercise.schema import DEFINITION, with_solution
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Exercise, ExerciseFile
 from server.database.upsert import insert_into
 
@@ -81,7 +81,8 @@ def read_content(exercise: Found) -> Content:
             files[name].decode()
         except UnicodeDecodeError as error:
             raise ExerciseError(root / name, "", "this file isn't UTF-8") from error
-    return Content(exercise, files.pop(DEFINITION).decode(), files)
+    definition = with_solution(files.pop(DEFINITION).decode(), root)
+    return Content(exercise, definition, files)
 
 
 def installed_content(name: str) -> Content:

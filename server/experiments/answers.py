@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
+from kernels.exercise.schema import without_solution
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.plan import digest
 from kernels.experiment.result import PointResult, to_json
@@ -129,7 +130,7 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
         device_class=found.device_class or CPU,
         arch=found.arch,
         exercise=ExperimentExerciseAnswer(
-            found.exercise.name, found.exercise.definition, found.exercise.digest
+            found.exercise.name, without_solution(found.exercise.definition), found.exercise.digest
         ),
         definition=definition,
         search=search_text(session, visible),

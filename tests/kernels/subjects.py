@@ -6,7 +6,7 @@ from kernels.analysis.subject import Subject, product_of
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
 from kernels.exercise import Binding, Layout, Role
-from kernels.judging.plan import MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy
 

@@ -324,13 +324,25 @@ def test_the_example_in_the_documentation_is_an_exercise(folder):
 
 @pytest.mark.parametrize(
     "where",
-    ["", "tile.", "launch.", "operands[0].", "parameters[0].", "cases[0].", "goals[0].", "constants[0]."],
+    [
+        "",
+        "tile.",
+        "launch.",
+        "operands[0].",
+        "parameters[0].",
+        "cases[0].",
+        "goals[0].",
+        "constants[0].",
+        "tolerance.",
+        "work.",
+    ],
 )
 def test_every_field_is_documented(folder, where):
     table = where.rstrip(".").split("[")[0]
     text = (folder / "exercise.toml").read_text()
     text += '[[goals]]\ntext = "x"\ncounter = "branches"\nat_most = 0\n'
     text += '[[constants]]\nsymbol = "x"\nvalue = 3\n'
+    text += "[tolerance]\nulps = 1\n[work]\nbytes = 1\n"
     anchor = {
         "": "kernel = ",
         "tile": "default = ",
@@ -340,6 +352,8 @@ def test_every_field_is_documented(folder, where):
         "cases": "sizes = { Width = 1",
         "goals": "counter = ",
         "constants": "value = 3",
+        "tolerance": "ulps = 1",
+        "work": "bytes = 1",
     }[table]
     separator = ", " if table in {"operands", "parameters"} else "\n"
     (folder / "exercise.toml").write_text(text.replace(anchor, f"surprise = 1{separator}{anchor}", 1))

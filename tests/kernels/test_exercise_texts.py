@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernels.exercise import ExerciseError, find_exercise, list_exercises, read_exercise
-from kernels.exercise.schema import DEFINITION
+from kernels.exercise.schema import DEFINITION, definition_in
 from kernels.ladder import read_ladder
 
 TILED = find_exercise("tiled")
@@ -16,7 +16,7 @@ TEXT = (TILED.root / DEFINITION).read_text("utf-8")
 
 @pytest.mark.parametrize("exercise", list_exercises(), ids=lambda each: each.name)
 def test_it_is_the_exercise_of_its_folder_without_the_folder(exercise):
-    text = (exercise.root / DEFINITION).read_text("utf-8")
+    text = definition_in(exercise.root)
     assert read_exercise(exercise.name, text, exercise.digest) == replace(exercise, folder=None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.exercise import find_exercise, list_exercises
+from kernels.exercise.wrong_kernels import wrong_kernels
 from kernels.verdict import Verdict
 from tests.marks import first_of_each, linux, some_of
 from worker.steps.grading import Job, grade
@@ -18,22 +19,31 @@ STARTERS = {
     "coalescing": Verdict.ACCEPTED,
     "coarsened": Verdict.ACCEPTED,
     "column-major": Verdict.WRONG_ANSWER,
+    "convolution": Verdict.UNINITIALIZED_READ,
     "corner-turning": Verdict.ACCEPTED,
     "divergence": Verdict.ACCEPTED,
     "foo-kernel": Verdict.ACCEPTED,
+    "histogram": Verdict.DATA_RACE,
+    "inclusive-scan": Verdict.WRONG_ANSWER,
     "lab6-blocked": Verdict.ACCEPTED,
     "lab6-occupancy": Verdict.REJECTED,
     "naive": Verdict.WRONG_ANSWER,
     "reduction": Verdict.ACCEPTED,
     "single-block": Verdict.REJECTED,
+    "sparse-matrix-vector": Verdict.OUT_OF_BOUNDS,
+    "stencil": Verdict.OUT_OF_BOUNDS,
     "tiled": Verdict.OUT_OF_BOUNDS,
     "tiled-square": Verdict.REJECTED,
+    "vector-addition": Verdict.OUT_OF_BOUNDS,
 }
 
 
 def graded(name, file, cache, kept, tile=None, *, evidence=False):
-    exercise = find_exercise(name)
-    source = getattr(exercise, file).read_bytes()
+    return graded_file(name, getattr(find_exercise(name), file), cache, kept, tile, evidence=evidence)
+
+
+def graded_file(name, file, cache, kept, tile=None, *, evidence=False):
+    exercise, source = find_exercise(name), file.read_bytes()
     job = Job(source, exercise, arch="sm_90", seed="5eed" * 8, cache=cache, tile=tile, evidence=evidence)
     return grade(job, kept.stages())
 
@@ -89,6 +99,29 @@ def test_a_starter_gets_its_verdict_and_leaves_a_goal_to_meet(name, cache, kept)
     assert report.verdict is STARTERS[name], report.message
     if report.verdict is Verdict.ACCEPTED and EXERCISES[name].goals:
         assert not all(goal.met for goal in report.evidence.goals)
+
+
+WRONG = first_of_each(
+    [(each.name, wrong) for each in EXERCISES.values() for wrong in wrong_kernels(each)],
+    lambda named: named[1].verdict,
+    lambda named: f"{named[0]}-{named[1].name}",
+    "the short suite has a wrong kernel of each verdict",
+)
+
+
+@pytest.mark.parametrize("named", WRONG)
+def test_a_wrong_kernel_gets_its_verdict_and_line(named, cache, kept):
+    name, wrong = named
+    report = graded_file(name, wrong.file, cache, kept)
+    assert wrong.shown_by(report.verdict, report.findings), (report.verdict, report.message)
+
+
+def test_every_exercise_with_a_solution_to_compare_with_has_five_wrong_kernels():
+    compared = [each for each in EXERCISES.values() if each.operation == "solution"]
+    assert {each.name: len(wrong_kernels(each)) for each in compared} == {
+        "convolution": 5, "histogram": 5, "inclusive-scan": 5, "sparse-matrix-vector": 5, "stencil": 5,
+        "vector-addition": 5,
+    }  # fmt: skip
 
 
 def test_a_reduction_diverges_from_the_fifth_of_its_eight_iterations_on(cache, kept):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from kernels.exercise import Exercise
-from kernels.exercise.schema import DEFINITION
+from kernels.exercise.schema import definition_in
 from kernels.report import Report
 from kernels.verdict import Verdict
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
@@ -95,7 +95,7 @@ class Backlog:
 
 def text_of(exercise: Exercise) -> ExerciseText:
     """An exercise in the form of messages."""
-    return ExerciseText(exercise.name, (exercise.root / DEFINITION).read_text("utf-8"), exercise.digest)
+    return ExerciseText(exercise.name, definition_in(exercise.root), exercise.digest)
 
 
 def encoded(source: bytes) -> str:

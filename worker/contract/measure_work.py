@@ -97,6 +97,7 @@ class MeasureRequest:
     launch_seconds: a longer launch counts as endless
     budget_seconds: for all repeats at the ranking size; the curve's sizes get a share of it
     repeats: None for the usual number within that budget
+    solution: the exercise's solution, by `CasePlan.module`, for the operation SOLUTION
     """
 
     plan: Plan
@@ -107,6 +108,7 @@ class MeasureRequest:
     launch_seconds: float = 5.0
     budget_seconds: float = 1.0
     repeats: Repeats | None = None
+    solution: tuple[WireCode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernels.exercise import Exercise, ExerciseError, find_exercise
-from kernels.exercise.schema import DEFINITION
+from kernels.exercise.schema import definition_in
 from kernels.experiment.axes import DEVICE
 from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
 from kernels.experiment.model import Axis, Experiment, OnServer
@@ -98,7 +98,7 @@ def set_up(
     experiment = replace(given.experiment, kernels=names, on_server={}, ladder=False, devices=())
     manifest = Manifest(
         definition=plain_definition(experiment),
-        exercise=ExerciseText(found.name, (found.root / DEFINITION).read_text("utf-8"), found.digest),
+        exercise=ExerciseText(found.name, definition_in(found.root), found.digest),
         kernels=kernels,
         points=0,
         device=machine.device,

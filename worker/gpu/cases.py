@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
+from kernels.exercise import Operation
 from kernels.judging.inputs import Matrix
 from kernels.judging.judge import Judgement, LostError, judge
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, DeviceFault, FaultKind
+from worker.gpu.judge.filled_inputs import run_solution
 from worker.gpu.judge.findings import LOST, fault_finding, guard_finding
 from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import Modules, Operands, place
@@ -27,17 +29,33 @@ class SmallCases:
     lost: a kernel left the device unusable
     """
 
-    def __init__(self, backend: Backend, judge: Judge, modules: Modules, seconds: float) -> None:
-        """seconds: a longer launch counts as endless."""
+    def __init__(
+        self, backend: Backend, judge: Judge, modules: Modules, solution: Modules, seconds: float
+    ) -> None:
+        """seconds: a longer launch counts as endless.
+
+        solution: of the exercise, for the operation SOLUTION
+        """
         self._backend = backend
         self._judge = judge
         self._modules = modules
+        self._solution = solution
         self._seconds = seconds
         self.lost = False
 
     def judged(self, plan: Plan, codes: Sequence[WireCode]) -> Judgement:
         """Judge all small cases of the plan."""
-        return judge(plan, self._run, [code.resources or _NOTHING for code in codes])
+        solve = self._solve if plan.operation is Operation.SOLUTION else None
+        return judge(plan, self._run, [code.resources or _NOTHING for code in codes], solve)
+
+    def _solve(self, case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
+        """Run the exercise's solution on memory of its own."""
+        operands = place(self._backend, self._solution[case.module], case.by_solution())
+        values = {buffer.name: buffer.values for buffer in buffers}
+        for matrix in case.matrices:
+            self._backend.write(operands.of(matrix), values[matrix.name])
+        run_solution(self._backend, operands, self._seconds)
+        return self._contents(operands)
 
     def _run(self, case: CasePlan, buffers: Sequence[Buffer], *_: Schedule | Budget) -> Execution:
         """Run one launch. A device has its own schedule, and a time limit instead of an instruction budget."""

@@ -19,7 +19,7 @@ from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
 from worker.gpu.judge.findings import LOST, fault_finding
 from worker.gpu.judge.verification import Judge
-from worker.gpu.operands import Modules, Operands, place
+from worker.gpu.operands import Modules, Operands, place_all
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.timing.roofline import implausible
 from worker.gpu.timing.speed import clock_doubt, speed
@@ -97,6 +97,7 @@ class _Job:
         self._backend = backend
         self._judge = judge
         self._modules = Modules(backend, request.modules)
+        self._solution = Modules(backend, request.solution)
         self._findings: list[Finding] = []
         self._checks: dict[str, CaseCheck] = {}
         self._ranking: Speed | None = None
@@ -114,7 +115,9 @@ class _Job:
 
     def judge_small_cases(self) -> None:
         """Judge the CPU device's cases on this device."""
-        small = SmallCases(self._backend, self._judge, self._modules, self._request.launch_seconds)
+        small = SmallCases(
+            self._backend, self._judge, self._modules, self._solution, self._request.launch_seconds
+        )
         found = small.judged(self._request.plan, self._request.modules)
         self._lost = small.lost
         self._findings += found.findings
@@ -230,9 +233,9 @@ class _Job:
             return fault_finding(fault, case, self._request.launch_seconds)
 
     def _placed(self, case: CasePlan) -> Operands | None:
-        loaded = self._modules[case.module]
+        self._modules[case.module]  # a refused module is a finding, but too little memory isn't
         try:
-            return place(self._backend, loaded, case)
+            return place_all(self._backend, self._modules, self._solution, case)
         except DeviceFault as fault:
             if fault.kind is not FaultKind.RESOURCES:
                 raise

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kernels.exercise import Role
 from kernels.judging.compare import POISON
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Argument, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
 
@@ -52,6 +53,7 @@ class Operands:
     memories: by name; matrices that are module variables use the module's memory
     guarded: all other matrices, which have guard zones
     constants: module variables of one int, with their values at every launch
+    solution: of the exercise's solution, for the operation SOLUTION
     """
 
     case: CasePlan
@@ -60,9 +62,11 @@ class Operands:
     guarded: tuple[MatrixPlan, ...]
     arguments: tuple[Argument, ...]
     constants: tuple[tuple[Memory, int], ...]
+    solution: Operands | None = None
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that are empty before a launch."""
         return tuple(matrix for matrix in self.case.matrices if matrix.role is Role.OUTPUT)
 
     def of(self, matrix: MatrixPlan) -> Memory:
@@ -91,8 +95,7 @@ def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
         memories=memories,
         guarded=tuple(guarded),
         arguments=tuple(
-            memories[each.matrix] if each.matrix is not None else int(each.number or 0)
-            for each in case.arguments
+            memories[each.matrix] if each.matrix is not None else each.value for each in case.arguments
         ),
         constants=tuple(
             (
@@ -102,3 +105,11 @@ def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
             for constant in case.constants
         ),
     )
+
+
+def place_all(backend: Backend, modules: Modules, solution: Modules, case: CasePlan) -> Operands:
+    """The case's memory, and for the operation SOLUTION as much again for the solution. Raises like `place`."""
+    operands = place(backend, modules[case.module], case)
+    if case.solution is None:
+        return operands
+    return replace(operands, solution=place(backend, solution[case.module], case.by_solution()))

@@ -6,7 +6,7 @@ that the step needs, because the sandbox can't open files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:
     from kernels.device import Budget, Buffer, Execution, Schedule
-    from kernels.judging.judge import RunKernel
+    from kernels.judging.inputs import Matrix
+    from kernels.judging.judge import RunKernel, Solve
 
 
 NOT_STARTED = "not run, because Tilelab could not read the kernel"
@@ -29,10 +30,14 @@ NOT_FILLED = "not run, because a module variable does not fit"
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """A plan with its compilations, by `CasePlan.module`."""
+    """A plan with its compilations, by `CasePlan.module`.
+
+    solution: the compilations of the exercise's solution, for the operation SOLUTION
+    """
 
     plan: Plan
     modules: tuple[Module, ...]
+    solution: tuple[Module, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def _check(request: CheckRequest) -> CheckResponse:
         if unfit := misfits_in(request.plan, loaded):
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
-        found = judge(request.plan, _runner(request.plan, loaded, seen), resources)
+        found = judge(request.plan, _runner(request.plan, loaded, seen), resources, _solver(request.solution))
         findings = (*found.findings, *sampled_findings(request.plan, loaded))
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line, seen)
@@ -147,6 +152,40 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKer
         return execution
 
     return run
+
+
+class SolutionFailed(RuntimeError):
+    """The exercise's own solution failed in a case, so there is nothing to compare with."""
+
+
+def _solver(modules: Sequence[Module]) -> Solve | None:
+    """A function that runs the exercise's solution on the CPU device; None without a solution."""
+    if not modules:
+        return None
+    from kernels import device
+    from kernels.judging.judge import arguments, constants, full_budget
+
+    loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
+
+    def solve(case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
+        case, on = case.by_solution(), loaded[case.module]
+        assert case.launch is not None, "a solution has a launch"
+        execution = device.run(
+            on.program,
+            case.launch,
+            arguments(case),
+            buffers,
+            symbols=on.named(case.symbols),
+            state=on.named(constants(case)),
+            budget=full_budget(case),
+            observe=False,
+        )
+        for finding in execution.findings:
+            if finding.severity is Severity.ERROR:
+                raise SolutionFailed(f"the exercise's solution fails at {case.name}: {finding.message}")
+        return execution.values
+
+    return solve
 
 
 def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:

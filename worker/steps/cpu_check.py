@@ -24,6 +24,7 @@ from worker.steps.compile_requests import compile_request
 from worker.steps.evidence import module_of
 from worker.steps.gpu_measurement import Made, remains_open
 from worker.steps.gpu_measurement import request as measure_request
+from worker.steps.solution import Solution, solution_for, with_solutions
 from worker.steps.source import read
 from worker.steps.stages import Stages
 
@@ -139,19 +140,24 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     if job.evidence and job.case is None:
         look = prepare(job, source, plan, stages)
     made = _compile(planned, stages, look)
-    clock.lap("compile")
     if isinstance(made, tuple):
+        clock.lap("compile")
         return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
+    solution = solution_for(job, plan, stages, large=bool(job.gpu))
+    plan = with_solutions(plan, solution)
+    planned = replace(planned, plan=plan)
+    clock.lap("compile")
     closer = begin(look, stages)
     progress("checking on the CPU device")
-    checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
-    warnings = (*source.warnings, *_unranked(job, source, plan))
+    solved = () if solution is None else solution.made
+    checked = stages.check(CheckRequest(plan, tuple(map(module_of, made)), tuple(map(module_of, solved))))
+    warnings = (*source.warnings, *_unranked(job, source, planned.plan))
     found = point_at_names(name_loops(checked.findings, source.text), source.text)
     checked = replace(checked, findings=(*found, *warnings))
     clock.lap("check")
     report = _report(planned, made, checked, clock.seconds, stages.isolation())
     compared = plan.operation is not Operation.ANALYSIS
-    asked = _asked(planned, made) if remains_open(report) else None
+    asked = _asked(planned, made, solution) if remains_open(report) else None
     return Checked(report, checked.ptx_digests, compared, asked, look, closer)
 
 
@@ -183,11 +189,11 @@ def system_error(
     return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 
-def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | None:
+def _asked(planned: Planned, made: Sequence[Compilation], solution: Solution | None) -> MeasureRequest | None:
     job = planned.job
     if not job.gpu:
         return None
-    asked = measure_request(job, planned.source, Made(planned.plan, made))
+    asked = measure_request(job, planned.source, Made(planned.plan, made, solution))
     asked = replace(asked, repeats=job.repeats)
     if job.case is not None:  # a run of some cases isn't ranked
         asked = replace(asked, ranking=None, curve=())

@@ -21,6 +21,7 @@ from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCo
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.compile_requests import Task
 from worker.steps.evidence import capability
+from worker.steps.solution import Solution
 
 # Factors of the ranking size: 256 to 4,096 if it is 2,048.
 _CURVE = (1 / 8, 1 / 4, 1 / 2, 1, 2)
@@ -44,10 +45,14 @@ class OtherCode(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The compilations of a job, by `CasePlan.module`, and its plan."""
+    """The compilations of a job, by `CasePlan.module`, and its plan.
+
+    solution: of the exercise, for the operation SOLUTION
+    """
 
     plan: Plan
     compilations: Sequence[Compilation]
+    solution: Solution | None = None
 
 
 def remains_open(report: Report) -> bool:
@@ -71,6 +76,7 @@ def request(task: Task, source: Source, made: Made) -> MeasureRequest:
         ranking=ranking,
         curve=tuple(_curve(task, source, made)) if ranking is not None else (),
         metric=exercise.metric.value,
+        solution=tuple(map(_on_the_wire, made.solution.made)) if made.solution is not None else (),
     )
 
 
@@ -85,7 +91,7 @@ def _curve(task: Task, source: Source, made: Made) -> Iterator[CasePlan]:
             continue
         case = _case_at(task, source, made.plan, sizes)
         if case is not None and _can_run(case, made):
-            yield case
+            yield case if made.solution is None else made.solution.planned(case)
 
 
 def _case_at(task: Task, source: Source, plan: Plan, sizes: Mapping[str, int]) -> CasePlan | None:

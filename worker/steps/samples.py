@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernels import device
-from kernels.judging.judge import arguments, constants, full_budget
+from kernels.exercise import Operation
+from kernels.judging.inputs import Matrix, make_inputs
+from kernels.judging.judge import arguments, buffers, constants, full_budget
 from kernels.judging.limits import launch_finding
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Example, Finding
@@ -43,15 +45,7 @@ def _findings(plan: Plan, case: CasePlan, on: Loaded) -> Iterator[Finding]:
         on.program,
         case.launch,
         arguments(case),
-        [
-            device.Buffer(
-                matrix.name,
-                np.ones(matrix.rows * matrix.columns, np.float32),
-                initialised=matrix in case.inputs_of_kernel,
-                columns=0 if matrix.vector else matrix.row_length,
-            )
-            for matrix in case.matrices
-        ],
+        buffers(case, _inputs(case)),
         symbols=on.named(case.symbols),
         shapes=case.shapes,
         state=on.named(constants(case)),
@@ -61,6 +55,15 @@ def _findings(plan: Plan, case: CasePlan, on: Loaded) -> Iterator[Finding]:
     )
     for finding in ran.findings:
         yield replace(finding, example=replace(finding.example or Example(), case=case.name))
+
+
+def _inputs(case: CasePlan) -> dict[str, Matrix]:
+    """Ones, which nothing depends on; for the operation SOLUTION, values that the kernel may use as indices."""
+    if case.operation is Operation.SOLUTION:
+        return make_inputs(case, 1)
+    return {
+        matrix.name: np.ones((matrix.rows, matrix.columns), np.float32) for matrix in case.inputs_of_kernel
+    }
 
 
 def sample(blocks: int) -> list[int]:

@@ -24,8 +24,9 @@ _MAX_THREAD_BYTES = 512 << 10
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An operand in global memory: 32-bit floats, with `columns` per row for a matrix.
+    """An operand in global memory: 32-bit words as floats, with `columns` per row for a matrix.
 
+    planes: of a three-dimensional operand
     initialised: whether the kernel may read it before writing it
     """
 
@@ -33,6 +34,7 @@ class Buffer:
     values: NDArray[np.float32]
     initialised: bool
     columns: int = 0
+    planes: int = 0
 
 
 class Layout:
@@ -101,7 +103,10 @@ class Layout:
             initialised=buffer.initialised or not self._observe,
             words=words,
         )
-        if buffer.columns:
+        if buffer.planes:
+            rows = buffer.values.size // (buffer.planes * buffer.columns)
+            allocation.shape = (buffer.planes, rows, buffer.columns)
+        elif buffer.columns:
             allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
         else:
             allocation.shape = (buffer.values.size,)

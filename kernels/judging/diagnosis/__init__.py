@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.judging.compare import Mask, Product, Sums, Transposed
-from kernels.judging.diagnosis import products, sums, transposes
+from kernels.judging.compare import Mask, Product, Solved, Sums, Transposed
+from kernels.judging.diagnosis import outputs, products, sums, transposes
 from kernels.judging.diagnosis.outputs import Diagnosis
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-def diagnose(output: Product | Sums | Transposed, wrong: Mask) -> tuple[Diagnosis, ...]:
+def diagnose(output: Product | Sums | Transposed | Solved, wrong: Mask) -> tuple[Diagnosis, ...]:
     """Every explanation that the data prove, the most helpful first."""
     # A mistake's values may overflow the format that it uses.
     with np.errstate(all="ignore"):
@@ -25,7 +25,9 @@ def diagnose(output: Product | Sums | Transposed, wrong: Mask) -> tuple[Diagnosi
     return tuple(diagnosis for diagnosis in found if diagnosis is not None)
 
 
-def _explanations(output: Product | Sums | Transposed, wrong: Mask) -> list[Diagnosis | None]:
+def _explanations(output: Product | Sums | Transposed | Solved, wrong: Mask) -> list[Diagnosis | None]:
+    if isinstance(output, Solved):
+        return [rule(output, wrong) for rule in outputs.RULES]
     if isinstance(output, Sums):
         return [rule(output, wrong) for rule in sums.RULES]
     if isinstance(output, Transposed):

@@ -122,3 +122,7 @@ def _place_in_matrix(wrong: Mask, tile: int) -> str | None:
         if mask.any() and np.array_equal(mask, wrong):
             return text
     return "a single element" if wrong.sum() == 1 else None
+
+
+RULES = (never_written, not_a_number, all_zero, scaled, where)
+"""All that is known about any kernel."""

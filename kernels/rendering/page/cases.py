@@ -25,6 +25,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     ),
     InputKind.REAL: ("real numbers", "real numbers in short sums, compared within an error bound"),
     InputKind.INTEGERS: ("whole numbers", "whole numbers whose sums are exact in any order"),
+    InputKind.RANDOM: ("random", "random values of the kinds that the exercise declares for its arrays"),
     InputKind.MANTISSAS: ("full precision", "numbers that don't fit into a format narrower than float"),
 }
 _MOST_NOTES = 12

@@ -9,7 +9,8 @@ import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
 from kernels.judging.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan
 from tests.worker.gpu.measuring import judge_wire
 from worker.gpu.backend import Code, Memory
 from worker.gpu.cpu_backend import CpuBackend

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kernels.exercise import Layout
 from kernels.judging.compare import show
+from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.outcomes import size_text
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.plan import CasePlan
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import plural
 from worker.gpu.backend import DeviceFault, FaultKind
@@ -64,13 +65,16 @@ def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)
 
 
-def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int) -> Finding:
+def wrong_finding(
+    matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int, allowed: str = ""
+) -> Finding:
     """The finding for an incorrect output.
 
     repeat: counted from 1; 0 for a launch that was only judged
+    allowed: the tolerance in words
     """
     element = matrix.element(*wrong.element)
-    right = show(wrong.right)
+    right = show(wrong.right) + (f" ({allowed})" if allowed else "")
     found = (
         f"was never written, but should be {right}"
         if wrong.unwritten

@@ -15,6 +15,7 @@ ENTRIES = (
     "make_matrix",
     "compare_matrix",
     "compare_words",
+    "compare_memory",
     "compare_selection",
     "compare_sums",
     "compare_product",
@@ -86,6 +87,22 @@ class JudgeKernels:
         grid = -(-before.words // _STRIP), 2, 1
         self._launch("compare_words", grid, (before, behind, counter, before.words, word))
         return first, second
+
+    def compare_memory(
+        self, found: Memory, expected: Memory, words: int, tolerance: tuple[float, float] | None
+    ) -> int:
+        """Compare memory with other memory. Returns the number of the count.
+
+        tolerance: for floats, absolute and relative; None to compare bit for bit
+        """
+        slot, counter = self._slot()
+        absolute, relative = tolerance or (0.0, 0.0)
+        self._launch(
+            "compare_memory",
+            (-(-words // _STRIP), 1, 1),
+            (found, expected, counter, words, tolerance is None, absolute, relative),
+        )
+        return slot
 
     def compare_selection(self, left: View, right: View, memory: Memory) -> int:
         """Compare memory with a product in which one factor has one element per line. Returns the count's number."""

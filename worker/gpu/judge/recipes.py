@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout
 from kernels.judging.inputs import NONZERO_LIMIT, SECTION_LIMIT, WIDE_LIMIT, Matrix, factors
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan
 
 ROW_STEP = 0x9E37_79B9_7F4A_7C15
 COLUMN_STEP = 0xD1B5_4A32_D192_ED03

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan
 from worker.gpu.backend import Backend
 from worker.gpu.judge.recipes import recipes
 from worker.gpu.judge.verification import Judge
@@ -54,6 +55,22 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
         if found.wrong is None or found.changed or found.hurt:
             raise RuntimeError(f"the judge did not report an unwritten output of {operation}: {found}")
         judge.release()
+    _rehearse_comparison(backend, judge)
+
+
+def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
+    """Compare two memories that differ, exactly and as floats."""
+    (matrix,) = (
+        each for each in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if each.name == "C"
+    )
+    found, expected = (backend.take(matrix.elements) for _ in range(2))
+    backend.fill(found, _UNWRITTEN)
+    backend.fill(expected, 0)
+    pairs = [(matrix, found, expected)] * 2
+    counts = judge.differences(pairs, [None, (1.0, 1.0)])
+    if any(each.count != matrix.elements for each in counts):
+        raise RuntimeError(f"the judge did not report memory that differs: {counts}")
+    judge.release()
 
 
 def _case(operation: Operation, kind: InputKind) -> CasePlan:

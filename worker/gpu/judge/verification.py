@@ -8,15 +8,17 @@ compared element by element.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kernels.exercise import Layout, Operation
 from kernels.judging.compare import is_poison
+from kernels.judging.drawn_values import DTYPES
 from kernels.judging.inputs import Matrix, factors, output_of
-from kernels.judging.plan import CasePlan, MatrixPlan
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.plan import CasePlan
 from worker.gpu.backend import Backend, Code, Memory
 from worker.gpu.judge.kernels import GUARD, Count, JudgeKernels
 from worker.gpu.judge.recipe_views import View, memory_view, view
@@ -25,6 +27,8 @@ from worker.gpu.judge.recipes import Kind, Recipe, elements
 __all__ = ["GUARD", "Damage", "Judge", "Verified", "Wrong"]
 
 _COLUMNS_AT_ONCE = 128
+
+Tolerated = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,34 @@ class Judge:
         slot = self._compare_output(case, recipes, out, vector)
         return None if slot is None else self._wrong(case, recipes, out, self._kernels.counts()[slot])
 
+    def differences(
+        self, pairs: Sequence[tuple[MatrixPlan, Memory, Memory]], tolerances: Sequence[Tolerated | None]
+    ) -> list[Count]:
+        """Compare each found matrix with the expected one, with a single wait for the device.
+
+        pairs: a matrix, the memory to check, and the memory with the correct elements
+        tolerances: for floats, absolute and relative; None to compare bit for bit
+        """
+        self._kernels.start()
+        slots = [
+            self._kernels.compare_memory(found, expected, matrix.elements, tolerance)
+            for (matrix, found, expected), tolerance in zip(pairs, tolerances, strict=True)
+        ]
+        counts = self._kernels.counts()
+        return [counts[slot] for slot in slots]
+
+    def element(self, matrix: MatrixPlan, memory: Memory, place: int) -> float:
+        """One element of a matrix on the device."""
+        return float(self._read(memory, place, 1).view(DTYPES[matrix.type])[0])
+
+    def wrong_at(self, matrix: MatrixPlan, found: Memory, expected: Memory, count: Count) -> Wrong:
+        """The first incorrect element of a matrix that differs from the expected memory."""
+        value = self._read(found, count.first, 1)
+        unwritten = bool(is_poison(value)[0])
+        shown = float(value.view(DTYPES[matrix.type])[0])
+        right = self.element(matrix, expected, count.first)
+        return Wrong(count.count, element_at(matrix, count.first), shown, right, unwritten)
+
     def verify(
         self,
         case: CasePlan,
@@ -185,7 +217,7 @@ class Judge:
             place = count.first if output.layout is Layout.ROW_MAJOR else column * output.rows + row
         else:
             place = count.first
-            row, column = _element(output, place)
+            row, column = element_at(output, place)
         found = self._read(out, place, 1)
         return _told(count, (row, column), found[0], _right(case, recipes, row, column))
 
@@ -201,7 +233,7 @@ class Judge:
             differs = ~(part == right)
             if differs.any():
                 at = int(np.argmax(differs))
-                element = _element(output, count.first * length + start + at)
+                element = element_at(output, count.first * length + start + at)
                 return replace(_told(count, element, found[start + at], float(right[at])), lines=True)
         raise RuntimeError("the judge's kernels and the host disagree about a product")
 
@@ -249,7 +281,8 @@ def _right_part(
     return product
 
 
-def _element(matrix: MatrixPlan | Recipe, place: int) -> tuple[int, int]:
+def element_at(matrix: MatrixPlan | Recipe, place: int) -> tuple[int, int]:
+    """Row and column of a place in memory."""
     if matrix.layout is Layout.ROW_MAJOR:
         row, column = divmod(place, matrix.columns)
     else:
@@ -263,7 +296,7 @@ def _told(count: Count, element: tuple[int, int], found: np.float32, right: floa
 
 
 def _damage(recipe: Recipe, count: Count) -> Damage | None:
-    return Damage(count.count, *_element(recipe, count.first)) if count.count else None
+    return Damage(count.count, *element_at(recipe, count.first)) if count.count else None
 
 
 def _hurt(

@@ -15,9 +15,9 @@ from kernels.judging.plan import CasePlan
 from kernels.wire import from_plain
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, Code, DeviceFault, Timed
-from worker.gpu.judge.recipes import recipes
+from worker.gpu.judge.filled_inputs import fill
 from worker.gpu.judge.verification import Judge
-from worker.gpu.operands import POISON_WORD, Modules, place
+from worker.gpu.operands import Modules, place
 from worker.gpu.timing.timings import kind_of
 
 REQUEST = "request.json"
@@ -47,12 +47,7 @@ def launch_once(backend: Backend, request: ProfileRequest) -> Timed:
     assert case.launch is not None, "only a case that can be launched is profiled"
     judge = Judge(backend, Code(request.judge.ptx, request.judge.cubin_bytes))
     operands = place(backend, Modules(backend, (request.module,))[0], case)
-    for name, recipe in recipes(case, kind_of(case, 0), request.seed).items():
-        judge.make(recipe, operands.memories[name])
-    for matrix in operands.outputs:
-        backend.fill(operands.of(matrix), POISON_WORD)
-    for memory, word in operands.constants:
-        backend.fill(memory, word)
+    fill(backend, judge, operands, kind_of(case, 0), request.seed)
     backend.flush()
     return backend.timed(operands.kernel, case.launch, operands.arguments, request.launch_seconds)
 

@@ -25,7 +25,7 @@ def speed(found: Timings, clocks: Clocks) -> Speed:
     cublas = statistics.median(found.cublas_ms) if found.cublas_ms else None
     seconds = bounds.median / 1000
     measured = seconds > 0 and case.operation is not Operation.ANALYSIS
-    product = measured and case.operation is Operation.MATMUL
+    counted = measured and operations(case) > 0
     return Speed(
         sizes=dict(case.sizes),
         ms_median=bounds.median,
@@ -33,7 +33,7 @@ def speed(found: Timings, clocks: Clocks) -> Speed:
         spread=(min(ms), max(ms)),
         repeats=len(ms),
         settled=bounds.settled,
-        gflops=operations(case) / seconds / 1e9 if product else None,
+        gflops=operations(case) / seconds / 1e9 if counted else None,
         gbps=operand_bytes(case) / seconds / 1e9 if measured else None,
         cublas_share=cublas / bounds.median if cublas is not None and bounds.median > 0 else None,
         cublas_ms=cublas,

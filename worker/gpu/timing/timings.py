@@ -15,8 +15,8 @@ from kernels.measurement.median import TOLERANCE, middle
 from kernels.verdict import Finding
 from worker.contract.measure_work import Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Memory, Timed
-from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
-from worker.gpu.judge.recipes import Recipe, recipes
+from worker.gpu.judge.filled_inputs import fill
+from worker.gpu.judge.recipes import recipes
 from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import POISON_WORD, Operands
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
@@ -161,50 +161,18 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     number: of the repeat, from 1; 0 for a launch that is only judged
     raise (DeviceFault): the launch failed
     """
-    made = _set_up(bench, operands, kind)
+    inputs = fill(bench.backend, bench.judge, operands, kind, bench.fresh.inputs())
     bench.backend.flush()
     run = _run(bench, operands)
     # Drawn after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
-    return _verify(bench, operands, made, vector, number) or run
-
-
-def _set_up(bench: Bench, operands: Operands, kind: InputKind) -> dict[str, Recipe]:
-    made = recipes(operands.case, kind, bench.fresh.inputs())
-    for name, recipe in made.items():
-        bench.judge.make(recipe, operands.memories[name])
-    for matrix in operands.outputs:
-        # An element that the kernel doesn't write must not keep the last repeat's value.
-        bench.backend.fill(operands.of(matrix), POISON_WORD)
-    for matrix in operands.guarded:
-        bench.judge.fill_guards(operands.of(matrix))
-    for memory, word in operands.constants:
-        bench.backend.fill(memory, word)
-    return made
+    return inputs.fault(vector, number, bench.launch_seconds) or run
 
 
 def _run(bench: Bench, operands: Operands) -> Timed:
     launch = operands.case.launch
     assert launch is not None, "only a case that can be launched is timed"
     return bench.backend.timed(operands.kernel, launch, operands.arguments, bench.launch_seconds)
-
-
-def _verify(
-    bench: Bench, operands: Operands, made: dict[str, Recipe], vector: int, number: int
-) -> Finding | None:
-    """The first mistake after a run, or None."""
-    case = operands.case
-    guarded = [matrix.name for matrix in operands.guarded]
-    verified = bench.judge.verify(case, made, operands.memories, vector, guarded=guarded)
-    for matrix in case.matrices:
-        if hurt := verified.hurt.get(matrix.name):
-            return guard_finding(matrix, hurt, case)
-    for matrix in case.inputs_of_kernel:
-        if changed := verified.changed.get(matrix.name):
-            return input_finding(matrix, changed, case)
-    if verified.wrong is None:
-        return None
-    return wrong_finding(output_of(case), verified.wrong, case, number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +189,7 @@ class _Warm:
 
 def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
     """Launch at least once without measuring. With `by_clock`, repeat until the device's clock is stable."""
-    _set_up(bench, operands, kind_of(operands.case, 0))
+    fill(bench.backend, bench.judge, operands, kind_of(operands.case, 0), bench.fresh.inputs())
     began = bench.now()
     run = _run(bench, operands)
     unused = bench.fresh.vector()

@@ -1,0 +1,149 @@
+"""Checks of the operation `solution`: its operands have values, and its results depend on nothing but the sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kernels.exercise.model import Exercise, Metric, Operand, Operation, Role
+from kernels.exercise.table import ExerciseError
+from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
+from kernels.expression import Expression
+
+_FLOAT_WHOLE = 1 << 24
+"""Up to this, a float holds every whole number."""
+
+
+def check_solution(exercise: Exercise, path: Path) -> None:
+    """Raise ExerciseError for the first contradiction in the fields of the operation `solution`."""
+    if exercise.operation is not Operation.SOLUTION:
+        _check_others(exercise, path)
+        return
+    if not exercise.outputs:
+        raise ExerciseError(path, "operands", "a solution needs an operand with the role `output` or `inout`")
+    if exercise.metric is Metric.GFLOPS and exercise.work.flops is None:
+        raise ExerciseError(path, "work.flops", "the metric `gflops` needs this field")
+    for index, operand in enumerate(exercise.operands):
+        for field, reason in _problems(exercise, operand):
+            raise ExerciseError(path, f"operands[{index}].{field}", reason)
+    types = {operand.name: operand.type for operand in exercise.operands}
+    for index, parameter in enumerate(exercise.parameters):
+        if parameter.operand is None or parameter.operand not in types:
+            continue
+        pointed = parameter.ctype.removeprefix("const ").removesuffix("*")
+        if pointed not in types[parameter.operand].spellings:
+            reason = f"`{parameter.operand}` has elements of the type `{types[parameter.operand].value}`"
+            raise ExerciseError(path, f"parameters[{index}].type", reason)
+
+
+def _check_others(exercise: Exercise, path: Path) -> None:
+    """Other operations have floats without further fields."""
+    only = 'only the operation "solution" has this'
+    if exercise.solution_text:
+        raise ExerciseError(path, "solution", only)
+    if exercise.tolerance != EXACT:
+        raise ExerciseError(path, "tolerance", only)
+    if exercise.work != UNSAID:
+        raise ExerciseError(path, "work", only)
+    for index, operand in enumerate(exercise.operands):
+        for field, given in (
+            ("type", operand.type is not ElementType.FLOAT),
+            ("values", operand.values is not None),
+            ("planes", operand.planes is not None),
+            ("role", operand.role is Role.INOUT),
+        ):
+            if given:
+                raise ExerciseError(path, f"operands[{index}].{field}", only)
+    for index, parameter in enumerate(exercise.parameters):
+        if parameter.value is not None:
+            raise ExerciseError(path, f"parameters[{index}].value", only)
+        if parameter.operand and "float" not in parameter.ctype:
+            reason = f"`{parameter.operand}` has elements of the type `float`"
+            raise ExerciseError(path, f"parameters[{index}].type", reason)
+
+
+def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]:
+    """The field and the reason of each mistake in one operand."""
+    extents = {"planes": operand.planes, "rows": operand.rows, "cols": operand.cols}
+    for field, extent in extents.items():
+        if extent is not None and not extent.names <= set(exercise.sizes):
+            yield field, "a solution's operand may use sizes only, so that all tiles have the same results"
+    if operand.role is Role.OUTPUT:
+        if operand.values is not None:
+            yield "values", "an output has no values before the launch; use the role `inout`"
+        return
+    if operand.values is None:
+        yield "values", "this field is missing"
+        return
+    kind = operand.values.kind
+    if kind.is_float and operand.type is not ElementType.FLOAT:
+        yield "values.kind", f'"{kind}" needs elements of the type `float`'
+    if kind.is_whole and operand.type is ElementType.FLOAT:
+        yield "values.kind", f'"{kind}" needs elements of the type `int` or `unsigned`'
+    for expression in _expressions(operand.values):
+        if not expression.names <= set(exercise.sizes):
+            yield "values", "values may use sizes only"
+    if kind is ValueKind.ROW_COLUMNS and operand.values.rows not in _starts(exercise):
+        yield "values.rows", 'it must be the name of an operand with values of the kind "row_starts"'
+
+
+def _starts(exercise: Exercise) -> dict[str, Operand]:
+    return {
+        operand.name: operand
+        for operand in exercise.operands
+        if operand.values is not None and operand.values.kind is ValueKind.ROW_STARTS
+    }
+
+
+def _expressions(values: Values) -> tuple[Expression, ...]:
+    return values.low, values.high, values.entries, values.longest, values.columns
+
+
+def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
+    """Why the operands can't have their values at these sizes; "" if they can."""
+    for operand in exercise.operands:
+        if operand.values is not None:
+            problem = _range_problem(operand, operand.values, names) or _sparse_problem(
+                exercise, operand, names
+            )
+            if problem:
+                return f"`{operand.name}` can't have its values: {problem}"
+    return ""
+
+
+def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -> str:
+    low, high = values.low.evaluate(names), values.high.evaluate(names)
+    if "low" not in values.kind.fields:
+        rows, columns = operand.shape(names)
+        low, high = 0, rows * columns if values.kind is ValueKind.PERMUTATION else 0
+    least, most = {
+        ElementType.FLOAT: (-_FLOAT_WHOLE, _FLOAT_WHOLE),
+        ElementType.INT: (-(1 << 31), (1 << 31) - 1),
+        ElementType.UNSIGNED: (0, (1 << 32) - 1),
+    }[operand.type]
+    if low > high:
+        return f"the smallest, {low}, is above the largest, {high}"
+    if not least <= low <= high <= most:
+        return f"{low} to {high} doesn't fit the type `{operand.type}`, which holds {least:,} to {most:,} exactly"
+    return ""
+
+
+def _sparse_problem(exercise: Exercise, operand: Operand, names: Mapping[str, int]) -> str:
+    values = operand.values
+    assert values is not None, "only operands with values are checked"
+    elements = operand.rows.evaluate(names)
+    if values.kind is ValueKind.ROW_STARTS:
+        entries, longest = values.entries.evaluate(names), values.longest.evaluate(names)
+        if not operand.vector or elements < 2:
+            return "it needs one element for each row, and one more"
+        if not 0 <= entries <= (elements - 1) * longest:
+            return f"{elements - 1} rows of at most {longest} entries don't hold {entries} entries"
+    if values.kind is ValueKind.ROW_COLUMNS:
+        starts = _starts(exercise)[values.rows].values
+        assert starts is not None, "operands with starts have values"
+        entries, longest = starts.entries.evaluate(names), starts.longest.evaluate(names)
+        if not operand.vector or elements != entries:
+            return f"the matrix has {entries} entries, and this operand {elements} elements"
+        if longest > values.columns.evaluate(names):
+            return f"a row of {longest} entries needs as many columns"
+    return ""

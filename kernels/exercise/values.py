@@ -1,0 +1,108 @@
+"""The values of an operand's elements, for the operation `solution`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernels.expression import Expression
+
+
+class ElementType(StrEnum):
+    """The C type of an operand's elements, which all have 32 bits."""
+
+    FLOAT = "float"
+    INT = "int"
+    UNSIGNED = "unsigned"
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The C types that an exercise may give, the usual one first."""
+        return ("unsigned int", "unsigned") if self is ElementType.UNSIGNED else (self.value,)
+
+
+class ValueKind(StrEnum):
+    """The pattern of an operand's elements before the launch."""
+
+    INTEGERS = "integers"  # any whole numbers from `low` to `high`
+    SORTED = "sorted"  # the same in ascending order
+    PERMUTATION = "permutation"  # 0, 1, 2 and so on in random order, each once
+    IMAGE = "image"  # brightness from `low` to `high`: a gradient, bright boxes and noise
+    ROW_STARTS = "row_starts"  # of a sparse matrix: where each row starts, and last the number of entries
+    ROW_COLUMNS = "row_columns"  # of a sparse matrix: each entry's column, ascending within a row
+    MANTISSAS = "mantissas"  # floats with full 24-bit mantissas
+    REAL = "real"  # floats from -1 to 1
+    ZEROS = "zeros"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that describe this kind further."""
+        return _FIELDS.get(self, ())
+
+    @property
+    def is_float(self) -> bool:
+        """Whether only floats can have these values."""
+        return self in {ValueKind.MANTISSAS, ValueKind.REAL}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these values are indices, which floats shouldn't hold."""
+        return self in {ValueKind.ROW_STARTS, ValueKind.ROW_COLUMNS}
+
+
+_FIELDS = {
+    ValueKind.INTEGERS: ("low", "high"),
+    ValueKind.SORTED: ("low", "high"),
+    ValueKind.IMAGE: ("low", "high"),
+    ValueKind.ROW_STARTS: ("entries", "longest"),
+    ValueKind.ROW_COLUMNS: ("rows", "columns"),
+}
+
+
+_LOW, _HIGH = Expression.parse("-8"), Expression.parse("8")
+_NONE = Expression.parse("1")
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """How an operand's elements are made.
+
+    low, high: the smallest and the largest element
+    entries, longest: for ROW_STARTS, the entries of the matrix, and of its longest row
+    columns: for ROW_COLUMNS, the columns of the matrix
+    rows: for ROW_COLUMNS, the operand with the starts of the rows
+    """
+
+    kind: ValueKind
+    low: Expression = _LOW
+    high: Expression = _HIGH
+    entries: Expression = _NONE
+    longest: Expression = _NONE
+    columns: Expression = _NONE
+    rows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a result may be from the solution's. ulps: in units of its last place, 2^-23."""
+
+    absolute: float = 0.0
+    ulps: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """Such as `1e-05+4ulp`; "" for none."""
+        parts = [f"{self.absolute:g}"] if self.absolute else []
+        return "+".join([*parts, f"{self.ulps:g}ulp"] if self.ulps else parts)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRule:
+    """What counts as the work of one launch, for GFLOPS and GB/s. None for what the exercise doesn't say."""
+
+    flops: Expression | None = None
+    bytes: Expression | None = None
+
+
+EXACT = Tolerance()
+UNSAID = WorkRule()

@@ -1,0 +1,70 @@
+"""The incorrect kernels of an exercise: the verdict and the line that each must get.
+
+They are the files `wrong/NAME.cu` of the exercise's folder, and `wrong.toml` has a table for each. They show that the
+exercise's cases expose the usual mistakes. Verdicts of submissions don't depend on them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.exercise.model import Exercise
+from kernels.exercise.table import ExerciseError, Table
+from kernels.verdict import Finding, Severity, Verdict
+
+TABLE, FOLDER = "wrong.toml", "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class WrongKernel:
+    """A kernel with a known mistake.
+
+    line: of a finding of this verdict, its own or the other one; None for any
+    """
+
+    name: str
+    file: Path
+    verdict: Verdict
+    line: int | None
+    why: str
+
+    def shown_by(self, verdict: Verdict, findings: tuple[Finding, ...]) -> bool:
+        """Whether a report has this verdict, and points at the mistake."""
+        if verdict is not self.verdict:
+            return False
+        leading = [each for each in findings if each.kind is verdict and each.severity is Severity.ERROR]
+        return self.line is None or any(self.line in {each.line, each.other_line} for each in leading)
+
+
+def wrong_kernels(exercise: Exercise) -> tuple[WrongKernel, ...]:
+    """The incorrect kernels in the exercise's folder, in the order of its table; none without a table.
+
+    raise (ExerciseError): a table or a file is missing or malformed
+    """
+    path = exercise.root / TABLE
+    files = {file.stem: file for file in sorted((exercise.root / FOLDER).glob("*.cu"))}
+    if not path.is_file():
+        if files:
+            raise ExerciseError(path, "", "this file is missing, but there are incorrect kernels")
+        return ()
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExerciseError(path, "", f"this is not TOML: {error}") from None
+    table = Table(path, "", data)
+    named = table.fields()
+    for name in sorted(files.keys() - set(named)):
+        raise ExerciseError(path, name, f"{FOLDER}/{name}.cu has no table")
+    return tuple(_wrong_kernel(table.table(name), name, files) for name in named)
+
+
+def _wrong_kernel(table: Table, name: str, files: dict[str, Path]) -> WrongKernel:
+    table.only("verdict", "line", "why")
+    if name not in files:
+        raise table.error("verdict", f"there is no file {FOLDER}/{name}.cu")
+    verdict = table.choice("verdict", Verdict)
+    if verdict in {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}:
+        raise table.error("verdict", "an incorrect kernel isn't accepted")
+    return WrongKernel(name, files[name], verdict, table.integer_or_none("line"), table.text("why"))

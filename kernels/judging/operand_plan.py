@@ -1,0 +1,122 @@
+"""The plan of an operand: a matrix of a case, its values before the launch, and the kernel's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernels.exercise import Binding, Layout, Operand, Role
+from kernels.exercise.model import Parameter
+from kernels.exercise.values import ElementType, ValueKind, Values
+from kernels.expression import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesPlan:
+    """How a matrix's elements are made before the launch; see `kernels.exercise.values.Values`."""
+
+    kind: ValueKind
+    low: int
+    high: int
+    entries: int
+    longest: int
+    columns: int
+    rows: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """One matrix of a case: its size, its order in memory, and how the kernel gets it.
+
+    rows: of all planes together
+    declaration, line: for a module global, the required declaration, and its line in the file
+    vector: whether its elements have one index
+    planes: for elements with three indices; otherwise 0
+    values: for the operation SOLUTION, before the launch
+    """
+
+    name: str
+    role: Role
+    rows: int
+    columns: int
+    layout: Layout
+    binding: Binding
+    symbol: str | None
+    declaration: str = ""
+    line: int | None = None
+    vector: bool = False
+    planes: int = 0
+    type: ElementType = ElementType.FLOAT
+    values: ValuesPlan | None = None
+
+    def element(self, row: int, column: int) -> str:
+        """The name of an element in the course's notation."""
+        if self.vector:
+            return f"{self.name}[{row}]"
+        if not self.planes:
+            return f"{self.name}[{row}][{column}]"
+        plane, row = divmod(row, self.rows // self.planes)
+        return f"{self.name}[{plane}][{row}][{column}]"
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def row_length(self) -> int:
+        """Elements from one row (in column-major order, one column) to the next in memory."""
+        return self.columns if self.layout is Layout.ROW_MAJOR else self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One kernel argument: a pointer to the matrix `matrix`, the whole number `number`, or the float `real`."""
+
+    matrix: str | None
+    number: int | None
+    real: float | None = None
+
+    @property
+    def value(self) -> int | float:
+        """The number, for an argument that isn't a pointer."""
+        return self.real if self.real is not None else int(self.number or 0)
+
+
+def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]) -> Argument:
+    """One argument of the kernel at these sizes."""
+    if parameter.value is not None:
+        value = parameter.value
+        number = value.evaluate(names) if isinstance(value, Expression) else value
+        return (
+            Argument(None, None, float(number)) if parameter.ctype == "float" else Argument(None, int(number))
+        )
+    return Argument(parameter.operand, None if parameter.size is None else sizes[parameter.size])
+
+
+def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
+    """One operand at these sizes. lines: of the file's module variables."""
+    rows, columns = operand.shape(names)
+    is_global = operand.binding is Binding.GLOBAL
+    return MatrixPlan(
+        name=operand.name,
+        role=operand.role,
+        rows=rows,
+        columns=columns,
+        layout=operand.layout,
+        binding=operand.binding,
+        symbol=operand.symbol if is_global else None,
+        declaration=operand.declaration if is_global else "",
+        line=lines.get(operand.symbol) if is_global else None,
+        vector=operand.vector,
+        planes=0 if operand.planes is None else operand.planes.evaluate(names),
+        type=operand.type,
+        values=None if operand.values is None else _plan_values(operand.values, names),
+    )
+
+
+def _plan_values(values: Values, names: Mapping[str, int]) -> ValuesPlan:
+    low, high, entries, longest, columns = (
+        each.evaluate(names)
+        for each in (values.low, values.high, values.entries, values.longest, values.columns)
+    )
+    return ValuesPlan(values.kind, low, high, entries, longest, columns, values.rows)

@@ -1,0 +1,148 @@
+"""The inputs of one launch on a device, and the check of its results against them.
+
+Most inputs are recipes, which the judge's kernels make and compare in place. For the operation `solution`, the host
+makes them. After the launch, the exercise's own solution runs on a second copy, and both outputs are compared. So
+nothing of the judge's is on the device while the judged kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kernels.exercise import InputKind, Operation
+from kernels.exercise.values import ElementType
+from kernels.judging.inputs import Matrix, make_inputs, output_of, to_memory
+from kernels.judging.operations import ULP, tolerance_text
+from kernels.verdict import Finding
+from worker.gpu.backend import Backend, DeviceFault
+from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
+from worker.gpu.judge.recipes import Recipe, recipes
+from worker.gpu.judge.verification import Damage, Judge, Tolerated, element_at
+from worker.gpu.operands import POISON_WORD, Operands
+
+
+class SolutionFault(RuntimeError):
+    """The exercise's own solution failed on the device, so there is nothing to compare with."""
+
+
+class Inputs(Protocol):
+    """The inputs of one launch."""
+
+    def fill(self) -> None:
+        """Write them to the operands, without waiting."""
+
+    def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:
+        """The first mistake after a launch, or None.
+
+        vector: 63 random bits, drawn after the launch
+        repeat: of the measurement, from 1; 0 for a launch that is only judged
+        seconds: a longer launch of the solution counts as endless
+        """
+
+
+def fill(backend: Backend, judge: Judge, operands: Operands, kind: InputKind, seed: int) -> Inputs:
+    """Fill all memory of a case for one launch: inputs from a seed, empty outputs, guard zones and constants."""
+    inputs: Inputs
+    if operands.case.operation is Operation.SOLUTION:
+        inputs = DrawnInputs(backend, judge, operands, make_inputs(operands.case, seed))
+    else:
+        inputs = RecipeInputs(judge, operands, recipes(operands.case, kind, seed))
+    inputs.fill()
+    empty(backend, operands)
+    for matrix in operands.guarded:
+        judge.fill_guards(operands.of(matrix))
+    return inputs
+
+
+def empty(backend: Backend, operands: Operands) -> None:
+    """Fill outputs and constants. An element that isn't written must not keep the last launch's value."""
+    for matrix in operands.outputs:
+        backend.fill(operands.of(matrix), POISON_WORD)
+    for memory, word in operands.constants:
+        backend.fill(memory, word)
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeInputs:
+    """Inputs that are made on the device."""
+
+    judge: Judge
+    operands: Operands
+    made: Mapping[str, Recipe]
+
+    def fill(self) -> None:
+        for name, recipe in self.made.items():
+            self.judge.make(recipe, self.operands.memories[name])
+
+    def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
+        case, operands = self.operands.case, self.operands
+        guarded = [matrix.name for matrix in operands.guarded]
+        verified = self.judge.verify(case, self.made, operands.memories, vector, guarded=guarded)
+        for matrix in case.matrices:
+            if hurt := verified.hurt.get(matrix.name):
+                return guard_finding(matrix, hurt, case)
+        for matrix in case.inputs_of_kernel:
+            if changed := verified.changed.get(matrix.name):
+                return input_finding(matrix, changed, case)
+        if verified.wrong is None:
+            return None
+        return wrong_finding(output_of(case), verified.wrong, case, repeat)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnInputs:
+    """Inputs of the operation SOLUTION, by the operand's name."""
+
+    backend: Backend
+    judge: Judge
+    operands: Operands
+    made: Mapping[str, Matrix]
+
+    def fill(self) -> None:
+        self._write(self.operands)
+
+    def _write(self, operands: Operands) -> None:
+        for matrix in operands.case.given:
+            self.backend.write(operands.of(matrix), to_memory(self.made[matrix.name], matrix.layout))
+
+    def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
+        case, operands = self.operands.case, self.operands
+        for matrix in operands.guarded:
+            if hurt := self.judge.guards_hurt(operands.of(matrix)):
+                return guard_finding(matrix, hurt, case)
+        solution = operands.solution
+        if solution is None:
+            raise SolutionFault(f"{case.name}: the request has no solution")
+        self._write(solution)
+        inputs = [(each, operands.of(each), solution.of(each)) for each in case.inputs_of_kernel]
+        found = self.judge.differences(inputs, [None] * len(inputs))
+        for (matrix, *_), count in zip(inputs, found, strict=True):
+            if count.count:
+                damage = Damage(count.count, *element_at(matrix, count.first))
+                return input_finding(matrix, damage, case)
+        run_solution(self.backend, solution, seconds)
+        outputs = [(each, operands.of(each), solution.of(each)) for each in case.outputs]
+        found = self.judge.differences(outputs, [self._tolerance(each.type) for each, *_ in outputs])
+        for (matrix, actual, expected), count in zip(outputs, found, strict=True):
+            if count.count:
+                wrong = self.judge.wrong_at(matrix, actual, expected, count)
+                allowed = tolerance_text(case) if matrix.type is ElementType.FLOAT else ""
+                return wrong_finding(matrix, wrong, case, repeat, allowed)
+        return None
+
+    def _tolerance(self, kind: ElementType) -> Tolerated | None:
+        case = self.operands.case
+        return (case.absolute, case.ulps * ULP) if kind is ElementType.FLOAT else None
+
+
+def run_solution(backend: Backend, solution: Operands, seconds: float) -> None:
+    """Run the exercise's solution, whose inputs are in its memory. Raises SolutionFault."""
+    case = solution.case
+    assert case.launch is not None, "a solution has a launch"
+    empty(backend, solution)
+    try:
+        backend.timed(solution.kernel, case.launch, solution.arguments, seconds)
+    except DeviceFault as fault:
+        raise SolutionFault(f"the exercise's solution fails at {case.name}: {fault}") from fault
