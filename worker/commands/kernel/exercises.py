@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
+@click.argument("checked", metavar="[DIR]", required=False)
 @click.option("--starter", is_flag=True, help="Write the starter file of NAME to standard output.")
 @click.option("--ladder", is_flag=True, help="List the reference kernels of NAME, from slow to fast.")
 @click.option("--rung", type=int, help="Write the reference kernel with this number to standard output.")
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
 @answering()
-def exercises(name: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None) -> Answer:
+def exercises(
+    name: str | None, checked: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None
+) -> Answer:
     """List the exercises, or show the handout of exercise NAME.
+
+    `check DIR` grades the kernels of the exercise in folder DIR: solution, starter and incorrect kernels. The exit
+    code is 1 if one of them gets another verdict than it must.
 
     Exercises with mistakes come last, with the reason. The exit code is then 2.
 
@@ -37,10 +43,17 @@ def exercises(name: str | None, starter: bool, ladder: bool, rung: int | None, f
       tilelab exercises tiled
       tilelab exercises tiled --starter > my.cu
       tilelab exercises tiled --ladder
+      tilelab exercises check ./mine
     """  # noqa: D301 - click reads the escape
     extra = () if folder is None else (folder,)
     if starter + ladder + (rung is not None) > 1:
         raise WrongUse("Use only one of --starter, --ladder and --rung.")
+    if name == "check" and checked is not None:
+        from worker.commands.kernel.exercise_check import check_folder
+
+        return check_folder(checked)
+    if checked is not None:
+        raise WrongUse(f"Only `tilelab exercises check` takes a folder: {checked}.")
     if name is None:
         option = "--starter" if starter else "--ladder" if ladder else "--rung" if rung is not None else None
         if option is not None:

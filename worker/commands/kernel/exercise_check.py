@@ -1,0 +1,72 @@
+"""`tilelab exercises check`: proves that an exercise's folder works, before a course uses it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from worker.commands.answer import Answer
+from worker.commands.device import DEFAULT_ARCH
+from worker.commands.root import Exit, SystemFault, WrongUse
+from worker.commands.submission import cache_folder, start_stages
+
+if TYPE_CHECKING:
+    from worker.steps.exercise_proof import Proof
+
+
+def check_folder(folder: str) -> Answer:
+    """Grade the kernels of the exercise in a folder on the CPU device. Raises WrongUse and SystemFault."""
+    from kernels.compile.nvrtc import NVRTCUnavailable
+    from kernels.exercise import ExerciseError, load_exercise
+    from worker.steps.compile_requests import HeadersUnavailable
+    from worker.steps.exercise_proof import Prover
+
+    found: list[Proof] = []
+    try:
+        exercise = load_exercise(Path(folder).resolve())
+        for proof in Prover(exercise, DEFAULT_ARCH, cache_folder(), start_stages).proofs():
+            found.append(proof)
+            if sys.stderr.isatty():
+                click.echo(f"graded {proof.file}", err=True)
+    except ExerciseError as error:
+        raise WrongUse(str(error)) from error
+    except (NVRTCUnavailable, HeadersUnavailable) as error:
+        raise SystemFault(str(error)) from error
+    problems = [proof for proof in found if proof.problem]
+    exit_code = Exit.NOT_ACCEPTED if problems else Exit.ACCEPTED
+    return Answer(
+        lambda: {"exercise": exercise.name, "ok": not problems, "kernels": [_plain(each) for each in found]},
+        lambda: _text(exercise.name, found, len(problems)),
+        exit_code,
+    )
+
+
+def _plain(proof: Proof) -> dict[str, Any]:
+    leading = proof.leading
+    return {
+        "file": proof.file,
+        "tile": proof.tile,
+        "verdict": proof.report.verdict.value,
+        "line": leading.line if leading is not None else None,
+        "message": proof.report.message,
+        "problem": proof.problem,
+    }
+
+
+def _text(name: str, found: list[Proof], problems: int) -> str:
+    width = max(len(proof.file) for proof in found)
+    lines = []
+    for proof in found:
+        leading = proof.leading
+        at = f" at line {leading.line}" if leading is not None and leading.line is not None else ""
+        tile = f", tile {proof.tile}" if proof.file == "solution.cu" else ""
+        mark = click.style("wrong", fg="red") if proof.problem else "ok   "
+        lines.append(f"{mark}  {proof.file:{width}}  {proof.report.verdict.words}{at}{tile}")
+        if proof.problem:
+            lines += [f"       {proof.problem}", f"       {proof.report.message}"]
+    count = f"{problems} of {len(found)}" if problems else f"all {len(found)}"
+    ending = "have another verdict than they must" if problems else "kernels have the verdicts that they must"
+    return "\n".join([*lines, f"{name}: {count} {ending}."])
