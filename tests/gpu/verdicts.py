@@ -1,6 +1,6 @@
 """Grades everything with a known verdict on this machine, compiled here, and prints what differs.
 
-`python -m tests.gpu.verdicts`: the corpus, wrong and right, the cheats and the exercises' solutions go the whole
+`python -m tests.gpu.verdicts`: the corpus, wrong and right, the cheats and the exercises' kernels go the whole
 way of a submission, on the GPU too where they pass; the hostile sources go to the compiler. Exit code 1 if anything
 differs.
 """
@@ -21,6 +21,7 @@ from typing import Any
 
 from kernels.compile.compilation import DEFAULT_ARCH, Compilation
 from kernels.exercise import find_exercise, list_exercises
+from kernels.exercise.wrong_kernels import wrong_kernels
 from kernels.report import Report
 from kernels.verdict import Severity, Verdict
 from tests.cheats.cases import Honesty, cheats
@@ -36,7 +37,7 @@ from worker.workplaces.gpu import GpuWorkplace
 EXPLAINED = Path(__file__).with_name("verdicts.toml")
 TESTS = Path(__file__).resolve().parent.parent
 CORPUS, HOSTILE = TESTS / "corpus", TESTS / "hostile"
-PARTS = ("wrong", "right", "cheats", "solutions", "hostile")
+PARTS = ("wrong", "right", "cheats", "solutions", "exercises", "hostile")
 TILES = (8, 16, 32)
 SEED = "5eed" * 8
 NO_FILE = "/nonexistent/file"
@@ -111,6 +112,17 @@ def _solutions() -> Iterator[Subject]:
         yield Subject("solutions", exercise.name, source, ("accepted",), exercise.name)
 
 
+def _exercises() -> Iterator[Subject]:
+    """The incorrect kernels in the folders of exercises."""
+    for exercise in list_exercises():
+        for each in wrong_kernels(exercise):
+            lines = frozenset([] if each.line is None else [each.line])
+            expected = (each.verdict.value,)
+            yield Subject(
+                "exercises", each.name, each.file.read_bytes(), expected, exercise.name, lines=lines
+            )
+
+
 def _hostile() -> Iterator[Subject]:
     for name, entry in _table(HOSTILE / "expected.toml").items():
         source = (HOSTILE / "sources" / f"{name}.cu").read_bytes().replace(b"@FILE@", NO_FILE.encode())
@@ -122,6 +134,7 @@ _FINDERS: dict[str, Callable[[], Iterator[Subject]]] = {
     "right": _right,
     "cheats": _cheats,
     "solutions": _solutions,
+    "exercises": _exercises,
     "hostile": _hostile,
 }
 

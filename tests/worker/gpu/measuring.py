@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.exercise import Exercise, find_exercise
+from kernels.exercise import Exercise, Operation, find_exercise
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
-from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at
+from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at, with_solution
 from kernels.measurement import Clocks
 from kernels.source import Source, read_source
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, WireCode
@@ -88,6 +88,13 @@ def request_for(
     ranked = at(ranking or {"Width": RANKING})
     small = [case for case in plan.cases if case.on_cpu and (case.name in cases or not cases)]
     plan = replace(plan, cases=(*small, ranked))
+    solved: tuple[WireCode, ...] = ()
+    if exercise.operation is Operation.SOLUTION:
+        own = read_source(exercise.solution_text.encode(), exercise)
+        assert isinstance(own, Source), own
+        solved = (on_the_wire(own, exercise, plan),)
+        plan = replace(plan, cases=tuple(with_solution(exercise, own, case) for case in plan.cases))
+        ranked = plan.cases[-1]
     return MeasureRequest(
         plan=plan,
         modules=(on_the_wire(source, exercise, plan),),
@@ -96,6 +103,7 @@ def request_for(
         metric=exercise.metric.value,
         launch_seconds=launch_seconds,
         budget_seconds=budget_seconds,
+        solution=solved,
     )
 
 
