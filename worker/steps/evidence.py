@@ -13,7 +13,7 @@ from kernels.compile.compilation import Compilation
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
 from kernels.evidence import Evidence, Light
-from kernels.exercise import Exercise, Operation, Role
+from kernels.exercise import Exercise, Operation
 from kernels.exercise.goals import goals
 from kernels.judging.plan import Plan
 from kernels.launch import Launch
@@ -76,7 +76,7 @@ def unknown_capability(asked: Target, launch: Launch, resources: Resources) -> s
 
 def elements(plan: Plan) -> int:
     """The number of elements in all operands of the plan's only case."""
-    return sum(matrix.rows * matrix.columns for matrix in plan.cases[0].matrices)
+    return sum(matrix.elements for matrix in plan.cases[0].matrices)
 
 
 def fits(plan: Plan) -> bool:
@@ -104,7 +104,7 @@ def meaning(
     """
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
-    inputs = tuple(matrix for matrix in case.matrices if matrix.role is Role.INPUT)
+    inputs = case.given
     totals = counted.evidence.totals
     held = occupancy(
         limits_of(target.cc),
@@ -122,7 +122,7 @@ def meaning(
         lines=counted.evidence.lines,
         totals=totals,
         inputs=inputs,
-        outputs=tuple(matrix for matrix in case.matrices if matrix.role is Role.OUTPUT),
+        outputs=case.outputs,
         product=product_of(inputs) if exercise.operation is Operation.MATMUL else None,
         barriers=counted.barriers,
         occupancy=held,
@@ -152,8 +152,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
     """Whether a launch wrote its whole output. With a fixed grid, a kernel may skip most of a large output."""
     if totals.global_atomic_requests:
         return True
-    outputs = (each for each in plan.cases[0].matrices if each.role is Role.OUTPUT)
-    return totals.global_store_bytes >= FLOAT * sum(each.rows * each.columns for each in outputs)
+    return totals.global_store_bytes >= FLOAT * sum(each.elements for each in plan.cases[0].outputs)
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:
@@ -175,8 +174,7 @@ def _light(totals: Totals, plan: Plan, device: Device) -> Light:
     """The modelled bound for the plan's only case."""
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
-    read, written = (
-        sum(matrix.rows * matrix.columns * FLOAT for matrix in case.matrices if matrix.role is role)
-        for role in (Role.INPUT, Role.OUTPUT)
-    )
+    read, written = (sum(FLOAT * each.elements for each in part) for part in (case.given, case.outputs))
+    if case.moved:
+        read = max(0, case.moved - written)
     return light(totals, case.launch, case.sizes, device, Footprint(read, written))

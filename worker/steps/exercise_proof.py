@@ -80,8 +80,11 @@ class Prover:
             return "the starter can't be graded"
         if report.verdict is not Verdict.ACCEPTED or self.exercise.operation is Operation.ANALYSIS:
             return ""
-        goals = report.evidence.goals if report.evidence is not None else ()
-        return "" if any(not goal.met for goal in goals) else "the starter must leave something to do"
+        return (
+            ""
+            if any(not goal.met for goal in report.evidence.goals)
+            else "the starter must leave something to do"
+        )
 
     def _wrong(self, wrong: WrongKernel) -> Proof:
         report = self._graded(wrong.file, None)

@@ -6,10 +6,15 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from kernels.exercise import BUILT_IN, find_exercise
+from kernels.report import Report
+from kernels.verdict import Finding, Verdict
+from tests.marks import linux
 from worker.commands.root import tilelab
+from worker.steps.exercise_proof import Proof, Prover
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "exercises.md"
 
@@ -53,6 +58,56 @@ def test_folders_with_a_mistake_are_named_after_the_others(tmp_path: Path):
 def test_a_handout_and_a_starter_are_written_as_they_are():
     assert run("tiled").stdout == find_exercise("tiled").handout.read_text("utf-8")
     assert run("tiled", "--starter").stdout == find_exercise("tiled").starter.read_text("utf-8")
+
+
+def proof(file: str, verdict: Verdict, problem: str = "", line: int | None = None) -> Proof:
+    found = Finding(verdict, "A mistake.", line)
+    report = Report(verdict, "A mistake.", "mine", "cpu", "sm_90", 16, findings=(found,))
+    return Proof(file, 16, report, problem)
+
+
+@pytest.mark.parametrize(("problem", "code"), [("", 0), ("it must be data race at line 3", 1)])
+def test_a_check_shows_each_kernel_with_its_verdict_and_line(monkeypatch, problem, code):
+    proofs = [
+        proof("solution.cu", Verdict.ACCEPTED),
+        proof("wrong/a.cu", Verdict.OUT_OF_BOUNDS, problem, line=7),
+    ]
+    monkeypatch.setattr(Prover, "proofs", lambda _: iter(proofs))
+    result = run("check", str(BUILT_IN / "naive"))
+    assert result.exit_code == code
+    assert "wrong/a.cu   out of bounds at line 7" in result.stdout
+    assert problem in result.stdout
+    assert ("wrong  wrong/a.cu" in result.stdout) == bool(problem)
+    plain = json.loads(run("check", str(BUILT_IN / "naive"), "--json").stdout)
+    assert (plain["exercise"], plain["ok"]) == ("naive", not problem)
+    assert [(each["verdict"], each["line"]) for each in plain["kernels"]] == [
+        ("accepted", None),
+        ("out_of_bounds", 7),
+    ]
+
+
+def test_a_check_needs_the_folder_of_an_exercise(tmp_path):
+    result = run("check", str(tmp_path))
+    assert (result.exit_code, str(tmp_path) in result.stderr) == (2, True)
+    assert run("tiled", str(tmp_path)).exit_code == 2
+
+
+@linux
+@pytest.mark.long("grades seven kernels in new processes")
+def test_a_check_grades_a_whole_exercise(tmp_path):
+    mine = shutil.copytree(BUILT_IN / "vector-addition", tmp_path / "mine")
+    definition = mine / "exercise.toml"
+    definition.write_text(definition.read_text().replace("[64, 128, 256, 512]", "[256]"))
+    for old, new in (("line = 3", "line = 2"), ('verdict = "wrong_answer"', 'verdict = "data_race"')):
+        table = mine / "wrong.toml"
+        table.write_text(table.read_text().replace(old, new, 1))
+    (mine / "starter.cu").write_text((mine / "solution.cu").read_text())
+    found = json.loads(run("check", str(mine), "--json").stdout)
+    assert {each["file"]: each["problem"] for each in found["kernels"] if each["problem"]} == {
+        "starter.cu": "the starter must leave something to do",
+        "wrong/unguarded.cu": "it must be out of bounds at line 2",
+        "wrong/last_block_missing.cu": "it must be data race",
+    }
 
 
 def test_the_ladder_is_listed_with_its_figures():
