@@ -94,6 +94,7 @@ class Solved:
 
     name_of: the name of an element by its row and column
     allowed: the tolerance in words; "" for none
+    flat: whether its elements have one or two indices
     """
 
     expected: Expected
@@ -103,6 +104,7 @@ class Solved:
     vector: bool
     name_of: Callable[[int, int], str]
     allowed: str = ""
+    flat: bool = True
 
 
 @dataclass(frozen=True, slots=True)

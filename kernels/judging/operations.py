@@ -72,7 +72,8 @@ def _solved(
     names = (*(given.name for given in case.given), matrix.name)
     actual = from_memory(values[matrix.name], matrix)
     allowed = "" if whole else tolerance_text(case)
-    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.element, allowed)
+    flat = not matrix.planes
+    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.element, allowed, flat)
 
 
 def tolerated(case: CasePlan, right: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernels.judging.compare import Doubles, Mask, Output, is_poison, wrong_elements
+from kernels.judging.compare import Doubles, Mask, Output, Solved, is_poison, wrong_elements
 from kernels.judging.inputs import Expected
 
 _ENOUGH = 4
@@ -80,6 +80,8 @@ def scaled(output: Output, wrong: Mask) -> Diagnosis | None:
 
 def where(output: Output, wrong: Mask) -> Diagnosis | None:
     """The place of the incorrect elements."""
+    if isinstance(output, Solved) and not output.flat:
+        return None
     place = _place(output, wrong)
     return None if place is None else Diagnosis(place, f"Incorrect elements: {place}.", is_place=True)
 
