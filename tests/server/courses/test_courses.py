@@ -233,3 +233,9 @@ def test_students_see_what_is_open_and_staff_everything(made: Sessions, course: 
         assert len(service.assignments(session, course)) == 4
         session.get_one(Course, course.id).archived_at = NOW
     assert seen(teacher) == seen(stranger) == []
+
+
+def test_an_exercise_that_its_solution_judges_is_kept_with_the_solution() -> None:
+    content = read_content(find_exercise("histogram"))
+    read = read_exercise("histogram", content.definition, content.exercise.digest)
+    assert read.solution_text.encode() == content.files["solution.cu"]

@@ -11,7 +11,7 @@ import pytest
 from kernels.evidence import PTX_ONLY, Evidence, Extent, Light
 from kernels.exercise import ExerciseError, Layout, find_exercise, list_exercises, read_exercise
 from kernels.exercise.checks import check_ranking
-from kernels.exercise.schema import DEFINITION
+from kernels.exercise.schema import definition_in
 from kernels.experiment.exercise_text import point_exercise, point_text
 from kernels.experiment.roles import Change
 from kernels.expression import Expression
@@ -150,7 +150,7 @@ def test_points_of_the_same_text_are_a_group(tmp_path):
 
 @pytest.mark.parametrize("exercise", list_exercises(), ids=lambda each: each.name)
 def test_every_exercise_reads_back_at_its_own_sizes(exercise):
-    definition = (exercise.root / DEFINITION).read_text("utf-8")
+    definition = definition_in(exercise.root)
     made = read_exercise(exercise.name, point_text(definition, Change(sizes=exercise.ranking)))
     assert made.digest == exercise.digest
     assert made.ranking == exercise.ranking
@@ -158,7 +158,7 @@ def test_every_exercise_reads_back_at_its_own_sizes(exercise):
 
 @pytest.mark.parametrize("exercise", list_exercises(), ids=lambda each: each.name)
 def test_the_exercise_of_a_point_is_the_one_that_its_text_describes(exercise):
-    definition = (exercise.root / DEFINITION).read_text("utf-8")
+    definition = definition_in(exercise.root)
     sizes = {name: max(1, size // 2) for name, size in exercise.ranking.items()}
     changed = Change(sizes=sizes, macros=dict.fromkeys(exercise.macros, 1))
     made = point_exercise(read_exercise(exercise.name, definition), changed)
