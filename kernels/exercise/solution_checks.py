@@ -121,6 +121,8 @@ def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -
         ElementType.INT: (-(1 << 31), (1 << 31) - 1),
         ElementType.UNSIGNED: (0, (1 << 32) - 1),
     }[operand.type]
+    if values.kind is ValueKind.IMAGE and high - low > _FLOAT_WHOLE:
+        return f"an image has at most {_FLOAT_WHOLE:,} levels"
     if low > high:
         return f"the smallest, {low}, is above the largest, {high}"
     if not least <= low <= high <= most:

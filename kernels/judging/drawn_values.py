@@ -77,14 +77,18 @@ def _image(random: np.random.Generator, matrix: MatrixPlan, values: ValuesPlan) 
     """A gradient to the lower right with noise, and a few bright boxes."""
     rows, columns = matrix.rows, matrix.columns
     span = values.high - values.low
-    down, across = np.arange(rows)[:, np.newaxis], np.arange(columns)[np.newaxis, :]
-    made = span * (down + across) // (2 * max(1, rows + columns - 2))
-    made = made + random.integers(0, max(1, span // 4) + 1, (rows, columns), np.int32)
+    down, across = (
+        (span * np.arange(side) // (2 * max(1, side - 1))).astype(np.int32) for side in (rows, columns)
+    )
+    made = random.integers(0, max(1, span // 4) + 1, (rows, columns), np.int32)
+    made += down[:, np.newaxis]
+    made += across
     for _ in range(_BOXES):
         top, left = (int(random.integers(0, side)) for side in (rows, columns))
         made[top : top + 1 + rows // 4, left : left + 1 + columns // 4] += span // 4
-    image: Numbers = values.low + np.minimum(made, span)
-    return image
+    np.minimum(made, span, out=made)
+    made += values.low
+    return made
 
 
 def _row_starts(random: np.random.Generator, rows: int, values: ValuesPlan) -> Numbers:

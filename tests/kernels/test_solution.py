@@ -97,6 +97,7 @@ def test_an_element_of_three_indices_is_named_by_all_of_them():
          'type = "unsigned int", name = "twice", value = 1.5', "parameters[5].value"),
         ('low = "-n", high = -1', "low = 1, high = 0", "operands"),
         ('low = "-n", high = -1', 'low = 0, high = "1 << 31"', "operands"),
+        ('kind = "permutation"', 'kind = "image", low = 0, high = "1 << 25"', "operands"),
         ('metric = "gbps"', 'metric = "gflops"', "work.flops"),
     ],
 )  # fmt: skip
