@@ -10,11 +10,11 @@ import pytest
 from kernels import device
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import find_exercise
-from kernels.judging.plan import make_plan, select_cases
+from kernels.judging.plan import make_plan, select_cases, with_solution
 from kernels.source import Source, read_source
 from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import WireError, from_plain, to_plain
-from worker.steps.check_step import CheckRequest, CheckResponse, check, check_step
+from worker.steps.check_step import CheckRequest, CheckResponse, SolutionFailed, check, check_step
 from worker.steps.modules import Module
 
 TILED = find_exercise("tiled")
@@ -54,6 +54,38 @@ def test_the_same_seed_gives_the_same_response():
     assert first == again
     other = check(replace(wrong, plan=replace(wrong.plan, seed="0dd")))
     assert other.findings[0].message != first.findings[0].message
+
+
+ADDITION = find_exercise("vector-addition")
+
+
+def addition_with(solution: str) -> CheckRequest:
+    """The sum of two vectors, compared with another solution."""
+    own = replace(ADDITION, solution_text=solution)
+    source, other = (read_source(text.encode(), own) for text in (ADDITION.solution_text, solution))
+    assert isinstance(source, Source)
+    assert isinstance(other, Source)
+    plan = make_plan(own, source, None, "5eed")
+    plan = replace(plan, cases=tuple(with_solution(own, other, case) for case in plan.cases))
+    modules = []
+    for each in (source, other):
+        made = compile_source(each.text, own.kernel, "sm_90", {}, own.fmad)
+        assert isinstance(made, Compilation)
+        modules.append(Module(made.ptx, made.entry, made.globals, made.resources))
+    return CheckRequest(plan, (modules[0],), (modules[1],))
+
+
+def test_a_solution_that_fails_is_no_verdict():
+    with pytest.raises(SolutionFailed, match="solution fails at n=1"):
+        check(addition_with(ADDITION.solution_text.replace("i < n", "i <= n")))
+
+
+def test_a_solution_that_only_a_gpu_can_run_leaves_the_kernel_to_the_gpu():
+    text = ADDITION.solution_text.replace("int i =", 'asm volatile("cp.async.bulk.commit_group;"); int i =')
+    response = check(addition_with(text))
+    (finding,) = response.findings
+    assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, None)
+    assert finding.message.startswith("The exercise's solution needs a GPU.")
 
 
 @pytest.mark.parametrize("change", [{"plan": None}, {"modules": 3}, {"modules": [{}]}, {"more": 1}])

@@ -165,7 +165,14 @@ def _solver(modules: Sequence[Module]) -> Solve | None:
     from kernels import device
     from kernels.judging.judge import arguments, constants, full_budget
 
-    loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
+    try:
+        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
+        for each in loaded:
+            device.check(each.program)
+    except device.Unsupported as reason:
+        raise device.Unsupported(
+            reason.instruction, None, f"The exercise's solution needs a GPU. {reason}"
+        ) from reason
 
     def solve(case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
         case, on = case.by_solution(), loaded[case.module]
