@@ -19,6 +19,7 @@ _FEW_THREADS = 64
 """A launch with more elements for each thread than this has few threads."""
 
 _MOST_LINES = 3
+_NUMBERS = r"float|(?:unsigned )?int"
 
 _WRONG_SUM = (
     "Follow the block of {element} by hand. Which elements does each thread load? What does it add in each step? "
@@ -148,12 +149,12 @@ def _changed_input(name: str, lines: Sequence[str]) -> str:
     """The advice for a write to an input; "" if its name isn't known."""
     if not name:
         return ""
-    pointer = re.search(rf"(const\s+)?\bfloat\s*\*\s*(__restrict__\s+)?{re.escape(name)}\b", "\n".join(lines))
-    declare = pointer is not None and pointer[1] is None
+    pattern = rf"(const\s+)?\b({_NUMBERS})\s*\*\s*(__restrict__\s+)?{re.escape(name)}\b"
+    pointer = re.search(pattern, "\n".join(lines))
     text = "Store the result{at} in the output, not in `{name}`."
-    return (
-        f"{text} Declare `const float* {{name}}` to let the compiler find such stores." if declare else text
-    )
+    if pointer is None or pointer[1] is not None:
+        return text
+    return f"{text} Declare `const {pointer[2]}* {{name}}` to let the compiler find such stores."
 
 
 def _unset_variable(finding: Finding, lines: Sequence[str]) -> str:

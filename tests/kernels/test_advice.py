@@ -116,6 +116,12 @@ def test_a_changed_input_is_named_with_its_line(element, declares):
     assert (f"Declare `const float* {element[0]}`" in advice) is declares
 
 
+def test_a_changed_input_keeps_its_type():
+    found = Finding(Verdict.INPUT_MODIFIED, "", 2, example=Example(element="a[0]"))
+    lines = ["__global__ void any(unsigned int* a) {", "    a[0] = 1;", "}"]
+    assert "Declare `const unsigned int* a`" in advice_for(of(found), lines)
+
+
 RACY = [
     "__shared__ float Mds[16][16];",
     "atomicAdd(&P[i], s);",
