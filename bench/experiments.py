@@ -17,8 +17,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
-from bench.table import table
 from kernels.counters import Totals
 from kernels.evidence import Light, ResourceTime
 from kernels.experiment.export import csv_parts, json_parts, t4_parts
@@ -38,38 +38,41 @@ SIZES = (1_000, 100_000)
 _TILES, _SIDE = (4, 8, 16, 32), 10
 _RESOURCES = ("fp32", "issue", "lsu", "l1_tags", "l1_data", "l2", "dram")
 _AXES = {Kind.BARS: {"x": "TILE_WIDTH", "by": "A"}, Kind.HEATMAP: {"x": "TILE_WIDTH", "by": "A"}}
-_REPEATS = 5
+_REPEATS = 3
+
+T = TypeVar("T")
 
 
 def main() -> None:
-    """Measure both sizes and print the ratios."""
+    """Measure both sizes, and print a line for each step."""
+    print(f"{'':<16}{f'{SIZES[0]:,} points':>16}{f'{SIZES[1]:,} points':>16}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as name:
         folders = [Path(name) / f"{size}" for size in SIZES]
         for folder, size in zip(folders, SIZES, strict=True):
             folder.mkdir()
             Folder(folder).fill(made_up(size))
-        lines = [_line("read", *(partial(_read, folder) for folder in folders))]
-        small, large = map(_read, folders)
+        small, large = (partial(_read, folder) for folder in folders)
+        results = small(), _compare("read", small, large)
     gc.freeze()  # as the commands do
-    pairs = zip(_steps(small).items(), _steps(large).values(), strict=True)
-    lines += [_line(what, step, larger) for (what, step), larger in pairs]
-    print(table(("", *(f"{size:,} points" for size in SIZES), "ratio"), lines))
+    for (what, step), larger in zip(_steps(results[0]).items(), _steps(results[1]).values(), strict=True):
+        _compare(what, step, larger)
 
 
-def _line(what: str, small: Callable[[], object], large: Callable[[], object]) -> tuple[str, ...]:
-    before = [_seconds(small) for _ in range(_REPEATS)]
-    longer = _seconds(large) / SIZES[1]
-    short = median(before + [_seconds(small) for _ in range(_REPEATS)]) / SIZES[0]
-    return what, f"{1e6 * short:,.1f}", f"{1e6 * longer:,.1f}", f"{longer / short:.2f}"
+def _compare(what: str, small: Callable[[], object], large: Callable[[], T]) -> T:
+    """Print what a step costs a point, and return what the large one made."""
+    times = [_timed(small)[0] for _ in range(_REPEATS)]
+    spent, made = _timed(large)
+    times += [_timed(small)[0] for _ in range(_REPEATS)]
+    one, other = 1e6 * median(times) / SIZES[0], 1e6 * spent / SIZES[1]
+    print(f"{what:<16}{one:>16,.1f}{other:>16,.1f}{other / one:>8.2f}", flush=True)
+    return made
 
 
-def _seconds(step: Callable[[], object]) -> float:
-    """Of processor time. What was made is freed after it, as at the end of a command."""
+def _timed(step: Callable[[], T]) -> tuple[float, T]:
+    """Seconds of processor time, without those to free what was made."""
     begin = time.process_time()
     made = step()
-    spent = time.process_time() - begin
-    del made
-    return spent
+    return time.process_time() - begin, made
 
 
 def _read(folder: Path) -> list[PointResult]:
