@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 # The threads of numpy's library wait by spinning, here on cores that other processes need.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -18,7 +19,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 pytest_plugins = ["tests.services.fixtures", "tests.seconds"]
 
 if TYPE_CHECKING:
+    from xdist.remote import Producer
+
     from tests.worker.kept_processes import KeptProcesses
+
+TOGETHER = "tests/browser/"
+"""The folder whose files all run in one process, because they share a browser and a portal."""
 
 
 # Of Python's own 700, a tenth of the time of many tests went into looking for garbage.
@@ -45,6 +51,17 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_xdist_auto_num_workers() -> int:
     """Two more than there are cores: many a test waits for a lease, or for a program that comes back."""
     return (os.cpu_count() or 1) + 2
+
+
+class _ByFile(LoadFileScheduling):  # type: ignore[misc]
+    """One process for a file, and one for the folder whose files share more."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _ByFile | None:
+    return _ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -77,7 +94,8 @@ def _turn(item: pytest.Item, usual: float) -> tuple[bool, bool, bool, int]:
     are mixed by their files' names: those that wait are in the same folders, and the processor would wait with them.
     """
     file = item.nodeid.partition("::")[0]
-    first = file.startswith(("tests/browser/", "tests/corpus/"))
+    first = file.startswith((TOGETHER, "tests/corpus/"))
+    file = TOGETHER if file.startswith(TOGETHER) else file
     return not _takes_minutes(item, usual), not first, file.startswith("tests/kernels/"), crc32(file.encode())
 
 

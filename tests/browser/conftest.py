@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Generator, Hashable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
@@ -15,33 +17,66 @@ from tests.browser.viewports import WIDE
 from tests.browser.watching import Complaints
 from tests.browser.workbench import Workbench, workbench
 
-
-def _as_long_as_used(fixture_name: str, config: pytest.Config) -> Literal["module", "session"]:
-    """In the short suite each is used in one file of a process, and would go on working beside all other tests."""
-    return "module" if config.option.markexpr == "not long" else "session"
+HERE = Path(__file__).parent
+T = TypeVar("T")
 
 
-@pytest.fixture(scope=_as_long_as_used)
-def browser() -> Iterator[Browser]:
-    """Chromium, without a window."""
-    # on two cores with everything else at work, a page may take its time
-    expect.set_options(timeout=20_000)
-    with started() as browser:
-        yield browser
+class Running:
+    """What the tests of this folder share. Each part starts once and ends with the folder's last test.
+
+    They run in one process, see tests/conftest.py. A portal with nothing to do still takes a twentieth of a core.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._parts: dict[Hashable, object] = {}
+
+    def part(self, start: Callable[..., AbstractContextManager[T]], *given: object) -> T:
+        if start not in self._parts:
+            self._parts[start] = self._stack.enter_context(start(*given))
+        return cast("T", self._parts[start])
+
+    def end(self) -> None:
+        self._parts.clear()
+        self._stack.close()
 
 
-@pytest.fixture(scope=_as_long_as_used)
-def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Everything that `tilelab up --demo` runs. Tests share it: each makes what it changes."""
-    with deployed(tmp_path_factory.mktemp("portal") / "data") as running:
-        yield running
+_RUNNING = pytest.StashKey[Running]()
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+def running(request: pytest.FixtureRequest) -> Iterator[Running]:
+    made = request.config.stash[_RUNNING] = Running()
+    yield made
+    made.end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    done = yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        item.config.stash.get(_RUNNING, Running()).end()
+    return done
+
+
+@pytest.fixture(scope="module")
+def browser(running: Running) -> Browser:
+    """Chromium, without a window."""
+    # on two cores with everything else at work, a page may take its time
+    expect.set_options(timeout=20_000)
+    return running.part(started)
+
+
+@pytest.fixture(scope="module")
+def portal(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """Everything that `tilelab up --demo` runs. Tests share it: each makes what it changes."""
+    return running.part(deployed, tmp_path_factory.mktemp("portal") / "data")
+
+
+@pytest.fixture(scope="module")
+def site(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Filled:
     """A course in which a GPU measured, without a worker. Tests share it, too."""
-    with filled(tmp_path_factory.mktemp("filled")) as running:
-        yield running
+    return running.part(filled, tmp_path_factory.mktemp("filled"))
 
 
 @pytest.fixture
