@@ -66,18 +66,24 @@ def recipes(page: str) -> dict[str, tuple[Step, ...]]:
 
 
 def copy_tree(to: Path) -> None:
-    """All that belongs to the repository, changes that aren't committed among it, as a repository of its own.
-
-    What mypy knows about the files comes along, if it is there: it compares their contents.
-    """
+    """All that belongs to the repository, changes that aren't committed among it, as a repository of its own."""
     for name in _git(ROOT, "ls-files", "-z", "-co", "--exclude-standard").split("\0"):
         if (file := ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             (to / name).write_bytes(file.read_bytes())
             (to / name).chmod(file.stat().st_mode)
-    if (known := ROOT / ".mypy_cache").is_dir():
-        shutil.copytree(known, to / known.name)
     _git(to, "init", "-q")
+
+
+def known_types() -> Path:
+    """Where mypy keeps what it knows of a copy's files for the next copy: it compares their contents.
+
+    At first, that is what it knows of the repository, if anything.
+    """
+    known, own = ROOT / "build" / "types_of_copy", ROOT / ".mypy_cache"
+    if own.is_dir() and not known.exists():
+        shutil.copytree(own, known)
+    return known
 
 
 def follow(steps: Sequence[Step], root: Path, run: Callable[..., str]) -> None:

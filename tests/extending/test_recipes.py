@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.extending.recipes import PAGE, Step, copy_tree, follow, recipes
+from tests.extending.recipes import PAGE, Step, copy_tree, follow, known_types, recipes
 from tests.marks import linux
 
 RECIPES = recipes(PAGE.read_text("utf-8"))
@@ -126,4 +126,4 @@ def test_all_that_compares_passes_in_the_copy(copy: Copy) -> None:
         # the matrix is compared with routes, not with a database
         "-k=not postgresql",
     )  # fmt: skip
-    copy.run("mypy")
+    copy.run("mypy", f"--cache-dir={known_types()}")
