@@ -307,7 +307,7 @@ def judge(trace: Trace) -> dict[Pair, Race]:
     races: dict[Pair, Race] = {}
     for a, b, byte in _conflicts(relation):
         pair = (min(a.access.line, b.access.line), max(a.access.line, b.access.line))
-        if pair not in races and not _ordered(relation, a, b, byte) and not _both_atomic(a, b):
+        if pair not in races and not _both_atomic(a, b) and not _ordered(relation, a, b, byte):
             races[pair] = Race((a.thread, b.thread), (a.access.bytes, b.access.bytes))
     return races
 
@@ -330,6 +330,7 @@ def _conflicts(relation: _Relation) -> Iterator[tuple[_Use, _Use, int]]:
         for node in _members(row & writes):
             use = use_at[node]
             ordered = relation.after[node] | relation.before[node] | by_actor[use.actor]
+            ordered |= writes & ((1 << node) - 1)  # the pair came from the other write's side
             yield from ((use, use_at[other], byte) for other in _members(row & ~ordered))
 
 
