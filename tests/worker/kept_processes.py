@@ -13,7 +13,7 @@ from worker.sandbox.limits import COMPILE_LIMITS, Limits
 from worker.sandbox.process import Child
 from worker.steps.stages import SandboxedStages
 
-JOBS = 20
+JOBS = 60
 
 
 class KeptChild(Child):
