@@ -46,7 +46,15 @@ def test_the_solution_is_accepted(tmp_path, tile):
     assert report["occupancy"]["warps_per_sm"] > 0
 
 
-@pytest.mark.parametrize(("arch", "cc", "warps"), [("sm_86", "8.6", 48), ("sm_88", "9.0", 64)])
+@pytest.mark.parametrize(
+    ("arch", "cc", "warps"),
+    [
+        pytest.param(
+            "sm_86", "8.6", 48, marks=pytest.mark.long("the short suite has one without known limits")
+        ),
+        ("sm_88", "9.0", 64),
+    ],
+)
 def test_occupancy_is_for_the_architecture_if_its_limits_are_known(tmp_path, arch, cc, warps):
     _, report = grade(tmp_path, SOLUTION, "--device", "cpu", "--arch", arch, "--tile", "32")
     assert (report["occupancy"]["cc"], report["occupancy"]["max_warps"]) == (cc, warps)
