@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 TOGETHER = "tests/browser/"
 """The folder whose files all run in one process, because they share a browser and a portal."""
 
+APART = "tests/corpus/test_corpus.py::test_a_right_kernel"
+"""The tests that run apart from others of their file: they share nothing, and both halves take minutes."""
+
 
 # Of Python's own 700, a tenth of the time of many tests went into looking for garbage.
 _GARBAGE = 20_000
@@ -54,10 +57,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 class _ByFile(LoadFileScheduling):  # type: ignore[misc]
-    """One process for a file, and one for the folder whose files share more."""
+    """One process for a file, one for the folder whose files share more, and two for the file that takes longest."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+        return next(
+            (each for each in (TOGETHER, APART) if nodeid.startswith(each)), nodeid.partition("::")[0]
+        )
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _ByFile | None:
