@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Extension, Membership, Role
@@ -56,41 +56,38 @@ class Gradebook:
         """The most points possible."""
         return sum(assignment.points for assignment in self.assignments)
 
-    def ordered(self, by: str, *, down: bool) -> Gradebook:
-        """Sorted by name, section, total, or an assignment's name."""
-        slugs = [assignment.slug for assignment in self.assignments]
 
-        def key(line: Line) -> tuple[object, ...]:
-            if by == "total":
-                return (line.total,)
-            if by == "section":
-                return (line.member.section.casefold(),)
-            if by in slugs:
-                return (line.cells[slugs.index(by)].points,)
-            return (line.member.name.casefold(),)
-
-        return Gradebook(self.assignments, tuple(sorted(self.lines, key=key, reverse=down)))
-
-
-def gradebook(session: Session, course_id: int, section: str = "", *, dropped: bool = False) -> Gradebook:
+def gradebook(
+    session: Session,
+    course_id: int,
+    section: str = "",
+    *,
+    dropped: bool = False,
+    members: Sequence[Member] | None = None,
+    slugs: Sequence[str] | None = None,
+) -> Gradebook:
     """Build the gradebook, with a few queries and one for each assignment.
 
     Leaves out assignments that students can't see, unless one of them has submitted.
 
     dropped: include dropped students
+    members: only the rows of these; None for all of the section
+    slugs: only the columns of these assignments; None for all
     """
-    wanted = Wanted(role=Role.STUDENT.value, section=section, state="all" if dropped else "here")
-    members = roster(session, course_id, wanted)
-    people = _students(course_id, dropped=dropped)
-    everything = assignments_for(session, course_id, Role.INSTRUCTOR)
-    tries = _tries(session, [one.id for one in everything], people)
-    assignments = [one for one in everything if one.listed or one.id in tries]
-    granted = _granted(session, [one.id for one in assignments])
+    shown = members
+    if shown is None:
+        state = "all" if dropped else "here"
+        shown = roster(session, course_id, Wanted(role=Role.STUDENT.value, section=section, state=state))
+    people = _people(course_id, shown)
+    assignments = [one for one in _with_columns(session, course_id) if slugs is None or one.slug in slugs]
+    numbers = [one.id for one in assignments]
+    tries = _tries(session, numbers, people)
+    granted = _granted(session, numbers, people)
     columns = [
-        _column(session, assignment, members, people, tries.get(assignment.id, {}), granted)
+        _column(session, assignment, shown, people, tries.get(assignment.id, {}), granted)
         for assignment in assignments
     ]
-    lines = (Line(member, tuple(column[place] for column in columns)) for place, member in enumerate(members))
+    lines = (Line(member, tuple(column[place] for column in columns)) for place, member in enumerate(shown))
     return Gradebook(tuple(assignments), tuple(lines))
 
 
@@ -107,11 +104,30 @@ def grades_csv(book: Gradebook) -> str:
     return written(header, rows)
 
 
-def _students(course_id: int, *, dropped: bool) -> Select[int]:
-    query = select(Membership.person_id).where(
+def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
+    # Inlined: a course may have more people than a statement may have parameters.
+    numbers = bindparam(
+        None,
+        [one.person_id for one in members],
+        Membership.person_id.type,
+        expanding=True,
+        literal_execute=True,
+    )
+    return select(Membership.person_id).where(
+        Membership.course_id == course_id, Membership.person_id.in_(numbers)
+    )
+
+
+def _with_columns(session: Session, course_id: int) -> list[Assignment]:
+    """Assignments that students see or have submitted to."""
+    every = assignments_for(session, course_id, Role.INSTRUCTOR)
+    hidden = [one.id for one in every if not one.listed]
+    students = select(Membership.person_id).where(
         Membership.course_id == course_id, Membership.role == Role.STUDENT
     )
-    return query if dropped else query.where(Membership.dropped_at.is_(None))
+    theirs = exists().where(Submission.assignment_id == Assignment.id, Submission.person_id.in_(students))
+    used = set(session.scalars(select(Assignment.id).where(Assignment.id.in_(hidden), theirs)))
+    return [one for one in every if one.listed or one.id in used]
 
 
 def _tries(
@@ -129,8 +145,10 @@ def _tries(
     return found
 
 
-def _granted(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
-    query = select(Extension).where(Extension.assignment_id.in_(assignments))
+def _granted(
+    session: Session, assignments: Sequence[int], people: Select[int]
+) -> Mapping[tuple[int, int], Extension]:
+    query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id.in_(people))
     return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}
 
 

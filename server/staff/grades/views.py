@@ -10,13 +10,15 @@ from sqlalchemy.orm import Session
 
 from server.audit.service import note
 from server.courses.access import Membership, staff_of
+from server.courses.models import Role
 from server.http.forms import Form
 from server.http.problems import Refused
 from server.http.site import site
-from server.staff.desk import Desk, acting, desk_of, looked_for, staff
+from server.staff.desk import Desk, acting, asked, desk_of, looked_for, staff
 from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
-from server.staff.roster.service import sections
-from server.staff.roster.views import csv_answer
+from server.staff.grades.order import ordered
+from server.staff.roster.service import Wanted, roster, sections
+from server.staff.roster.views import Part, csv_answer, part_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +33,31 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """The gradebook of a course or a section."""
+    """A page of the gradebook. part: whose rows it has; query: the filter and the order, for addresses."""
 
     desk: Desk
     book: Gradebook
+    part: Part
     form: Form
     headings: list[Heading]
     sections: list[tuple[str, str]]
+    query: str
 
 
 @staff.get("/grades")
 def show_grades(slug: str) -> str | tuple[str, int]:
-    """Show the gradebook; no rows if the filter is invalid."""
+    """Show a page of the gradebook; no rows if the filter is invalid."""
     course = staff_of(slug)
     form = _asked()
-    down = form.checked("down")
+    by, down = form["by"] or "name", form.checked("down")
     with site().readers.begin() as session:
         there_are = _sections(session, course)
         form.choose("section", there_are)
-        book = Gradebook((), ())
+        part, book = part_of([], ""), Gradebook((), ())
         if form.right:
-            book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
-    by = form["by"] or "name"
+            members = ordered(session, course.course_id, _wanted(form), by, down=down)
+            part = part_of(members, asked("page", 6))
+            book = gradebook(session, course.course_id, members=part.members)
     columns: list[tuple[str, str, float | None]] = [("name", "Student", None), ("section", "Section", None)]
     columns += [(one.slug, one.title, one.points) for one in book.assignments]
     columns += [("total", "Total", book.most)]
@@ -60,7 +65,8 @@ def show_grades(slug: str) -> str | tuple[str, int]:
         Heading(title, _address(slug, form, name, by, down=down), _sorted(name, by, down=down), most)
         for name, title, most in columns
     ]
-    page = GradesPage(desk_of(course, "grades"), book.ordered(by, down=down), form, headings, there_are)
+    query = urlencode({name: value for name, value in form.values.items() if value})
+    page = GradesPage(desk_of(course, "grades"), book, part, form, headings, there_are, query)
     html = render_template("staff/grades.html", page=page)
     return html if form.right else (html, 422)
 
@@ -74,7 +80,7 @@ def export_grades(slug: str) -> Response:
         form.choose("section", _sections(session, course))
         if not form.right:
             raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
-        book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
+        book = gradebook(session, course.course_id, members=roster(session, course.course_id, _wanted(form)))
     with site().sessions.begin() as session:
         note(
             session, acting(session), "grades.exported", f"course {course.slug}", course_id=course.course_id,
@@ -84,7 +90,12 @@ def export_grades(slug: str) -> Response:
 
 
 def _asked() -> Form:
-    return looked_for(request.args, "section", "by", "down", "dropped")
+    return looked_for(request.args, "text", "section", "by", "down", "dropped")
+
+
+def _wanted(form: Form) -> Wanted:
+    state = "all" if form.checked("dropped") else "here"
+    return Wanted(form["text"], Role.STUDENT.value, form["section"], state)
 
 
 def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:
@@ -94,7 +105,7 @@ def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:
 def _address(slug: str, form: Form, name: str, by: str, *, down: bool) -> str:
     """The page's address sorted by this column; in the other direction if it already is."""
     other_way = "yes" if name == by and not down else ""
-    given = {"section": form["section"], "dropped": form["dropped"], "by": name, "down": other_way}
+    given = {name: form[name] for name in ("text", "section", "dropped")} | {"by": name, "down": other_way}
     query = {key: value for key, value in given.items() if value}
     return f"{url_for('staff.show_grades', slug=slug)}?{urlencode(query)}"
 

@@ -40,7 +40,7 @@ from server.staff.roster.service import (
     withdraw_code,
 )
 
-PAGE = 200
+PAGE = 50
 ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
 _STATES = (("here", "In the course"), ("code", "Joined with a code"), ("dropped", "Dropped"), ("all", "All"))
 

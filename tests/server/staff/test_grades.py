@@ -14,6 +14,8 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import Terms, create_assignment
 from server.staff.grades.gradebook import gradebook, grades_csv
+from server.staff.roster.service import Wanted, roster
+from server.submissions.models import Mode
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in
 from tests.server.web.conftest import Portal
@@ -129,6 +131,29 @@ def test_two_hundred_students_cost_no_more_queries_than_two(portal: Portal) -> N
         )  # fmt: skip
     many = _queries(portal, engine)
     assert len(many) == len(few) <= 8
+
+
+def test_a_page_computes_only_its_rows(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.staff.roster.views.PAGE", 2)
+    for name in ("ada", "bob", "eve"):
+        handed_in(portal.course, name, source=name.encode())
+    course = portal.course
+    handed_in(course, "eve", now=NOW + DAY / 2, source=b"// late", mode=Mode.CHECK)
+    first, second = tom.page(PAGE), tom.page(f"{PAGE}?page=2")
+    assert ["ada@" in first, "bob@" in first, "eve@" in first] == [True, True, False]
+    assert ["ada@" in second, "eve@" in second, "Page 2 of 2, 3 students" in second] == [False, True, True]
+    assert "eve@" in tom.page(f"{PAGE}?text=EVE")
+    assert "ada@" not in tom.page(f"{PAGE}?text=EVE")
+    assert "eve@" in tom.page(f"{PAGE}?down=yes&by=name")
+    assert "page=2" in tom.page(f"{PAGE}?by=total&down=yes")
+    assert "No matching students" in tom.page(f"{PAGE}?text=zoe")
+    assert tom.get(f"{PAGE}.csv?text=eve").text.count("@example.edu") == 1
+    with portal.app.extensions["tilelab"].readers.begin() as session:
+        wanted = Wanted("eve", role=Role.STUDENT.value)
+        book = gradebook(session, course.course, members=roster(session, course.course, wanted))
+        assert [[(cell.points, cell.tries) for cell in line.cells] for line in book.lines] == [[(10.0, 2)]]
 
 
 def _queries(portal: Portal, engine: Engine) -> list[str]:
