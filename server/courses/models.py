@@ -13,6 +13,7 @@ from server.database.base import Base, BigId, choice
 
 SOURCE_BYTES = 64 * 2**10
 EXERCISE_FILE_BYTES = 4 * 2**20
+LONGEST_NOTE = 2_000
 
 _SHIPPED = text("course_id IS NULL")
 
@@ -202,3 +203,22 @@ class Extension(Base):
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship(foreign_keys=[person_id])
+
+
+class StaffNote(Base):
+    """A note about a student, which only the staff of this course see.
+
+    author_id: None for the command line
+    """
+
+    __tablename__ = "staff_notes"
+    __table_args__ = (Index(None, "course_id", "person_id", "id"), Index(None, "person_id"))
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    course_id: Mapped[int] = mapped_column(ForeignKey("courses.id"))
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"))
+    author_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    text: Mapped[str] = mapped_column(String(LONGEST_NOTE))
+    created_at: Mapped[datetime]
+
+    author: Mapped[Person | None] = relationship(foreign_keys=[author_id])

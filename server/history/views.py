@@ -85,6 +85,7 @@ class HistoryPage:
 class ComparePage:
     """A comparison page.
 
+    captions: whose each side is and of which assignment; "" if both sides are of one student and assignment
     whole: the address that shows all lines; "" if this page does
     turned: the address with the sides swapped
     """
@@ -92,10 +93,20 @@ class ComparePage:
     place: Place
     left: Compared
     right: Compared
+    captions: tuple[str, str]
     figures: tuple[Figure, ...]
     diff: SourceDiff
     whole: str
     turned: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """An attempt to compare, with its assignment and student."""
+
+    assignment: Assignment
+    person: int
+    attempt: Attempt
 
 
 @history_pages.get("/courses/<slug>/<assignment>/history")
@@ -132,26 +143,26 @@ def show_history(slug: str, assignment: str) -> str:
 
 @history_pages.get("/courses/<slug>/<assignment>/compare")
 def show_comparison(slug: str, assignment: str) -> str:
-    """Compare two attempts of one person."""
+    """Compare two attempts of one person or, for course staff, any two of the course."""
     reader = reader_of(slug, assignment)
     names = request.args.get("left", ""), request.args.get("right", "")
     with site().readers.begin() as session:
         found = assignment_for(session, reader)
-        person = _whose(session, reader, found)
-        place = _place(session, reader, found, person)
-        history = history_of(session, found, person, own=False)
-        known = {each.public_id: each for each in history.attempts}
-        if not all(name in known for name in names):
-            raise _not_two(place)
+        left_of, right_of = (_side(session, reader, found, name) for name in names)
+        place = _place(session, reader, left_of.assignment, left_of.person)
         stop_where_client_left()
-        left, right = (compared(session, known[name]) for name in names)
+        left, right = compared(session, left_of.attempt), compared(session, right_of.attempt)
+        alike = left_of.assignment.exercise.digest == right_of.assignment.exercise.digest
+        metric = left_of.attempt.metric
+        captions = _captions(session, left_of, right_of)
     whole = request.args.get("whole") == "yes"
     diff = source_diff(left.source, right.source, whole=whole, go_on=stop_where_client_left)
     page = ComparePage(
         place=place,
         left=left,
         right=right,
-        figures=figures(left, right, history.metric),
+        captions=captions,
+        figures=figures(left, right, metric) if alike else (),
         diff=diff,
         whole=place.to("compare", left=names[0], right=names[1], whole="yes")
         if any(row.hidden for row in diff.rows)
@@ -198,6 +209,32 @@ def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
     if not reader.course.is_staff or session.scalar(submissions.limit(1)) is None:
         raise nothing_here()
     return number
+
+
+def _side(session: Session, reader: Reader, assignment: Assignment, name: str) -> _Side:
+    """The named attempt: the reader's own at this assignment or, for course staff, anyone's in the course."""
+    wanted = select(Submission).join(Submission.assignment).where(Submission.public_id == name)
+    if reader.course.is_staff:
+        wanted = wanted.where(Assignment.course_id == reader.course.course_id)
+    else:
+        wanted = wanted.where(Assignment.id == assignment.id, Submission.person_id == reader.viewer.id)
+    found = session.scalar(wanted) if name.isascii() and name.isalnum() else None
+    if found is None:
+        raise _not_two(_place(session, reader, assignment, reader.viewer.id))
+    history = history_of(session, found.assignment, found.person_id, own=False)
+    attempt = next(each for each in history.attempts if each.entry.submission_id == found.id)
+    return _Side(found.assignment, found.person_id, attempt)
+
+
+def _captions(session: Session, left: _Side, right: _Side) -> tuple[str, str]:
+    if (left.assignment.id, left.person) == (right.assignment.id, right.person):
+        return "", ""
+    return _caption(session, left), _caption(session, right)
+
+
+def _caption(session: Session, side: _Side) -> str:
+    person = session.get_one(Person, side.person)
+    return f"{person.name} ({person.email}), {side.assignment.title}"
 
 
 def _place(session: Session, reader: Reader, assignment: Assignment, person: int) -> Place:

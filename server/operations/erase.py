@@ -20,7 +20,7 @@ from server.accounts.limits import by_email
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
 from server.accounts.service import free_names
 from server.audit.service import note
-from server.courses.models import Extension
+from server.courses.models import Extension, StaffNote
 from server.database.engine import Sessions
 from server.database.sqlite import compact
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
@@ -123,6 +123,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     for table in (BrowserSession, OneTimeLink):
         session.execute(delete(table).where(table.person_id == person.id))
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
+    session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
     session.execute(update(Extension).where(Extension.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME
     person.pseudonym = None

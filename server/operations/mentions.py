@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, LinkPurpose
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Counts, Course, Role
+from server.courses.models import Assignment, Counts, Course, Role, StaffNote
 from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
@@ -36,7 +36,7 @@ def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
 # Tilelab's own words and numbers.
 _REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment, "name", "plan"))
 # Texts to check by hand: titles, names of machines.
-_LOOKED_AT = tuple(_columns(it) for it in (Course, Assignment, ApiToken, Worker))
+_LOOKED_AT = tuple(_columns(it) for it in (Course, Assignment, ApiToken, StaffNote, Worker))
 
 
 def erase_mentions(session: Session, names: Sequence[str]) -> None:

@@ -9,9 +9,10 @@ from server.staff.desk import staff
 from server.staff.grades import views as grade_views
 from server.staff.roster import import_views
 from server.staff.roster import views as roster_views
+from server.staff.students import views as student_views
 from server.staff.submissions import views as submission_views
 
 __all__ = [
     "assignment_views", "audit_views", "extension_views", "grade_views", "import_views", "overview_views",
-    "roster_views", "staff", "submission_views", "update_views",
+    "roster_views", "staff", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

@@ -54,12 +54,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as text. rank: shared by its group; real: name and email, for course staff."""
+    """A line as text.
+
+    rank: shared by its group
+    real: name and email, for course staff; student: the address of the student's page, for course staff
+    """
 
     rank: str
     tied: bool
     name: str
     real: str
+    student: str
     you: bool
     submission: str
     value: str
@@ -240,6 +245,7 @@ def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
         tied=row.tied,
         name=row.shown,
         real=f"{row.name} · {row.email}" if reader.course.is_staff else "",
+        student=f"/staff/{reader.course.slug}/students/{row.person_id}" if reader.course.is_staff else "",
         you=you,
         submission=f"/submissions/{row.submission}" if you or reader.course.is_staff else "",
         value=score,

@@ -33,6 +33,8 @@ NOTICES: dict[str, str] = {
     "regrade-begun": "Regrade started.",
     "regrade-cancelled": "Waiting regrades cancelled. Their submissions keep their verdicts.",
     "worker-told": "Request sent to the worker. It answers within a few seconds.",
+    "note-added": "Note added. Only course staff see it.",
+    "note-removed": "Note removed.",
     "course-saved": "Course settings saved.",
     "experiment-started": "Experiment started. Its points run after all submissions.",
     "experiment-cancelled": "Experiment cancelled. Its results stay.",

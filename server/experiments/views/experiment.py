@@ -50,7 +50,7 @@ class ListPage:
 class ExperimentPage:
     """One experiment.
 
-    by: whose it is; "" for a reader who doesn't see that
+    by: whose it is; None for a reader who doesn't see that
     search: what a search did so far; "" for an experiment without one
     submitted: the kernels that are submissions, with their IDs, for readers who may see that
     paused: the deadline before which no point starts; None for none
@@ -62,7 +62,7 @@ class ExperimentPage:
 
     course: Membership
     visible: Visible
-    by: str
+    by: Person | None
     exercise: str
     submission: str
     search: str
@@ -230,7 +230,7 @@ def _page(public_id: str) -> ExperimentPage:
         return ExperimentPage(
             course=course,
             visible=visible,
-            by=found.person.name if visible.staff and not visible.own else "",
+            by=found.person if visible.staff and not visible.own else None,
             exercise=found.exercise.title,
             submission=_submission(session, visible),
             search=search_text(session, visible),

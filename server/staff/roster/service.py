@@ -57,7 +57,19 @@ class Wanted:
 
 def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
     """Staff first, then by name, without erased people."""
-    query: Select[*tuple[Any, ...]] = (
+    found = [Member(*row) for row in session.execute(_members(course_id))]
+    given = wanted or Wanted(state="all")
+    return sorted((one for one in found if is_wanted(one, given)), key=_order)
+
+
+def find_member(session: Session, course_id: int, person_id: int) -> Member | None:
+    """One member, even if dropped; None for a person who isn't in the course or is erased."""
+    row = session.execute(_members(course_id).where(Person.id == person_id)).one_or_none()
+    return None if row is None else Member(*row)
+
+
+def _members(course_id: int) -> Select[*tuple[Any, ...]]:
+    return (
         select(
             Person.id, Person.name, Person.email, Membership.role, Membership.section, Membership.created_at,
             Membership.dropped_at, Person.password.is_not(None), Person.proven_at.is_(None),
@@ -66,9 +78,6 @@ def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> li
         .join(Person, Person.id == Membership.person_id)
         .where(Membership.course_id == course_id, Person.erased_at.is_(None))
     )  # fmt: skip
-    found = [Member(*row) for row in session.execute(query)]
-    given = wanted or Wanted(state="all")
-    return sorted((one for one in found if is_wanted(one, given)), key=_order)
 
 
 def last_submissions(session: Session, course_id: int, members: Sequence[Member]) -> Mapping[int, datetime]:

@@ -81,7 +81,9 @@ class ChangedVerdict:
     """A changed verdict."""
 
     public_id: str
+    person_id: int
     student: str
+    email: str
     was: Verdict
     now: Verdict
 
@@ -146,7 +148,7 @@ def changed_verdicts(session: Session, run: Run) -> list[ChangedVerdict]:
         .scalar_subquery()
     )
     query = (
-        select(Submission.public_id, Person.name, earlier, Job.verdict)
+        select(Submission.public_id, Person.id, Person.name, Person.email, earlier, Job.verdict)
         .join(Submission, Submission.id == Job.submission_id)
         .join(Person, Person.id == Submission.person_id)
         .where(

@@ -68,6 +68,7 @@ class SubmissionPage:
     archived: bool
     assignment: str
     title: str
+    person_id: int
     person: str
     email: str
     own: bool
@@ -133,6 +134,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         archived=course.archived_at is not None,
         assignment=assignment.slug,
         title=assignment.title,
+        person_id=found.person_id,
         person=found.person.name,
         email=found.person.email,
         own=found.person_id == person,

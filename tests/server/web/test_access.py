@@ -140,6 +140,7 @@ def house(portal: Portal) -> House:
         "SUBMISSION": submission,
         "EXPERIMENT": started(course, "ada", assignment=course.assignment),
         "REGRADE": begun.location.partition("?")[0].rpartition("/")[2],
+        "NOTE": "1",
         "PERSON": str(course.person("zed")),
         "SESSION": "1",
         "TOKEN": "1",
@@ -189,7 +190,7 @@ def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
 
 
 def _endpoint(app: Flask, method: str, path: str) -> str:
-    numbers = {"REGRADE": "1", "PERSON": "1", "SESSION": "1", "TOKEN": "1"}
+    numbers = {"NOTE": "1", "REGRADE": "1", "PERSON": "1", "SESSION": "1", "TOKEN": "1"}
     for word, number in numbers.items():
         path = path.replace(word, number)
     found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)

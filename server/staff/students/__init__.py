@@ -1,0 +1,1 @@
+"""One student of a course: attempts, points, extensions, notes of course staff."""

@@ -1,0 +1,82 @@
+"""The page of one student."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask import Response, render_template
+from sqlalchemy.orm import Session
+
+from server.accounts.access import nothing_here
+from server.courses.access import Membership, staff_of
+from server.courses.models import StaffNote
+from server.courses.service import CourseError
+from server.http.forms import Form, filled, sent
+from server.http.site import site
+from server.staff.desk import Desk, acting, asked, back, desk_of, staff
+from server.staff.roster.service import Member, find_member
+from server.staff.students.queries import Student, read_notes, read_student
+from server.staff.students.service import add_staff_note, remove_staff_note
+from server.staff.submissions.queries import Part, SubmissionCriteria, listing
+
+
+@dataclass(frozen=True, slots=True)
+class StudentPage:
+    """A student's page. part: the newest attempts at all assignments; form: for a note."""
+
+    desk: Desk
+    student: Student
+    part: Part
+    notes: Sequence[StaffNote]
+    form: Form
+
+
+@staff.get("/students/<int(max=9007199254740991):person>")
+def show_student(slug: str, person: int) -> str:
+    """Show a student's points, extensions, attempts and notes."""
+    return _page(staff_of(slug), person, filled({}))
+
+
+@staff.post("/students/<int(max=9007199254740991):person>/notes")
+def add_note(slug: str, person: int) -> Response | tuple[str, int]:
+    """Add a note about a student."""
+    course = staff_of(slug)
+    form = sent("note")
+    try:
+        with site().sessions.begin() as session:
+            _member(session, course, person)
+            add_staff_note(session, course.course_id, person, acting(session), form["note"])
+    except CourseError as error:
+        form.mistake("note", str(error))
+        return _page(course, person, form), 422
+    return back("staff.show_student", slug, "note-added", person=person)
+
+
+@staff.post("/students/<int(max=9007199254740991):person>/notes/<int(max=9007199254740991):number>/remove")
+def remove_note(slug: str, person: int, number: int) -> Response:
+    """Remove a note."""
+    course = staff_of(slug)
+    with site().sessions.begin() as session:
+        _member(session, course, person)
+        remove_staff_note(session, course.course_id, person, number, acting(session))
+    return back("staff.show_student", slug, "note-removed", person=person)
+
+
+def _page(course: Membership, person: int, form: Form) -> str:
+    with site().readers.begin() as session:
+        member = _member(session, course, person)
+        criteria = SubmissionCriteria(person=str(person))
+        page = StudentPage(
+            desk_of(course, "roster"), read_student(session, course.course_id, member),
+            listing(session, course.course_id, criteria, asked("after", 40)),
+            read_notes(session, course.course_id, person), form,
+        )  # fmt: skip
+        return render_template("staff/student.html", page=page)
+
+
+def _member(session: Session, course: Membership, person: int) -> Member:
+    found = find_member(session, course.course_id, person)
+    if found is None:
+        raise nothing_here()
+    return found

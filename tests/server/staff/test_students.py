@@ -1,0 +1,109 @@
+"""The page of one student: attempts, points, extensions, notes; and links to it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Course, Extension, Role, StaffNote
+from server.courses.service import Terms, create_assignment
+from server.operations.erase import erase_person
+from server.submissions.models import Mode, Submission
+from tests.server.course import NOW
+from tests.server.staff.graded import handed_in
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+def test_it_has_points_extensions_and_attempts(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    wrong = handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1", mode=Mode.CHECK)
+    right = handed_in(course, "ada", now=NOW + DAY / 2, source=b"// 2")
+    handed_in(course, "bob", source=b"// 3")
+    ada = course.people["ada"]
+    with course.sessions.begin() as session:
+        session.add(
+            Extension(assignment_id=course.assignment, person_id=ada, due_at=NOW + 3 * DAY, extra_attempts=2,
+                      reason="was ill", created_at=NOW)
+        )  # fmt: skip
+    page = tom.page(f"/staff/gpu/students/{ada}")
+    for told in (
+        "ada@example.edu",
+        "10 of 10",
+        "was ill",
+        "2 more attempts",
+        f"history?student={ada}",
+        "data race",
+    ):
+        assert told in page, told
+    assert page.count('name="left"') == 2
+    assert wrong in page
+    assert right in page
+    assert f'href="/staff/gpu/students/{ada}"' in tom.page(f"/courses/gpu/tiled/history?student={ada}")
+    assert tom.get("/staff/gpu/students/999").status_code == 404
+
+
+def test_any_two_attempts_of_the_course_are_compared(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    first = handed_in(course, "ada", source=b"// 1")
+    other = handed_in(course, "bob", Verdict.DATA_RACE, source=b"// 2")
+    page = tom.page(f"/courses/gpu/tiled/compare?left={first}&right={other}")
+    assert "ada (ada@example.edu), Tiled" in page
+    assert "bob (bob@example.edu), Tiled" in page
+    ada = client_of(portal, "ada")
+    assert ada.get(f"/courses/gpu/tiled/compare?left={first}&right={other}").status_code == 404
+    with course.sessions.begin() as session:
+        elsewhere = Course(slug="else", title="Else", created_at=NOW)
+        session.add(elsewhere)
+        session.flush()
+        moved = create_assignment(session, elsewhere, "naive", Terms(slug="x"))
+        session.scalars(
+            select(Submission).where(Submission.public_id == other)
+        ).one().assignment_id = moved.id
+    assert tom.get(f"/courses/gpu/tiled/compare?left={first}&right={other}").status_code == 404
+
+
+def test_names_link_to_it(portal: Portal, tom: BrowserClient) -> None:
+    handed_in(portal.course, "ada", source=b"// 1")
+    link = f'href="/staff/gpu/students/{portal.course.people["ada"]}"'
+    for path in ("", "roster", "grades", "submissions"):
+        assert link in tom.page(f"/staff/gpu/{path}"), path
+    assert link in tom.page("/courses/gpu/tiled/board/cpu")
+    assert link not in client_of(portal, "bob").page("/courses/gpu/tiled/board/cpu")
+
+
+def test_notes_are_for_staff_and_audited(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    ada = course.person("ada")
+    page = f"/staff/gpu/students/{ada}"
+    assert tom.post_form(f"{page}/notes", note="asked for help twice\r\nonce <b>late</b>").status_code == 303
+    assert "asked for help twice<br>once &lt;b&gt;late" in tom.page(page)
+    assert tom.post_form(f"{page}/notes", note=" ").status_code == 422
+    assert tom.post_form(f"{page}/notes", note="x" * 2_001).status_code == 422
+    with course.sessions.begin() as session:
+        number = session.scalars(select(StaffNote.id)).one()
+        events = session.scalars(select(AuditEvent).where(AuditEvent.action == "member.note_added")).all()
+        assert [(event.subject, event.detail) for event in events] == [(f"person {ada}", {})]
+    bob = course.person("bob")
+    tom.post_form(f"/staff/gpu/students/{bob}/notes/{number}/remove")
+    assert "asked for help twice" in tom.page(page)
+    tom.post_form(f"{page}/notes/{number}/remove")
+    assert "asked for help twice" not in tom.page(page)
+    tom.post_form(f"{page}/notes", note="private")
+    erase_person(course.sessions, ada)
+    with course.sessions.begin() as session:
+        assert session.scalars(select(StaffNote)).all() == []
