@@ -73,6 +73,6 @@ UPDATE jobs SET state = 'done', verdict = 'accepted', started_at = coalesce(star
 WHERE submission_id = ANY(:numbers)
 """
 _JUDGED = """
-UPDATE submissions SET judged_job_id = jobs.id FROM jobs
+UPDATE submissions SET judged_job_id = jobs.id, verdict = jobs.verdict FROM jobs
 WHERE jobs.submission_id = submissions.id AND submissions.id = ANY(:numbers)
 """

@@ -107,7 +107,7 @@ SELECT s.id, 'submission', s.id, s.person_id, s.source_digest, a.exercise_id, s.
 FROM submissions s JOIN assignments a ON a.id = s.assignment_id
 """  # noqa: S608 - names of our own columns
 
-_JUDGED = "UPDATE submissions SET judged_job_id = id"
+_JUDGED = "UPDATE submissions SET judged_job_id = id, verdict = 'accepted'"
 
 _CHECKED = """
 INSERT INTO steps (id, job_id, kind, state, queue, person_id, priority, turn, attempt, queued_at, sent_at, started_at,

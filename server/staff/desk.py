@@ -23,6 +23,7 @@ _TABS = (
     ("Overview", "staff.overview", "overview"),
     ("Roster", "staff.show_roster", "roster"),
     ("Assignments", "staff.show_assignments", "assignment"),
+    ("Progress", "staff.show_all_progress", "progress"),
     ("Submissions", "staff.show_submissions", "submission"),
     ("Grades", "staff.show_grades", "grades"),
     ("Audit", "staff.show_audit", "audit"),

@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from flask import Response, render_template
 
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.service import CourseError
+from server.courses.models import Role
+from server.courses.service import CourseError, assignments_for
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.staff.attention import Attention, attention
 from server.staff.audit_log import Entries, read_entries
 from server.staff.course_settings import change_course, zones
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.progress.states import Bar, bars
 from server.staff.submissions.queries import Part, SubmissionCriteria, listing
 
 _LAST = 5
@@ -26,6 +28,7 @@ class OverviewPage:
 
     desk: Desk
     attention: Attention
+    bars: list[Bar]
     last: Part
     entries: Entries
 
@@ -47,6 +50,7 @@ def overview(slug: str) -> str:
     with site().readers.begin() as session:
         page = OverviewPage(
             desk_of(course, "overview"), attention(session, course.course_id, now),
+            bars(session, course.course_id, assignments_for(session, course.course_id, Role.STUDENT, now)),
             listing(session, course.course_id, SubmissionCriteria(), limit=_LAST),
             read_entries(session, course.course_id, limit=_LAST),
         )  # fmt: skip

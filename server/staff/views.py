@@ -7,6 +7,8 @@ from server.staff.assignments import extension_views, update_views
 from server.staff.assignments import views as assignment_views
 from server.staff.desk import staff
 from server.staff.grades import views as grade_views
+from server.staff.progress import page as progress_pages
+from server.staff.progress import views as progress_views
 from server.staff.roster import import_views
 from server.staff.roster import views as roster_views
 from server.staff.students import views as student_views
@@ -14,5 +16,5 @@ from server.staff.submissions import views as submission_views
 
 __all__ = [
     "assignment_views", "audit_views", "extension_views", "grade_views", "import_views", "overview_views",
-    "roster_views", "staff", "student_views", "submission_views", "update_views",
+    "progress_pages", "progress_views", "roster_views", "staff", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

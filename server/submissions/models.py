@@ -8,6 +8,7 @@ from enum import StrEnum
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.database.base import Base, BigId, choice
@@ -30,6 +31,7 @@ class Submission(Base):
     request_digest: SHA-256 of the request with that key; a different request with it is refused
     chosen_at: when its owner last chose that this one counts
     judged_job_id: the job that gave the verdict, see server.submissions.verdicts; None before the first verdict
+    verdict: of that job, copied so that an index finds it
     """
 
     __tablename__ = "submissions"
@@ -38,6 +40,7 @@ class Submission(Base):
         CheckConstraint("(idempotency_key IS NULL) = (request_digest IS NULL)", name="key_with_digest"),
         Index(None, "assignment_id", "person_id", "created_at"),
         Index(None, "assignment_id", "created_at"),
+        Index("ix_submissions_outcome", "assignment_id", "person_id", "mode", "verdict", "created_at"),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -55,6 +58,7 @@ class Submission(Base):
     judged_job_id: Mapped[int | None] = mapped_column(
         ForeignKey("jobs.id", use_alter=True, deferrable=True, initially="DEFERRED")
     )
+    verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()

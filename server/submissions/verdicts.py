@@ -102,6 +102,7 @@ def update_judged_job(session: Session, job: Job) -> None:
     known = submission.judged_job_id
     if known is None or _weight(session.get_one(Job, known)) < _weight(job):
         submission.judged_job_id = job.id
+        submission.verdict = job.verdict
 
 
 def _weight(job: Job) -> tuple[bool, int]:

@@ -85,6 +85,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     names = _fill(course)
     bare_course(course)
     names |= brought(course)
+    names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
     thread = threading.Thread(target=server.serve_forever)

@@ -75,7 +75,11 @@ def test_each_submission_keeps_the_verdict_that_it_had(empty: Engine) -> None:
         fill(connection)
     upgrade(empty)
     with empty.connect() as connection:
-        rows = connection.execute(text("SELECT id, judged_job_id FROM submissions"))
+        rows = connection.execute(text("SELECT id, judged_job_id, verdict FROM submissions")).all()
+        assert {row.id: row.verdict for row in rows} == {
+            submission: None if which is None else jobs[which - 1]
+            for submission, (jobs, which) in JOBS.items()
+        }
         assert {row.id: row.judged_job_id for row in rows} == {
             submission: None if which is None else number(submission, which)
             for submission, (_, which) in JOBS.items()

@@ -35,6 +35,18 @@ def bar(share: float, mark: float | None = None, *, bad: bool = False) -> Markup
     )
 
 
+def parts(shares: Sequence[tuple[str, float]]) -> Markup:
+    """A bar in parts, one after the other. shares: the class and the share of each. The text next to it has numbers."""
+    drawn, start = "", 0.0
+    for kind, share in shares:
+        drawn += f'<rect class="{words(kind)}" x="{_number(100 * start)}" width="{_number(100 * share)}" height="8"/>'
+        start += share
+    return Markup(  # noqa: S704 - made of numbers and escaped classes
+        '<svg class="bar parts" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        f"{drawn}</svg>"
+    )
+
+
 def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "start") -> str:
     """Text at a point."""
     look = f' class="{kind}"' if kind else ""

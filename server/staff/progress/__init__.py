@@ -1,0 +1,1 @@
+"""How far the students of a course are, and what stops them."""

@@ -1,0 +1,120 @@
+"""Measured speeds at an assignment as a distribution, with the rungs of the reference ladder."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.exercise import read_exercise
+from kernels.exercise.model import Metric
+from kernels.rendering.measured_numbers import one_size
+from kernels.rendering.page.experiment_page import PlotView
+from server.courses.models import Assignment
+from server.grading.metric import UNITS, metric_of
+from server.staff.progress.charts import histogram
+from server.standings.models import Standing
+from server.submissions.result.report import shipped_ladder
+
+_MOST_BINS = 12
+Mark = tuple[str, float]
+"""A rung of the ladder and its speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A range of speeds. rungs: the ladder's kernels in this range."""
+
+    label: str
+    students: int
+    rungs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Each student's best accepted kernel on the assignment's device class. marked: whether it has a ladder."""
+
+    device_class: str
+    unit: str
+    students: int
+    median: str
+    best: str
+    bins: tuple[Bin, ...]
+    marked: bool
+    plot: PlotView
+
+
+def speeds(session: Session, assignment: Assignment) -> Speeds | None:
+    """The distribution; None if nothing was measured."""
+    if not assignment.device_class:
+        return None
+    metric = metric_of(assignment.exercise)
+    scores = session.scalars(
+        select(Standing.score).where(
+            Standing.assignment_id == assignment.id, Standing.device_class == assignment.device_class,
+            Standing.before_freeze.is_(False),
+        )
+    )  # fmt: skip
+    values = sorted(abs(score) for score in scores if score)
+    if not values:
+        return None
+    marks = _marks(assignment) if metric is Metric.GFLOPS else []
+    found = bins(values, marks)
+    unit = UNITS[metric]
+    rows = [(one.label, one.students) for one in found]
+    plot = histogram("speeds", "Students by speed", f"Best accepted kernel, {unit}", "Students", rows)
+    best = values[0] if metric is Metric.TIME else values[-1]
+    middle = statistics.median(values)
+    return Speeds(
+        assignment.device_class, unit, len(values), f"{_edge(middle)} {unit}", f"{_edge(best)} {unit}", found,
+        bool(marks), plot,
+    )  # fmt: skip
+
+
+def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
+    """Equal ranges with round edges over all values, and one more on each side if the ladder goes on there."""
+    low, high = min(values), max(values)
+    rough = max(high - low, high / _MOST_BINS) / _MOST_BINS
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    edges = [step * place for place in range(math.floor(low / step), math.floor(high / step) + 2)]
+    inside = [
+        Bin(f"{_edge(start)}–{_edge(end)}", _count(values, start, end), _names(marks, start, end))
+        for start, end in itertools.pairwise(edges)
+    ]
+    below, above = _names(marks, 0.0, edges[0]), _names(marks, edges[-1], math.inf)
+    return (
+        *([Bin(f"below {_edge(edges[0])}", 0, below)] if below else []), *inside,
+        *([Bin(f"above {_edge(edges[-1])}", 0, above)] if above else []),
+    )  # fmt: skip
+
+
+def _count(values: Sequence[float], start: float, end: float) -> int:
+    return sum(start <= value < end for value in values)
+
+
+def _names(marks: Sequence[Mark], start: float, end: float) -> tuple[str, ...]:
+    return tuple(name for name, speed in marks if start <= speed < end)
+
+
+def _edge(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 or not value else f"{value:.3g}"
+
+
+def _marks(assignment: Assignment) -> list[Mark]:
+    """The measured rungs at the ranking size; none for a course's own exercise."""
+    exercise = assignment.exercise
+    ladder = shipped_ladder(exercise.name) if exercise.course_id is None else None
+    size = one_size(read_exercise(exercise.name, exercise.definition).ranking)
+    if ladder is None or size is None:
+        return []
+    return [
+        (f"rung {rung.number}, {rung.title}", rung.figures[assignment.device_class].at(size))
+        for rung in ladder.rungs
+        if assignment.device_class in rung.figures
+    ]

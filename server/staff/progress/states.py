@@ -1,0 +1,152 @@
+"""How far each student is with each assignment.
+
+Index look-ups answer this: a few for each student and assignment, however many attempts there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from markupsafe import Markup
+from sqlalchemy import and_, exists, func, select, true
+from sqlalchemy.orm import Session
+
+from kernels.rendering.page.charts import svg
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.submissions.counted_submission import due_for
+from server.submissions.models import Mode, Submission
+
+
+class State(StrEnum):
+    """How far a student is with an assignment."""
+
+    ACCEPTED = "accepted"
+    LATE = "late"
+    FAILING = "failing"
+    CHECKING = "checking"
+    NOT_STARTED = "not_started"
+
+    @property
+    def words(self) -> str:
+        return TITLES[self]
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+
+TITLES: Mapping[State, str] = {
+    State.ACCEPTED: "Accepted",
+    State.LATE: "Accepted late",
+    State.FAILING: "Not accepted",
+    State.CHECKING: "Only checks",
+    State.NOT_STARTED: "Not started",
+}
+UNFINISHED = frozenset({State.FAILING, State.CHECKING})
+"""States of students who have begun, without an accepted submission."""
+
+_MEANINGS: Mapping[State, str] = {
+    State.ACCEPTED: "An accepted submission before the student's own deadline.",
+    State.LATE: "The first accepted submission came after the student's own deadline.",
+    State.FAILING: "Submissions, but none accepted yet.",
+    State.CHECKING: "Only checks, no submission.",
+    State.NOT_STARTED: "No submissions and no checks.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StudentState:
+    """A student's state at an assignment."""
+
+    person_id: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An assignment with the number of students in each state."""
+
+    assignment: Assignment
+    counts: Mapping[State, int]
+
+    @classmethod
+    def of(cls, assignment: Assignment, states: Sequence[StudentState]) -> Bar:
+        return cls(assignment, Counter(one.state for one in states))
+
+    @property
+    def students(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def parts(self) -> list[tuple[State, int]]:
+        return [(state, self.counts.get(state, 0)) for state in State]
+
+    @property
+    def drawn(self) -> Markup:
+        """The bar as SVG."""
+        return svg.parts([(state.value, count / max(1, self.students)) for state, count in self.parts])
+
+
+def bars(session: Session, course_id: int, assignments: Sequence[Assignment]) -> list[Bar]:
+    """The bar of each assignment, in the same order."""
+    found = states_of(session, course_id, assignments)
+    return [Bar.of(each, found[each.id]) for each in assignments]
+
+
+def states_of(
+    session: Session, course_id: int, assignments: Sequence[Assignment]
+) -> Mapping[int, list[StudentState]]:
+    """The state of each student in the course, by the assignment's ID."""
+    known = {each.id: each for each in assignments}
+    mine = and_(Submission.assignment_id == Assignment.id, Submission.person_id == Membership.person_id)
+    first_accepted = (
+        select(func.min(Submission.created_at))
+        .where(mine, Submission.mode == Mode.RANK, Submission.verdict == Verdict.ACCEPTED)
+        .correlate(Assignment, Membership)
+        .scalar_subquery()
+    )
+    query = (
+        select(
+            Assignment.id,
+            Membership.person_id,
+            first_accepted,
+            exists().where(mine, Submission.mode == Mode.RANK).correlate(Assignment, Membership),
+            exists().where(mine, Submission.mode == Mode.CHECK).correlate(Assignment, Membership),
+        )
+        .select_from(Membership)
+        .join(Person, Person.id == Membership.person_id)
+        .join(Assignment, true())
+        .where(
+            Membership.course_id == course_id,
+            Membership.role == Role.STUDENT,
+            Membership.dropped_at.is_(None),
+            Person.erased_at.is_(None),
+            Assignment.id.in_(known),
+        )
+    )
+    extensions = _extensions(session, list(known))
+    found: dict[int, list[StudentState]] = {number: [] for number in known}
+    for number, person, accepted_at, submitted, checked in session.execute(query):
+        due_at = due_for(known[number], extensions.get((number, person))).due_at
+        state = _state(accepted_at, due_at, submitted=submitted, checked=checked)
+        found[number].append(StudentState(person, state))
+    return found
+
+
+def _state(accepted_at: datetime | None, due_at: datetime | None, *, submitted: bool, checked: bool) -> State:
+    if accepted_at is not None:
+        return State.LATE if due_at is not None and accepted_at > due_at else State.ACCEPTED
+    if submitted:
+        return State.FAILING
+    return State.CHECKING if checked else State.NOT_STARTED
+
+
+def _extensions(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
+    query = select(Extension).where(Extension.assignment_id.in_(assignments))
+    return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}

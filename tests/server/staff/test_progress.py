@@ -1,0 +1,176 @@
+"""How far students are: bars, the students of each part, what fails, who is stuck, speeds, activity, the forecast."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, insert
+
+from kernels.verdict import Finding, Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.staff.progress.forecast import forecast
+from server.staff.progress.speeds import bins
+from server.staff.progress.states import Bar, State, bars
+from server.submissions.models import Mode, Submission
+from tests.server.course import NOW
+from tests.server.staff.graded import counted_queries, handed_in, judged, newest_job
+from tests.server.standings.results import checked, ranked
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+DAY = timedelta(days=1)
+PAGE = "/staff/gpu/progress/tiled"
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+def fill(portal: Portal) -> None:
+    """A student in each state."""
+    course = portal.course
+    handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
+    handed_in(course, "ada", now=NOW + DAY / 2, source=b"// 2")
+    handed_in(course, "bob", now=NOW + 2 * DAY, source=b"// 3")
+    handed_in(course, "eve", now=NOW + 2 * DAY, source=b"// 4")
+    for number in range(3):
+        handed_in(course, "fay", Verdict.DATA_RACE, NOW + number * DAY / 24, source=b"// f%d" % number)
+    handed_in(course, "gus", source=b"// 5", mode=Mode.CHECK)
+    course.person("hal")
+    with course.sessions.begin() as session:
+        session.add(
+            Extension(assignment_id=course.assignment, person_id=course.people["eve"], due_at=NOW + 3 * DAY,
+                      created_at=NOW)
+        )  # fmt: skip
+
+
+def counts(portal: Portal) -> dict[State, int]:
+    with portal.course.sessions.begin() as session:
+        (bar,) = bars(session, portal.course.course, [session.get_one(Assignment, portal.course.assignment)])
+    return {state: count for state, count in bar.parts if count}
+
+
+def test_each_student_is_in_one_part(portal: Portal, tom: BrowserClient) -> None:
+    fill(portal)
+    assert counts(portal) == {
+        State.ACCEPTED: 2, State.LATE: 1, State.FAILING: 1, State.CHECKING: 1, State.NOT_STARTED: 1,
+    }  # fmt: skip
+    for path in ("/staff/gpu/", "/staff/gpu/progress", PAGE):
+        assert "2 accepted" in tom.page(path), path
+    in_part = {
+        "": "ada bob eve fay gus hal", "accepted": "ada eve", "late": "bob", "failing": "fay", "checking": "gus",
+        "not_started": "hal", "stuck": "fay",
+    }  # fmt: skip
+    for part, names in in_part.items():
+        text = tom.get(f"{PAGE}/students.csv?part={part}").text.removeprefix("\ufeff")
+        assert " ".join(row["name"] for row in csv.DictReader(io.StringIO(text))) == names, part
+    assert "roster exported" in tom.page("/staff/gpu/audit")
+
+
+def test_a_part_is_searched_and_gives_its_addresses(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.staff.roster.views.PAGE", 1)
+    fill(portal)
+    page = tom.page(f"{PAGE}/students?part=accepted")
+    assert "mailto:?bcc=ada@example.edu,eve@example.edu" in page
+    assert "ada@example.edu, eve@example.edu" in page
+    assert "Page 1 of 2, 2 students" in page
+    assert "3 times in a row: data race" in tom.page(f"{PAGE}/students?text=fay")
+    assert "No students here" in tom.page(f"{PAGE}/students?part=late&text=ada")
+    assert tom.get(f"{PAGE}/students?part=junk").status_code == 422
+    assert tom.get(f"{PAGE}/students.csv?part=junk").status_code == 422
+    assert tom.get("/staff/gpu/progress/none").status_code == 404
+
+
+def test_a_regrade_moves_a_student_to_another_part(portal: Portal) -> None:
+    course = portal.course
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).device_class = ""
+    course.hand_in("ada")
+    assert counts(portal) == {State.FAILING: 1}
+    with course.sessions.begin() as session:
+        number = session.query(Submission.id).one()[0]
+    judged(course, newest_job(course, number))
+    assert counts(portal) == {State.ACCEPTED: 1}
+    client_of(portal, "ina", Role.INSTRUCTOR).post_form(
+        "/staff/gpu/regrade", assignment="tiled", newest="999"
+    )
+    judged(course, newest_job(course, number), Verdict.WRONG_ANSWER)
+    assert counts(portal) == {State.FAILING: 1}
+
+
+def test_what_fails_most_is_shown_with_its_line(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    source = b"// a\n__shared__ float tile[16];  // mine\n"
+    for name in ("ada", "bob"):
+        accepted = course.hand_in(name, source=source + name.encode(), now=NOW)
+        race = Finding(Verdict.DATA_RACE, "Two threads write `tile[0]`.", line=2)
+        checked(course, newest_job(course, accepted.submission.id), Verdict.DATA_RACE, findings=(race,))
+    page = " ".join(tom.page(PAGE).split())
+    assert "<code>__shared__ float tile[16];</code>" in page
+    assert "From the last failed attempt of 2 students" in page
+    assert 'data-of="Students">2</td>' in page
+    assert "02 Mar" in page
+
+
+def test_speeds_are_a_distribution_with_the_ladder(portal: Portal, tom: BrowserClient) -> None:
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).device_class = "h200"
+    ranked(portal.course, "ada", 2_400.0, 0.01)
+    page = tom.page(PAGE)
+    assert "1 student on H200" in page
+    assert "rung 1" in page
+
+
+def test_bins_are_round_and_hold_every_value() -> None:
+    found = bins([120.0, 455.0, 455.0], [("rung 1", 130.0), ("rung 2", 900.0)])
+    assert [(one.label, one.students) for one in found if one.students] == [("100–150", 1), ("450–500", 2)]
+    assert [(one.label, one.rungs) for one in found if one.rungs] == [
+        ("100–150", ("rung 1",)), ("above 500", ("rung 2",)),
+    ]  # fmt: skip
+    assert sum(one.students for one in bins([0.003], [])) == 1
+
+
+def test_the_forecast_says_whether_workers_keep_up(portal: Portal) -> None:
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        bar = Bar(assignment, {State.NOT_STARTED: 300})
+        assert forecast(session, bar, NOW) == ""
+        assignment.due_at = NOW + DAY
+        assert "1,500 more attempts" in forecast(session, bar, NOW)
+        assert "no worker takes work" in forecast(session, bar, NOW)
+        assert "All students are finished" in forecast(session, Bar(assignment, {State.LATE: 2}), NOW)
+
+
+def test_the_number_of_statements_does_not_grow(portal: Portal, tom: BrowserClient) -> None:
+    fill(portal)
+    engine: Engine = portal.app.extensions["tilelab"].engine
+    pages = (PAGE, f"{PAGE}/students", "/staff/gpu/progress", "/staff/gpu/")
+    tom.page(PAGE)
+    before = [_statements(engine, tom, path) for path in pages]
+    with portal.course.sessions.begin() as session:
+        people = [{"email": f"s{n}@example.edu", "name": f"S {n}", "created_at": NOW} for n in range(80)]
+        numbers = session.scalars(insert(Person).returning(Person.id), people).all()
+        session.execute(
+            insert(Membership),
+            [
+                {"course_id": portal.course.course, "person_id": number, "role": Role.STUDENT, "created_at": NOW}
+                for number in numbers
+            ],
+        )  # fmt: skip
+    assert [_statements(engine, tom, path) for path in pages] == before
+
+
+def _statements(engine: Engine, client: BrowserClient, path: str) -> int:
+    with counted_queries(engine) as seen:
+        client.page(path)
+    return len(seen)
