@@ -1,4 +1,4 @@
-"""Notes of course staff about students, and verdicts of submissions in an index.
+"""Notes about students, verdicts of submissions in an index, and views of a course as a student.
 
 Revision ID: 0013
 Revises: 0011
@@ -45,6 +45,12 @@ def upgrade() -> None:
     if _is_postgresql():
         # Otherwise the checks of the changed rows wait for the end, and no index can be made until then.
         op.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    with op.batch_alter_table("browser_sessions") as table:
+        table.add_column(sa.Column("viewing_id", _ID, nullable=True))
+        table.add_column(sa.Column("viewing_course_id", _ID, nullable=True))
+        table.create_foreign_key(
+            op.f("fk_browser_sessions_viewing_id_people"), "people", ["viewing_id"], ["id"]
+        )
     op.create_index(
         "ix_submissions_outcome",
         "submissions",
@@ -54,6 +60,10 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Go back to the version before."""
+    with op.batch_alter_table("browser_sessions") as table:
+        table.drop_constraint(op.f("fk_browser_sessions_viewing_id_people"), type_="foreignkey")
+        table.drop_column("viewing_course_id")
+        table.drop_column("viewing_id")
     op.drop_index("ix_submissions_outcome", "submissions")
     with op.batch_alter_table("submissions") as table:
         table.drop_column("verdict")

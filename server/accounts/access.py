@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from flask import current_app, g, request
+from flask import Flask, current_app, g, request
 
 from server.accounts import browser_sessions
+from server.accounts.browser_sessions import SignedIn
 from server.accounts.cookies import session_token
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
 
 _KEY = "viewer"
+_VIEW_AS = "tilelab_view_as"
 _LONGEST_PATH = 500
 
 
 @dataclass(frozen=True, slots=True)
+class Viewing:
+    """A read-only view of a course as one of its students.
+
+    staff: the real person's name; course: its short name
+    """
+
+    staff: str
+    course: str
+
+
+@dataclass(frozen=True, slots=True)
 class Viewer:
-    """The signed-in person. session_id: this browser's session."""
+    """The signed-in person, or the student as whom course staff look at a course.
+
+    session_id: this browser's session
+    viewing: None for the person's own pages
+    """
 
     id: int
     name: str
@@ -27,14 +45,38 @@ class Viewer:
     admin: bool
     time_zone: str
     session_id: int
+    viewing: Viewing | None = None
+
+
+ViewAs = Callable[[SignedIn], tuple[Viewer, bool] | None]
+"""For a session that views as a student: the student, and whether the page belongs to the view. None if the request is
+the real person's own."""
+
+
+def attach_view_as(app: Flask, view_as: ViewAs) -> None:
+    """Let sessions view as students, and refuse all forms that aren't the real person's own meanwhile."""
+    app.extensions[_VIEW_AS] = view_as
+    app.before_request(_refuse_forms_of_views)
+
+
+def _refuse_forms_of_views() -> None:
+    if request.method not in {"GET", "HEAD", "OPTIONS"} and not request.path.startswith("/api/"):
+        viewer_or_none()
 
 
 def viewer_or_none() -> Viewer | None:
     """The person signed in with this browser; looked up once per request."""
     if _KEY not in g:
-        setattr(g, _KEY, _look_up())
-    found: Viewer | None = getattr(g, _KEY)
-    return found
+        found, allowed = _look_up()
+        setattr(g, _KEY, found)
+        if not allowed:
+            raise Refused(
+                403, "viewing", "This isn’t part of the view",
+                "You look at a course as one of its students. The view is read-only, and has only pages of this "
+                "course. Stop viewing to use your own pages.",
+            )  # fmt: skip
+    known: Viewer | None = getattr(g, _KEY)
+    return known
 
 
 def known_viewer() -> Viewer | None:
@@ -117,15 +159,23 @@ def not_allowed(detail: str) -> Refused:
     return Refused(403, "not_allowed", "You have no access to this page", detail)
 
 
-def _look_up() -> Viewer | None:
+def _look_up() -> tuple[Viewer | None, bool]:
+    """The person of the session, and whether the request is allowed."""
     token = session_token()
     if not token or not token.isascii():
-        return None
+        return None, True
     with site().readers.begin() as session:
         found = browser_sessions.find(session, token)
     if found is None:
-        return None
+        return None, True
     if found.stale:
         note(lambda session: browser_sessions.note_use(session, found.session_id))
+    if found.viewing is not None:
+        view_as: ViewAs = current_app.extensions[_VIEW_AS]
+        view = view_as(found)
+        if view is not None:
+            return view
     person = found.person
-    return Viewer(person.id, person.name, person.email, person.admin, person.time_zone, found.session_id)
+    return Viewer(
+        person.id, person.name, person.email, person.admin, person.time_zone, found.session_id
+    ), True

@@ -27,11 +27,13 @@ class SignedIn:
     """A live session and its person.
 
     stale: whether to record its use again; not on every request, so that reading a page writes nothing
+    viewing: the IDs of the student and the course, while course staff look at it as this student
     """
 
     session_id: int
     person: Person
     stale: bool
+    viewing: tuple[int, int] | None = None
 
 
 def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
@@ -72,7 +74,18 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
     )
     if found is None:
         return None
-    return SignedIn(found.id, found.person, stale=found.used_at < moment - _USE_NOTED_EVERY)
+    student, course = found.viewing_id, found.viewing_course_id
+    viewing = (student, course) if student is not None and course is not None else None
+    return SignedIn(found.id, found.person, found.used_at < moment - _USE_NOTED_EVERY, viewing)
+
+
+def view_as(session: Session, session_id: int, student: int | None, course: int | None) -> None:
+    """Let this browser show the course as the student sees it; None ends that."""
+    session.execute(
+        update(BrowserSession)
+        .where(BrowserSession.id == session_id)
+        .values(viewing_id=student, viewing_course_id=course)
+    )
 
 
 def belonged_to(session: Session, person_id: int, token: str) -> bool:

@@ -75,6 +75,7 @@ class BrowserSession(Base):
     """A signed-in browser. The cookie holds a random token; the database keeps its hash.
 
     user_agent: as the browser calls itself, so that its owner recognizes it
+    viewing_id, viewing_course_id: the student as whom course staff look at a course; None for themselves
     """
 
     __tablename__ = "browser_sessions"
@@ -87,8 +88,11 @@ class BrowserSession(Base):
     used_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
+    viewing_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    # The table of courses is in a package above this one.
+    viewing_course_id: Mapped[int | None] = mapped_column(BigId)
 
-    person: Mapped[Person] = relationship()
+    person: Mapped[Person] = relationship(foreign_keys=[person_id])
 
 
 class RateCount(Base):

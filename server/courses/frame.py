@@ -35,6 +35,8 @@ def site_links() -> tuple[Link, ...]:
     who = viewer_or_none()
     if who is None:
         return ()
+    if who.viewing is not None:
+        return (_link("Assignments", f"/courses/{who.viewing.course}/", within=True),)
     courses = _courses(who)
     links = [_link("Courses", "/")]
     here = _here(who, courses)

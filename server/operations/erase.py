@@ -123,6 +123,8 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     for table in (BrowserSession, OneTimeLink):
         session.execute(delete(table).where(table.person_id == person.id))
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
+    viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
+    session.execute(viewed.values(viewing_id=None, viewing_course_id=None))
     session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
     session.execute(update(Extension).where(Extension.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME

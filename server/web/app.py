@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from server.accounts.access import zone_of_viewer
+from server.accounts.access import attach_view_as, zone_of_viewer
 from server.accounts.cookies import attach_form_guard
 from server.accounts.identity import owner_of
 from server.accounts.views import accounts
@@ -26,6 +26,7 @@ from server.http.site import attach_site
 from server.operations.api import metrics
 from server.operations.views import fleet
 from server.settings import Settings
+from server.staff.students.view_as import view_as
 from server.staff.views import staff
 from server.standings.api import leaderboards
 from server.standings.views import standings_pages
@@ -66,6 +67,7 @@ def create_app(settings: Settings) -> Flask:
     attach_compression(app)
     attach_assets(app)
     attach_form_guard(app)
+    attach_view_as(app, view_as)
     attach_numbers(app, zone_of_viewer)
     attach_notices(app)
     attach_frame(app)

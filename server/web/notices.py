@@ -34,6 +34,7 @@ NOTICES: dict[str, str] = {
     "regrade-cancelled": "Waiting regrades cancelled. Their submissions keep their verdicts.",
     "worker-told": "Request sent to the worker. It answers within a few seconds.",
     "note-added": "Note added. Only course staff see it.",
+    "view-ended": "You no longer view the course as a student.",
     "note-removed": "Note removed.",
     "course-saved": "Course settings saved.",
     "experiment-started": "Experiment started. Its points run after all submissions.",

@@ -65,10 +65,15 @@ class Filled:
     names: dict[str, str]
 
     def let_in(self, context: BrowserContext, name: str) -> None:
-        """Sign that person in with this browser."""
+        """Sign that person in with this browser; "ina as ada" looks at the course as ada."""
+        own, _, viewed = name.partition(" as ")
         with self.course.sessions.begin() as session:
-            person = session.get_one(Person, self.course.people[name])
+            person = session.get_one(Person, self.course.people[own])
             token = browser_sessions.begin(session, person, "test")
+            found = browser_sessions.find(session, token)
+            if viewed and found is not None:
+                people, course = self.course.people, self.course.course
+                browser_sessions.view_as(session, found.session_id, people[viewed], course)
         context.add_cookies([{"name": "tilelab", "value": token, "url": self.url}])
 
 

@@ -77,7 +77,7 @@ def speeds(session: Session, assignment: Assignment) -> Speeds | None:
 
 
 def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
-    """Equal ranges with round edges over all values, and one more on each side if the ladder goes on there."""
+    """Equal ranges with round edges, and one more on each side if the ladder goes on there."""
     low, high = min(values), max(values)
     rough = max(high - low, high / _MOST_BINS) / _MOST_BINS
     unit = 10.0 ** math.floor(math.log10(rough))

@@ -30,7 +30,7 @@ _MAILTO_CHARACTERS = 1_800
 class StudentsPage:
     """A page of the students of a part.
 
-    emails: of all students of the part; mailto: opens a message to them; "" if it is too long for browsers
+    emails: of all students of the part; mailto: a message to them, "" if it is too long
     """
 
     desk: Desk

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from flask import Response, render_template
 from sqlalchemy.orm import Session
 
-from server.accounts.access import nothing_here
+from server.accounts.access import nothing_here, viewer
 from server.courses.access import Membership, staff_of
 from server.courses.models import StaffNote
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
 from server.http.site import site
 from server.staff.desk import Desk, acting, asked, back, desk_of, staff
 from server.staff.roster.service import Member, find_member
 from server.staff.students.queries import Student, read_notes, read_student
 from server.staff.students.service import add_staff_note, remove_staff_note
+from server.staff.students.view_as import begin_view, end_view
 from server.staff.submissions.queries import Part, SubmissionCriteria, listing
 
 
@@ -61,6 +63,27 @@ def remove_note(slug: str, person: int, number: int) -> Response:
         _member(session, course, person)
         remove_staff_note(session, course.course_id, person, number, acting(session))
     return back("staff.show_student", slug, "note-removed", person=person)
+
+
+@staff.post("/students/<int(max=9007199254740991):person>/view")
+def view_as_student(slug: str, person: int) -> Response:
+    """Look at the course as this student."""
+    course = staff_of(slug)
+    try:
+        with site().sessions.begin() as session:
+            begin_view(session, course.course_id, acting(session), viewer().session_id, person)
+    except CourseError as error:
+        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    return Response(status=303, headers={"Location": f"/courses/{slug}/"})
+
+
+@staff.post("/students/stop-viewing")
+def stop_viewing(slug: str) -> Response:
+    """End the view as a student."""
+    course = staff_of(slug)
+    with site().sessions.begin() as session:
+        end_view(session, course.course_id, acting(session), viewer().session_id)
+    return back("staff.show_roster", slug, "view-ended")
 
 
 def _page(course: Membership, person: int, form: Form) -> str:

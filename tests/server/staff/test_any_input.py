@@ -21,16 +21,21 @@ TYPED = (
 NOT_TYPED = ("\x00", "\ud7ff", "\uffff", "a\u202e", "💥" * 300)
 ODD = (*TYPED, *NOT_TYPED)
 PAGES = ("", "roster.csv", "assignments", "submissions/state")
-FREE = {"roster": ("text",), "submissions": ("student", "one", "worker"), "audit": ("subject",)}
+FREE = {
+    "roster": ("text",), "submissions": ("student", "one", "worker"), "audit": ("subject",), "grades": ("text",),
+    "progress/tiled/students": ("text",),
+}  # fmt: skip
 """Fields in which anything may stand that can be typed; the database is asked for it."""
 FREE["regrade"] = FREE["submissions"]
 CHOSEN = {
     "roster": ("section", "state"), "grades": ("section",), "grades.csv": ("section",), "audit": ("area", "by"),
     "submissions": ("assignment", "verdict", "state", "mode", "late", "since", "until"),
+    "progress/tiled/students": ("part",), "progress/tiled/students.csv": ("part",),
 }  # fmt: skip
 CHOSEN["regrade"] = CHOSEN["submissions"]
 OTHERS = {
     "roster": ("page",), "grades": ("by", "down", "dropped"), "grades.csv": ("dropped",), "audit": ("before",),
+    "progress/tiled/students": ("page",), "students/1": ("after",),
     "submissions": ("device", "after"), "regrade": ("device", "after", "newest"),
 }  # fmt: skip
 SENT = {
@@ -43,7 +48,7 @@ SENT = {
     "assignments/tiled": ("title", "points", "due_at", "attempts", "counts", "min_interval_seconds", "listed"),
     "assignments/tiled/extensions": ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason"),
     "regrade": ("assignment", "student", "verdict", "one", "since", "newest", "after"),
-    "settings": ("title", "zone", "archived"),
+    "settings": ("title", "zone", "archived"), "students/1/notes": ("note",),
 }  # fmt: skip
 RIGHT = {
     "exercise": "naive", "role": "student", "counts": "best", "title": "T", "person": "2", "extra_attempts": "1",
