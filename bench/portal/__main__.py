@@ -15,6 +15,7 @@ from pathlib import Path
 SECTIONS = {
     "submits": "Submissions accepted a second",
     "pages": "Pages by number of submissions",
+    "desk": "Staff pages of a large course",
     "streams": "Open streams of events",
     "crowds": "Pages during attacks by other clients",
     "restarts": "Live pages while the server and the broker are killed",
