@@ -65,26 +65,35 @@ def ranked_entries(
     attempts may not fit into memory.
     """
     metric = metric_of(assignment.exercise)
-    right = Job.verdict == Verdict.ACCEPTED
+    right = Submission.verdict == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
     comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
     score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
+    judged = (
+        Submission.assignment_id == assignment.id,
+        Submission.mode == Mode.RANK,
+        Submission.verdict.is_not(None),
+        Submission.verdict != Verdict.SYSTEM_ERROR,
+        Submission.person_id.in_(people),
+    )
+    # Most attempts fail, so these are left out before the rows of jobs and results are read.
+    following = func.lead(Submission.id).over(partition_by=alike, order_by=order)
+    each = select(Submission.id, right.label("right"), Submission.chosen_at, following.label("next"))
+    narrow = each.where(*judged).subquery()
+    kept = select(narrow.c.id).where(
+        or_(narrow.c.right, narrow.c.chosen_at.is_not(None), narrow.c.next.is_(None))
+    )
     found = (
         select(
             *_COLUMNS,
             right.label("right"),
-            func.lead(Submission.id).over(partition_by=alike, order_by=order).label("next"),
+            following.label("next"),
             score.label("score"),
             func.max(score).over(partition_by=alike, order_by=order, rows=(None, -1)).label("best_before"),
         )
         .join(Job, Job.id == Submission.judged_job_id)
         .outerjoin(Result, Result.job_id == Job.id)
-        .where(
-            Submission.assignment_id == assignment.id,
-            Submission.mode == Mode.RANK,
-            Job.verdict != Verdict.SYSTEM_ERROR,
-            Submission.person_id.in_(people),
-        )
+        .where(Submission.id.in_(kept))
         .subquery()
     )
     better = or_(found.c.best_before.is_(None), found.c.score > found.c.best_before)
