@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Response, render_template
+from sqlalchemy.orm import Session
 
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.models import Role
 from server.courses.service import CourseError, assignments_for
 from server.http.forms import Form, filled, sent
 from server.http.site import site
-from server.staff.attention import Attention, attention
+from server.staff.attention import SOON, Attention, attention
 from server.staff.audit_log import Entries, read_entries
 from server.staff.course_settings import change_course, zones
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.progress.forecast import forecast
 from server.staff.progress.states import Bar, bars
 from server.staff.submissions.queries import Part, SubmissionCriteria, listing
 
@@ -24,11 +26,12 @@ _LAST = 5
 
 @dataclass(frozen=True, slots=True)
 class OverviewPage:
-    """The overview of a course."""
+    """The overview of a course. forecast: of the queue before the next deadline; "" for none."""
 
     desk: Desk
     attention: Attention
     bars: list[Bar]
+    forecast: str
     last: Part
     entries: Entries
 
@@ -48,9 +51,10 @@ def overview(slug: str) -> str:
     course = staff_of(slug)
     now = datetime.now(UTC)
     with site().readers.begin() as session:
+        found = bars(session, course.course_id, assignments_for(session, course.course_id, Role.STUDENT, now))
         page = OverviewPage(
-            desk_of(course, "overview"), attention(session, course.course_id, now),
-            bars(session, course.course_id, assignments_for(session, course.course_id, Role.STUDENT, now)),
+            desk_of(course, "overview"), attention(session, course.course_id, now), found,
+            _forecast(session, found, now),
             listing(session, course.course_id, SubmissionCriteria(), limit=_LAST),
             read_entries(session, course.course_id, limit=_LAST),
         )  # fmt: skip
@@ -80,6 +84,13 @@ def change_settings(slug: str) -> str | Response | tuple[str, int]:
         form.mistake("zone" if "zone" in str(error) else "title", str(error))
         return _settings(course, form), 422
     return back("staff.show_settings", slug, "course-saved")
+
+
+def _forecast(session: Session, found: list[Bar], now: datetime) -> str:
+    """The forecast before the next deadline within a week."""
+    ahead = [(bar.assignment.due_at, bar) for bar in found if bar.assignment.due_at is not None]
+    near = sorted(((due, bar) for due, bar in ahead if now < due <= now + SOON), key=lambda one: one[0])
+    return f"{near[0][1].assignment.title}: {forecast(session, near[0][1], now)}" if near else ""
 
 
 def _settings(course: Membership, form: Form) -> str:

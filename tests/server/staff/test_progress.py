@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine, insert
@@ -138,6 +138,14 @@ def test_bins_are_round_and_hold_every_value() -> None:
         ("100–150", ("rung 1",)), ("above 500", ("rung 2",)),
     ]  # fmt: skip
     assert sum(one.students for one in bins([0.003], [])) == 1
+
+
+def test_the_overview_has_the_forecast_of_the_next_deadline(portal: Portal, tom: BrowserClient) -> None:
+    portal.course.person("ada")
+    assert "more attempts until the deadline" not in tom.page("/staff/gpu/")
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).due_at = datetime.now(UTC) + DAY
+    assert "Tiled: About 5 more attempts until the deadline" in tom.page("/staff/gpu/")
 
 
 def test_the_forecast_says_whether_workers_keep_up(portal: Portal) -> None:
