@@ -84,7 +84,7 @@ def test_a_part_is_searched_and_gives_its_addresses(
     assert "mailto:?bcc=ada@example.edu,eve@example.edu" in page
     assert "ada@example.edu, eve@example.edu" in page
     assert "Page 1 of 2, 2 students" in page
-    assert "3 times in a row: data race" in tom.page(f"{PAGE}/students?text=fay")
+    assert "in a row: data race<" in tom.page(f"{PAGE}/students?text=fay")
     assert "No students here" in tom.page(f"{PAGE}/students?part=late&text=ada")
     assert tom.get(f"{PAGE}/students?part=junk").status_code == 422
     assert tom.get(f"{PAGE}/students.csv?part=junk").status_code == 422
