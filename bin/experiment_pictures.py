@@ -30,11 +30,15 @@ class Picture:
 
 PICTURES = (
     Picture("template-tile", "tile", ("--y", "loads")),
-    Picture("template-coalescing", "coalescing"),
-    Picture("template-padding", "padding"),
     Picture("template-reduction", "reduction"),
     Picture("template-divergence", "divergence"),
     Picture("template-occupancy", "occupancy", run=("--arch", "sm_86")),
+    Picture("template-tile-size", "tile-size", run=None),
+    Picture("template-coarsening", "coarsening", run=None),
+    Picture("template-coalescing", "coalescing", run=None),
+    Picture("template-padding", "padding", run=None),
+    Picture("template-occupancy-speed", "occupancy-speed", run=None),
+    Picture("template-ladder-size", "ladder-size", run=None),
     Picture("template-blocks", "blocks", ("--kind", "heatmap", "--x", "TX", "--by", "TY"), run=None),
     Picture("blocks-heat-map", "blocks", ("--kind", "heatmap"), run=None),
     Picture("blocks-roofline", "blocks", ("--kind", "roofline"), run=None),

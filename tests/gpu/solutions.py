@@ -23,13 +23,12 @@ from kernels.rendering.measured_numbers import interval_of, ranked_value, value_
 from kernels.report import Report
 from kernels.verdict import Severity, Verdict, decide
 from worker.gpu.nvml import GpuFacts, NoGPU, gpus
-from worker.steps.clock import Clock
 from worker.steps.compile_requests import compile_request
 from worker.steps.cpu_check import Planned, plan_for
 from worker.steps.gpu_measurement import Made, answer_of, request
 from worker.steps.grading import Job, grade
 from worker.steps.solution import solution_for, with_solutions
-from worker.steps.stages import SandboxedStages
+from worker.steps.stages import Clock, SandboxedStages
 
 SEED = "5eed" * 8
 COUNTERS = (

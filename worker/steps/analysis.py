@@ -18,13 +18,12 @@ from kernels.occupancy.survey import Figures
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.clock import Clock
 from worker.steps.closer_look import Look, count, explain, look_at
 from worker.steps.compile_requests import Task
 from worker.steps.evidence import Target, fits, target, unknown_capability
 from worker.steps.grading import WARNING_LIMIT, Progress
 from worker.steps.source import read
-from worker.steps.stages import Stages
+from worker.steps.stages import Clock, Stages
 
 logger = logging.getLogger(__name__)
 

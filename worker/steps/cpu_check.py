@@ -18,7 +18,6 @@ from kernels.verdict import CPU_DEVICE, CaseCheck, CaseStatus, Example, Finding,
 from worker.contract.measure_work import MeasureRequest, Repeats
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.check_step import CheckRequest, CheckResponse
-from worker.steps.clock import Clock
 from worker.steps.closer_look import Look, begin, finish, prepare
 from worker.steps.compile_requests import compile_request
 from worker.steps.evidence import module_of
@@ -26,7 +25,7 @@ from worker.steps.gpu_measurement import Made, remains_open
 from worker.steps.gpu_measurement import request as measure_request
 from worker.steps.solution import Solution, solution_for, with_solutions
 from worker.steps.source import read
-from worker.steps.stages import Stages
+from worker.steps.stages import Clock, Stages
 
 WARNING_LIMIT = 10
 

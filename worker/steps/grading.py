@@ -8,7 +8,6 @@ from dataclasses import replace
 from kernels.report import Report
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.clock import Clock
 from worker.steps.compile_requests import HeadersUnavailable
 from worker.steps.cpu_check import (
     WARNING_LIMIT,
@@ -22,7 +21,7 @@ from worker.steps.cpu_check import (
     system_error,
 )
 from worker.steps.gpu_measurement import OtherCode, answer_of, judged
-from worker.steps.stages import Stages
+from worker.steps.stages import Clock, Stages
 
 __all__ = ["WARNING_LIMIT", "HeadersUnavailable", "Job", "NoSuchCase", "Progress", "grade"]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from worker.sandbox.limits import CHECK_LIMITS, COMPILE_LIMITS, Failure, Limits, SandboxFailure
@@ -32,6 +33,20 @@ T = TypeVar("T")
 
 
 def _to_nobody(_what: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds per step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _since: float = field(default_factory=time.perf_counter)
+
+    def lap(self, step: str) -> None:
+        """End a step, and note the seconds since the last one ended."""
+        now = time.perf_counter()
+        self.seconds[step] = round(now - self._since, 4)
+        self._since = now
 
 
 class Stages(Protocol):

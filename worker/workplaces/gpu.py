@@ -13,9 +13,9 @@ from worker.contract.messages import MeasureWork, MessageError, StepKind, StepMe
 from worker.gpu.judge.code import preparation
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
-from worker.steps.clock import Clock
 from worker.steps.cpu_check import Progress
 from worker.steps.gpu_measurement import answer_of, judged, remains_open
+from worker.steps.stages import Clock
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
 
 _AHEAD, _AHEAD_WITHOUT_GPU = 4, 2

@@ -93,7 +93,9 @@ def test_boards_verdicts_and_histories_are_the_same(app: Flask, updated: Engine)
     for part in kept:
         assert found[part].keys() == kept[part].keys()
         for asked in kept[part]:
-            assert found[part][asked] == kept[part][asked], (part, asked)
+            # the parts of a page may move
+            order = sorted if part == "pages" else list
+            assert order(found[part][asked]) == order(kept[part][asked]), (part, asked)
     verdicts = {line["verdict"] for line in kept["answers"]["ada"]["own"]["submissions"]}
     assert {"accepted", "data_race", "rejected", "compile_error", "wrong_answer"} <= verdicts
 

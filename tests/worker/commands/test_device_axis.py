@@ -88,7 +88,9 @@ def test_each_device_class_is_submitted_as_an_experiment(tmp_path, monkeypatch, 
         return SimpleNamespace(id=f"e{len(sent)}", name="tile", points=4)  # type: ignore[return-value]
 
     submit = importlib.import_module("worker.commands.experiment.submit")
-    monkeypatch.setattr(submit, "portal", lambda: contextlib.nullcontext(SimpleNamespace(url="http://here")))
+    monkeypatch.setattr(
+        submit, "portal", lambda: contextlib.nullcontext(SimpleNamespace(url="http://127.0.0.1"))
+    )
     monkeypatch.setattr(experiments, "start", start)
     monkeypatch.setattr("kernels.wire.to_plain", vars)
     file = experiment(tmp_path, FILE if words else BOTH)

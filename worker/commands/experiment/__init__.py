@@ -27,7 +27,8 @@ _VERBS: Mapping[str, str] = {
 
 _ELSEWHERE: Mapping[str, tuple[str, str]] = {
     "import": ("import_cache", "import_cache"),  # a module can't have this name
-    "retry": ("cancel", "retry"),
+    "cancel": ("status", "cancel"),
+    "retry": ("status", "retry"),
 }
 """Verbs with another module: its name, and the command's."""
 

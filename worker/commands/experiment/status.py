@@ -1,4 +1,4 @@
-"""`tilelab experiment status`: the progress and the results of an experiment on a server."""
+"""`tilelab experiment status`, `cancel` and `retry`: an experiment on a server."""
 
 from __future__ import annotations
 
@@ -57,3 +57,44 @@ def status(id: str, wait: bool) -> Answer:  # noqa: A002 - the argument's name
             f"{search}The experiment is {found.state}.{failed}{paused}\n{page}"
         ),
     )
+
+
+@click.command(epilog=EXITS)
+@click.argument("id", callback=lambda *given: experiment_id(given[-1]))
+@answering("Print the cancelled experiment as one JSON object.")
+def cancel(id: str) -> Answer:  # noqa: A002 - the argument's name
+    """Cancel an experiment on your course's server. Its results stay.
+
+    \b
+    Example:
+      tilelab experiment cancel 5d2c6e0f8a1b4c3d
+    """  # noqa: D301 - click reads the escape
+    from kernels.rendering.text_safety import safe
+    from kernels.wire import to_plain
+    from worker.client.experiments import stop
+
+    with portal() as asked:
+        found = stop(asked, id)
+    text = f"Cancelled {safe(found.name)}. {found.ended:,} of {found.points:,} points have a result."
+    return Answer(lambda: to_plain(found), text)
+
+
+@click.command(epilog=EXITS)
+@click.argument("id", callback=lambda *given: experiment_id(given[-1]))
+@answering("Print the experiment as one JSON object.")
+def retry(id: str) -> Answer:  # noqa: A002 - the argument's name
+    """Run the points again that ended in a system error. Other results stay.
+
+    \b
+    Example:
+      tilelab experiment retry 5d2c6e0f8a1b4c3d
+    """  # noqa: D301 - click reads the escape
+    from kernels.rendering.text_safety import safe
+    from kernels.wire import to_plain
+    from worker.client.experiments import run_again
+
+    with portal() as asked:
+        found = run_again(asked, id)
+    left = found.points - found.ended
+    text = f"{safe(found.name)} runs again: {left:,} of {found.points:,} points have no result yet."
+    return Answer(lambda: to_plain(found), f"{text}\nFollow it with `tilelab experiment status {id} --wait`.")

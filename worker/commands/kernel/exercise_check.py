@@ -14,15 +14,15 @@ from worker.commands.root import Exit, SystemFault, WrongUse
 from worker.commands.submission import cache_folder, start_stages
 
 if TYPE_CHECKING:
-    from worker.steps.exercise_proof import Proof
+    from worker.commands.kernel.exercise_proof import Proof
 
 
 def check_folder(folder: str) -> Answer:
     """Grade the kernels of the exercise in a folder on the CPU device. Raises WrongUse and SystemFault."""
     from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.exercise import ExerciseError, load_exercise
+    from worker.commands.kernel.exercise_proof import Prover
     from worker.steps.compile_requests import HeadersUnavailable
-    from worker.steps.exercise_proof import Prover
 
     found: list[Proof] = []
     try:
