@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import click
+
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Combine options into one decorator. The command's help lists them in this order."""
@@ -15,3 +17,9 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return command
 
     return given
+
+
+even_if_lower = click.option(
+    "--yes", "even_if_lower", is_flag=True, help="Go on, even if students lose points."
+)
+"""Add this option to a command that may lower grades."""

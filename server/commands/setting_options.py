@@ -24,6 +24,7 @@ _NAMES = {
     "late_percent_per_day": "late-percent",
     "min_interval_seconds": "interval",
     "checks_per_hour": "checks",
+    "grades_held": "hold-grades",
 }
 """Names of options that differ from the setting's name."""
 
@@ -44,6 +45,9 @@ setting_options = together(
     click.option("--counts", type=click.Choice([counts.value for counts in Counts]), help="Which submission counts."),
     click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="Freeze leaderboards for students at this time."),
     click.option("--listed/--unlisted", default=None, help="Show it to students once it opens, or hide it."),
+    click.option(
+        "--hold-grades/--release-grades", "grades_held", default=None, help="Hide points from students, or show them."
+    ),
 )  # fmt: skip
 """Add these options to a command, which passes them to `asked_for`."""
 

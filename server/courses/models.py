@@ -134,6 +134,7 @@ class Assignment(Base):
     min_interval_seconds: between two submissions of one student
     checks_per_hour: free checks for each student
     board_frozen_at: from then on, students see the leaderboards of that moment
+    grades_held: whether students don't see their points yet
     """
 
     __tablename__ = "assignments"
@@ -171,6 +172,7 @@ class Assignment(Base):
     checks_per_hour: Mapped[int] = mapped_column(default=30)
     counts: Mapped[Counts] = mapped_column(choice(Counts), default=Counts.BEST)
     board_frozen_at: Mapped[datetime | None]
+    grades_held: Mapped[bool] = mapped_column(default=False)
 
     course: Mapped[Course] = relationship()
     exercise: Mapped[Exercise] = relationship()
@@ -222,3 +224,29 @@ class StaffNote(Base):
     created_at: Mapped[datetime]
 
     author: Mapped[Person | None] = relationship(foreign_keys=[author_id])
+
+
+class Correction(Base):
+    """What course staff decided about one student's grade for one assignment. Regrades don't change it.
+
+    score: the points instead of the computed ones; None for no change
+    excused: whether the assignment doesn't count for the student
+    held: whether the student doesn't see the points yet
+    reason: for course staff only
+    """
+
+    __tablename__ = "corrections"
+    __table_args__ = (
+        CheckConstraint("score IS NULL OR score >= 0", name="score_not_negative"),
+        CheckConstraint("score IS NULL OR NOT excused", name="score_or_excused"),
+        Index(None, "person_id"),
+    )
+
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), primary_key=True)
+    score: Mapped[float | None]
+    excused: Mapped[bool] = mapped_column(default=False)
+    held: Mapped[bool] = mapped_column(default=False)
+    reason: Mapped[str] = mapped_column(String(500), default="")
+    corrected_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    corrected_at: Mapped[datetime]

@@ -14,13 +14,14 @@ from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Counts, Exercise, Extension
+from server.courses.models import Assignment, Correction, Counts, Exercise, Extension
 from server.grading.metric import UNITS, interval_of, metric_of, score_of
 from server.grading.models import Job, Result
 from server.grading.result_columns import NOT_RELIED_ON
 from server.standings.models import Standing
-from server.submissions.counted_submission import Counted, Deadlines, Entry, counted, due_for, late_days
+from server.submissions.counted_submission import Counted, Deadlines, Entry, due_for, late_days
 from server.submissions.entries import entries_of
+from server.submissions.grades.grade import Grade, grade_from
 from server.submissions.models import Mode, Submission
 
 PAGE = 25
@@ -92,11 +93,16 @@ class History:
     attempts: tuple[Attempt, ...]
     modelled: bool
     chosen: bool
-    counted: Counted | None
+    grade: Grade
     deadlines: Deadlines
     metric: Metric
     counts: Counts
     closed: bool
+
+    @property
+    def counted(self) -> Counted | None:
+        """The submission that counts; None for none yet."""
+        return self.grade.counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +129,10 @@ def history_of(
     """
     moment = now or datetime.now(UTC)
     entries = entries_of(session, assignment, person)
-    deadlines = due_for(assignment, session.get(Extension, (assignment.id, person)))
-    best = counted(assignment, deadlines, entries)
+    extension = session.get(Extension, (assignment.id, person))
+    deadlines = due_for(assignment, extension)
+    grade = grade_from(assignment, extension, session.get(Correction, (assignment.id, person)), entries)
+    best = grade.counted
     all_judged = _judged(session, assignment, person)
     frozen_at = None if staff else assignment.board_frozen_at
     boards = _boards(session, assignment, person, frozen=frozen_at is not None and frozen_at <= moment)
@@ -159,7 +167,7 @@ def history_of(
         attempts=tuple(attempts),
         modelled=modelled,
         chosen=any(entry.chosen_at is not None for entry in entries),
-        counted=best,
+        grade=grade,
         deadlines=deadlines,
         metric=metric,
         counts=assignment.counts,

@@ -20,7 +20,7 @@ from server.accounts.limits import by_email
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
 from server.accounts.service import free_names
 from server.audit.service import note
-from server.courses.models import Extension, StaffNote
+from server.courses.models import Correction, Extension, StaffNote
 from server.database.engine import Sessions
 from server.database.sqlite import compact
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
@@ -126,7 +126,8 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))
     session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
-    session.execute(update(Extension).where(Extension.person_id == person.id).values(reason=""))
+    for reasons in (Extension, Correction):
+        session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME
     person.pseudonym = None
     (person.made_name,) = free_names(session, 1)

@@ -18,6 +18,9 @@ from server.http.forms import Form
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
+LOWERS = "lowers"
+"""The hidden field that confirms the losses of points that a page showed."""
+
 _LONGEST = 200
 _TABS = (
     ("Overview", "staff.overview", "overview"),
@@ -61,6 +64,11 @@ def back(endpoint: str, slug: str, notice: str = "", **values: Any) -> Response:
     if notice:
         values["notice"] = notice
     return Response(status=303, headers={"Location": url_for(endpoint, slug=slug, **values)})
+
+
+def confirmed() -> str:
+    """The digest of the losses of points that a form's sender confirmed; "" for none."""
+    return request.form.get(LOWERS, "")
 
 
 def asked(name: str, longest: int = _LONGEST) -> str:

@@ -6,6 +6,7 @@ from server.staff import audit_views, overview_views
 from server.staff.assignments import extension_views, update_views
 from server.staff.assignments import views as assignment_views
 from server.staff.desk import staff
+from server.staff.grades import correction_views
 from server.staff.grades import views as grade_views
 from server.staff.progress import page as progress_pages
 from server.staff.progress import views as progress_views
@@ -15,6 +16,7 @@ from server.staff.students import views as student_views
 from server.staff.submissions import views as submission_views
 
 __all__ = [
-    "assignment_views", "audit_views", "extension_views", "grade_views", "import_views", "overview_views",
-    "progress_pages", "progress_views", "roster_views", "staff", "student_views", "submission_views", "update_views",
+    "assignment_views", "audit_views", "correction_views", "extension_views", "grade_views", "import_views",
+    "overview_views", "progress_pages", "progress_views", "roster_views", "staff", "student_views", "submission_views",
+    "update_views",
 ]  # fmt: skip

@@ -30,6 +30,7 @@ NOTICES: dict[str, str] = {
     "assignment-updated": "Assignment updated. If its leaderboards are empty now, choose “Regrade all” to fill them.",
     "extension-granted": "Extension granted.",
     "extension-withdrawn": "Extension removed.",
+    "grade-corrected": "Grade saved.",
     "regrade-begun": "Regrade started.",
     "regrade-cancelled": "Waiting regrades cancelled. Their submissions keep their verdicts.",
     "worker-told": "Request sent to the worker. It answers within a few seconds.",

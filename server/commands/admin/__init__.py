@@ -14,6 +14,7 @@ _VERBS: Mapping[str, str] = {
     "backup": "Write the whole database to one file.",
     "course": "Create and change courses, enrol people, create assignments.",
     "export": "Export a course's grades.",
+    "grade": "Show or correct a student's grade.",
     "jobs": "List, show, retry or cancel jobs.",
     "migrate": "Create the database's tables, or upgrade them to this version.",
     "regrade": "Regrade submissions.",

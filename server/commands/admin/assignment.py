@@ -13,6 +13,7 @@ from server.commands.course_times import METAVAR, NONE, read_time
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
 from server.commands.names import assignment_named, course_named, person_named
+from server.commands.options import even_if_lower
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
 from server.courses.exercises import Content
 from server.courses.models import Assignment
@@ -22,6 +23,7 @@ from server.staff.assignments import service
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
 from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.service import Grant
+from server.staff.losses import CONFIRMED, losses_confirmed
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -106,10 +108,13 @@ def set_exercise(
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @setting_options
+@even_if_lower
 @answering()
 @in_session
-def change(session: Session, name: str, **given: Any) -> Answer:
+def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> Answer:
     """Change an assignment's settings. Other settings stay unchanged.
+
+    If points fall, the command names the students and changes nothing, until you add --yes.
 
     Write times as 2026-03-01T23:59, in the course's time zone or with a zone; `none` removes a time.
 
@@ -123,7 +128,8 @@ def change(session: Session, name: str, **given: Any) -> Answer:
     if not asked:
         raise WrongUse("nothing to change. --help lists the settings.")
     setting = with_asked(setting_of(found), asked)
-    changed = service.change_setting(session, found.course, found, None, setting)
+    with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+        changed = service.change_setting(session, found.course, found, None, setting)
     shown, now = _shown(found), told(asked, found.course)
     return Answer(
         shown | {"changed": sorted(changed)},
@@ -139,6 +145,7 @@ def change(session: Session, name: str, **given: Any) -> Answer:
 @click.option("--attempts", "extra", type=int, default=0, show_default=True, help="Additional attempts.")
 @click.option("--reason", default="", help="Reason, for course staff only; not in the audit.")
 @click.option("--withdraw", is_flag=True, help="Remove the extension.")
+@even_if_lower
 @answering()
 def extend(
     name: str,
@@ -148,6 +155,7 @@ def extend(
     extra: int,
     reason: str,
     withdraw: bool,
+    even_if_lower: bool,
 ) -> Answer:
     """Give one student more time or more attempts.
 
@@ -162,8 +170,10 @@ def extend(
         found = assignment_named(session, name)
         number = person_named(session, email).id
         shown: dict[str, Any] = {"email": email, "extended": not withdraw}
+        confirmed = losses_confirmed(session, found, CONFIRMED if even_if_lower else "", number)
         if withdraw:
-            there = service.withdraw(session, found.course, found, None, number)
+            with confirmed:
+                there = service.withdraw(session, found.course, found, None, number)
             removed = f"Removed the extension of {email} for {name}."
             line = removed if there else f"{email} has no extension for {name}."
         else:
@@ -172,7 +182,8 @@ def extend(
                 "closes_at": read_time("--closes", closes, found.course),
             }
             given = Grant(**times, extra_attempts=extra, reason=reason)
-            service.grant(session, found.course, found, None, number, given)
+            with confirmed:
+                service.grant(session, found.course, found, None, number, given)
             shown |= {word: _iso(moment) for word, moment in times.items()} | {"extra_attempts": extra}
             kept = {word: moment for word, moment in times.items() if moment is not None}
             more = kept | ({"attempts": f"{extra} more"} if extra else {})
@@ -289,5 +300,6 @@ def _shown(assignment: Assignment) -> dict[str, Any]:
         "checks_per_hour": setting.checks_per_hour,
         "counts": setting.counts.value,
         "listed": setting.listed,
+        "grades_held": setting.grades_held,
         **{name: _iso(getattr(setting, name)) for name in MOMENTS},
     }

@@ -8,6 +8,7 @@ import click
 from sqlalchemy.orm import Session
 
 from server.audit.service import note
+from server.commands.admin.grade import grade_shown
 from server.commands.database import in_session
 from server.commands.names import course_named
 from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
@@ -33,7 +34,8 @@ def export() -> None:
 def grades(session: Session, course: str, section: str, dropped: bool) -> Answer:
     """Write the grades of COURSE to standard output, with a row per student and a column per assignment.
 
-    An empty cell means that no submission counts. 0 means that the submission that counts has no points.
+    An empty cell means that no submission counts. 0 means that the submission that counts has no points. A student who
+    is excused has the word "excused".
 
     \b
     Example:
@@ -59,13 +61,7 @@ def _shown(book: Gradebook) -> list[dict[str, Any]]:
             "name": line.member.name,
             "section": line.member.section,
             "grades": {
-                assignment.slug: None
-                if cell.counted is None
-                else {
-                    "points": cell.points,
-                    "late_days": cell.counted.late_days,
-                    "submission": cell.counted.entry.public_id,
-                }
+                assignment.slug: grade_shown(cell.grade)
                 for assignment, cell in zip(book.assignments, line.cells, strict=True)
             },
             "total": line.total,

@@ -35,6 +35,7 @@ class AssignmentSettings:
     counts: Counts = Counts.BEST
     board_frozen_at: datetime | None = None
     listed: bool = True
+    grades_held: bool = False
 
 
 FIELDS = tuple(field.name for field in fields(AssignmentSettings))

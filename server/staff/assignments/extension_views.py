@@ -16,8 +16,9 @@ from server.staff.assignments.assignment_settings import setting_of
 from server.staff.assignments.service import Grant, grant, withdraw, wrong_grant
 from server.staff.assignments.setting_form import as_typed, moment, whole
 from server.staff.assignments.views import assignment_of, assignment_page
-from server.staff.desk import acting, back, printable, staff, the_course
+from server.staff.desk import acting, back, confirmed, printable, staff, the_course
 from server.staff.local_time import zone_named
+from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
 
 # Different names than in the form for the assignment, which is on the same page.
@@ -42,8 +43,9 @@ def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
         people = _people(session, course, form)
         if form.right:
             try:
-                for person in people:
-                    grant(session, the_course(session, course), found, acting(session), person, given)
+                with losses_confirmed(session, found, confirmed()):
+                    for person in people:
+                        grant(session, the_course(session, course), found, acting(session), person, given)
             except CourseError as error:
                 session.rollback()
                 form.mistake("person", str(error))
@@ -61,7 +63,8 @@ def withdraw_extension(slug: str, assignment: str, person: int) -> Response:
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
-        withdraw(session, the_course(session, course), found, acting(session), person)
+        with losses_confirmed(session, found, confirmed(), person):
+            withdraw(session, the_course(session, course), found, acting(session), person)
     return back("staff.show_assignment", slug, "extension-withdrawn", assignment=assignment)
 
 

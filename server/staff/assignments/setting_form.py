@@ -29,6 +29,7 @@ def read_setting(form: Form, zone: ZoneInfo, was: AssignmentSettings) -> Assignm
         "checks_per_hour": whole(form, "checks_per_hour"),
         "counts": _counts(form),
         "listed": form.checked("listed"),
+        "grades_held": form.checked("grades_held"),
     }
     for name in MOMENTS:
         given[name] = moment(form, name, zone, getattr(was, name))
@@ -49,6 +50,7 @@ def as_typed(setting: AssignmentSettings, zone: ZoneInfo) -> dict[str, str]:
         "checks_per_hour": str(setting.checks_per_hour),
         "counts": setting.counts.value,
         "listed": "yes" if setting.listed else "",
+        "grades_held": "yes" if setting.grades_held else "",
         **{name: typed(getattr(setting, name), zone) for name in MOMENTS},
     }
 

@@ -30,8 +30,9 @@ from server.staff.assignments.service import (
     wrong_terms,
 )
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
-from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
 from server.staff.local_time import zone_named
+from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
 
 COUNTS = (
@@ -155,7 +156,8 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
             _tell_what_is_saved(form, as_typed(was, zone))
         setting = read_setting(form, zone, was)
         if form.right:
-            change_setting(session, the_course(session, course), found, acting(session), setting)
+            with losses_confirmed(session, found, confirmed()):
+                change_setting(session, the_course(session, course), found, acting(session), setting)
             return back("staff.show_assignment", slug, "assignment-changed", assignment=assignment)
     with site().readers.begin() as session:
         page = assignment_page(session, course, assignment_of(session, course, assignment), form)

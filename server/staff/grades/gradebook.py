@@ -9,34 +9,33 @@ from dataclasses import dataclass
 from sqlalchemy import Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
-from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.models import Assignment, Membership, Role
 from server.courses.service import assignments_for
 from server.staff.csv_tables import written
 from server.staff.roster.service import Member, Wanted, roster
-from server.submissions.counted_submission import Counted, counted, due_for
-from server.submissions.entries import ranked_entries
+from server.submissions.grades.grade import Grade, grades
 from server.submissions.models import Submission
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A student's result for an assignment. counted: what counts, or None; tries: all submissions and checks."""
+    """A student's result for an assignment. tries: all submissions and checks."""
 
-    counted: Counted | None
+    grade: Grade
     tries: int
-    extended: bool
 
     @property
     def points(self) -> float:
-        return 0.0 if self.counted is None else self.counted.points
+        return self.grade.points or 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A student's row."""
+    """A student's row. most: the most points possible, without assignments that the student is excused from."""
 
     member: Member
     cells: tuple[Cell, ...]
+    most: float
 
     @property
     def total(self) -> float:
@@ -80,24 +79,22 @@ def gradebook(
         shown = roster(session, course_id, Wanted(role=Role.STUDENT.value, section=section, state=state))
     people = _people(course_id, shown)
     assignments = [one for one in _with_columns(session, course_id) if slugs is None or one.slug in slugs]
-    numbers = [one.id for one in assignments]
-    tries = _tries(session, numbers, people)
-    granted = _granted(session, numbers, people)
-    columns = [
-        _column(session, assignment, shown, people, tries.get(assignment.id, {}), granted)
-        for assignment in assignments
-    ]
-    lines = (Line(member, tuple(column[place] for column in columns)) for place, member in enumerate(shown))
+    tries = _tries(session, [one.id for one in assignments], people)
+    worth = grades(session, assignments, people)
+    lines = (_line(member, assignments, worth, tries) for member in shown)
     return Gradebook(tuple(assignments), tuple(lines))
 
 
 def grades_csv(book: Gradebook) -> str:
-    """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points."""
+    """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
+
+    An excused student has the word in place of the number.
+    """
     header = ["email", "name", "section", *(assignment.slug for assignment in book.assignments), "total"]
     rows = (
         [
             line.member.email, line.member.name, line.member.section,
-            *(None if cell.counted is None else _number(cell.points) for cell in line.cells), _number(line.total),
+            *(_written(cell.grade) for cell in line.cells), _number(line.total),
         ]
         for line in book.lines
     )  # fmt: skip
@@ -145,28 +142,24 @@ def _tries(
     return found
 
 
-def _granted(
-    session: Session, assignments: Sequence[int], people: Select[int]
-) -> Mapping[tuple[int, int], Extension]:
-    query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id.in_(people))
-    return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}
+def _line(
+    member: Member,
+    assignments: Sequence[Assignment],
+    worth: Mapping[int, Mapping[int, Grade]],
+    tries: Mapping[int, Mapping[int, int]],
+) -> Line:
+    cells = tuple(
+        Cell(worth[one.id].get(member.person_id, Grade()), tries.get(one.id, {}).get(member.person_id, 0))
+        for one in assignments
+    )
+    most = sum(one.points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused)
+    return Line(member, cells, most)
 
 
-def _column(
-    session: Session,
-    assignment: Assignment,
-    members: Sequence[Member],
-    people: Select[int],
-    tries: Mapping[int, int],
-    granted: Mapping[tuple[int, int], Extension],
-) -> list[Cell]:
-    worth: dict[int, Counted | None] = {}
-    for person, own in ranked_entries(session, assignment, people):
-        worth[person] = counted(assignment, due_for(assignment, granted.get((assignment.id, person))), own)
-    return [
-        Cell(worth.get(one.person_id), tries.get(one.person_id, 0), (assignment.id, one.person_id) in granted)
-        for one in members
-    ]
+def _written(grade: Grade) -> float | int | str | None:
+    if grade.excused:
+        return "excused"
+    return None if grade.points is None else _number(grade.points)
 
 
 def _number(points: float) -> float | int:

@@ -18,9 +18,11 @@ from server.http.problems import Refused
 from server.http.site import site
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, asked, desk_of, looked_for, staff
+from server.staff.grades.gradebook import gradebook
 from server.staff.progress.attempts import Tries, tries_of
 from server.staff.progress.listed import PARTS, Listed, listed, students_csv
 from server.staff.roster.views import Part, csv_answer, part_of
+from server.submissions.grades.grade import Grade
 
 _MAILTO_CHARACTERS = 1_800
 """Longer addresses are cut off by some browsers and mail programs."""
@@ -30,6 +32,7 @@ _MAILTO_CHARACTERS = 1_800
 class StudentsPage:
     """A page of the students of a part.
 
+    grades: of the page's students, by the person's ID
     emails: of all students of the part; mailto: a message to them, "" if it is too long
     """
 
@@ -39,6 +42,7 @@ class StudentsPage:
     found: Listed
     part: Part
     tries: Mapping[int, Tries]
+    grades: Mapping[int, Grade]
     emails: str
     mailto: str
 
@@ -57,10 +61,12 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
         found = _listed(session, course, one, form) if form.right else Listed([], {}, {})
         part = part_of(found.members, asked("page", 6))
         tries = tries_of(session, one.id, [each.person_id for each in part.members])
+        book = gradebook(session, course.course_id, members=part.members, slugs=[one.slug])
+        grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
         emails = ", ".join(each.email for each in found.members)
         mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
         page = StudentsPage(
-            desk_of(course, "progress"), one, form, found, part, tries, emails,
+            desk_of(course, "progress"), one, form, found, part, tries, grades, emails,
             mailto if found.members and len(mailto) <= _MAILTO_CHARACTERS else "",
         )  # fmt: skip
         html = render_template("staff/progress_students.html", page=page, parts_offered=PARTS)

@@ -26,7 +26,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """A student's points and extensions, by assignment. most: the most points possible."""
+    """A student's points and extensions, by assignment. most: the most points possible, as in the gradebook."""
 
     member: Member
     work: tuple[Work, ...]
@@ -51,7 +51,7 @@ def read_student(session: Session, course_id: int, member: Member) -> Student:
         Work(each, due_for(each, granted.get(each.id)), granted.get(each.id), cell)
         for each, cell in zip(book.assignments, line.cells, strict=True)
     )
-    return Student(member, work, line.total, book.most)
+    return Student(member, work, line.total, line.most)
 
 
 def read_notes(session: Session, course_id: int, person_id: int) -> Sequence[StaffNote]:

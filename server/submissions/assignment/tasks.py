@@ -14,8 +14,9 @@ from server.courses.queries import attended
 from server.courses.service import assignments_for, visible_assignments
 from server.grading.metric import metric_of
 from server.submissions.allowance import extensions_of
-from server.submissions.counted_submission import Counted, Deadlines, Entry, best, counted, due_for
+from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
 from server.submissions.entries import own_entries
+from server.submissions.grades.grade import Grade, corrections_of, grade_from
 from server.submissions.models import Mode
 
 
@@ -26,7 +27,7 @@ class Task:
     deadlines: with this person's extension; usual: without it
     extra_attempts: granted to this person
     metric: ranks the measurements
-    counted: the submission that counts; None for none yet
+    grade: what counts, and the points
     best: the best submission; None for none yet
     entries: all submissions and checks of this person, the first one first
     """
@@ -44,9 +45,14 @@ class Task:
     deadlines: Deadlines
     usual: Deadlines
     extra_attempts: int
-    counted: Counted | None
+    grade: Grade
     best: Counted | None
     entries: Sequence[Entry]
+
+    @property
+    def counted(self) -> Counted | None:
+        """The submission that counts; None for none yet."""
+        return self.grade.counted
 
     @property
     def address(self) -> str:
@@ -127,6 +133,7 @@ def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
 
 def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
     extensions = extensions_of(session, [one.id for one in assignments], person_id)
+    corrections = corrections_of(session, [one.id for one in assignments], person_id)
     entries_by_assignment = own_entries(session, assignments, person_id)
     for assignment in assignments:
         extension = extensions.get(assignment.id)
@@ -146,7 +153,7 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
             deadlines=deadlines,
             usual=due_for(assignment, None),
             extra_attempts=extension.extra_attempts if extension else 0,
-            counted=counted(assignment, deadlines, entries),
+            grade=grade_from(assignment, extension, corrections.get(assignment.id), entries),
             best=best(assignment, deadlines, entries),
             entries=entries,
         )

@@ -190,4 +190,39 @@ def test_grades_are_written(course: ACourse) -> None:
         "email,name,section,tiled,total", "ada@example.edu,ada,,10,10", "bob@example.edu,bob,,,0",
     ]  # fmt: skip
     told = json.loads(done("export", "grades", "gpu", "--json"))
-    assert told[0]["grades"]["tiled"] == {"points": 10.0, "late_days": 0, "submission": made}
+    assert told[0]["grades"]["tiled"] == {
+        "points": 10.0, "late_days": 0, "submission": made, "corrected": False, "excused": False, "held": False,
+    }  # fmt: skip
+
+
+def test_a_grade_is_corrected_at_the_command_line(course: ACourse) -> None:
+    handed_in(course, "ada")
+    ada = ("gpu/tiled", "ada@example.edu")
+    less = ("grade", "set", *ada, "8", "--reason", "late talk")
+    refused = run(*less)
+    assert (refused.exit_code, "10 -> 8" in refused.stderr) == (Exit.WRONG_USE, True)
+    assert done(*less, "--yes") == (
+        "gpu/tiled, ada@example.edu: 8 of 10 points, set by course staff instead of 10.\n"
+    )
+    assert "Hidden from the student" in done("grade", "hold", *ada)
+    assert json.loads(done("grade", "release", *ada, "--json"))["grade"]["points"] == 8.0
+    assert "excused" in done("grade", "excuse", *ada, "--reason", "was ill", "--yes")
+    assert json.loads(done("export", "grades", "gpu", "--json"))[0]["grades"]["tiled"]["excused"] is True
+    assert run("grade", "set", *ada, "-1", "--reason", "x").exit_code == Exit.WRONG_USE
+    assert done("grade", "reset", *ada, "--yes").endswith("10 of 10 points.\n")
+    assert done("grade", "show", *ada).endswith("10 of 10 points.\n")
+
+
+def test_a_command_names_who_loses_points_first(course: ACourse) -> None:
+    handed_in(course, "ada")
+    change = ("assignment", "change", "gpu/tiled", "--points", "5")
+    refused = run(*change)
+    assert refused.exit_code == Exit.WRONG_USE
+    assert "ada <ada@example.edu>: 10 -> 5" in refused.stderr
+    assert (
+        json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 10.0
+    )
+    done(*change, "--yes")
+    assert (
+        json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 5.0
+    )

@@ -10,7 +10,7 @@ from kernels.verdict import Finding, Verdict
 from server.accounts.models import BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
-from server.courses.models import Extension, Role
+from server.courses.models import Correction, Extension, Role
 from server.database.engine import Sessions
 from server.dispatching.dispatch import take
 from server.experiments.models import Experiment, ExperimentPoint
@@ -49,6 +49,12 @@ def full_course(made: Sessions) -> ACourse:
                                    used_at=NOW, expires_at=later(60)))  # fmt: skip
         session.add(OneTimeLink(person_id=ada.id, purpose=LinkPurpose.RESET, digest="b" * 64, created_by=teacher,
                                 created_at=NOW, expires_at=later(60)))  # fmt: skip
+        session.add(
+            Correction(
+                assignment_id=course.assignment, person_id=ada.id, score=7.5, reason="Ada Lovelace showed it",
+                corrected_by=teacher, corrected_at=NOW,
+            )
+        )  # fmt: skip
         session.add(Extension(assignment_id=course.assignment, person_id=ada.id, due_at=later(600), created_at=NOW,
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))

@@ -8,6 +8,7 @@ from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.submissions.assignment.tasks import Task, due_next
 from server.submissions.counted_submission import Counted, Deadlines, Entry
+from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -30,7 +31,7 @@ def task(
     return Task(
         course="gpu", course_title="GPU", time_zone="UTC", slug=slug, title=slug, points=1.0, device_class=device_class,
         metric=Metric.GFLOPS, opens_at=None, listed=True, deadlines=deadlines, usual=deadlines, extra_attempts=0,
-        counted=counted, best=counted, entries=(),
+        grade=Grade(counted), best=counted, entries=(),
     )  # fmt: skip
 
 

@@ -1,0 +1,144 @@
+"""The page of one student's grade, and the page that asks before points fall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Response, render_template, request, url_for
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.accounts.access import nothing_here
+from server.accounts.cookies import CSRF_FIELD
+from server.accounts.models import Person
+from server.courses.access import Membership, instructor_of, staff_of
+from server.courses.models import Assignment, Correction, Role
+from server.courses.models import Membership as MemberRow
+from server.http.forms import Form, filled, sent
+from server.http.site import site
+from server.staff.assignments.setting_form import number
+from server.staff.assignments.views import assignment_of
+from server.staff.desk import LOWERS, Desk, acting, back, confirmed, desk_of, printable, staff
+from server.staff.grades.corrections import Decision, correct, decision_of, wrong_decision
+from server.staff.losses import Loss, LowersPoints, losses_confirmed, students_grades
+from server.submissions.grades.grade import Grade
+
+_FIELDS = ("score", "excused", "held", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class GradePage:
+    """A student's grade for an assignment. by: who corrected it; None for the command line."""
+
+    desk: Desk
+    assignment: Assignment
+    person: Person
+    grade: Grade
+    correction: Correction | None
+    by: str | None
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class LossesPage:
+    """A change that lowers points. address, values: the form that was sent; cancel: the address without a change."""
+
+    desk: Desk
+    title: str
+    losses: tuple[Loss, ...]
+    digest: str
+    address: str
+    values: list[tuple[str, str]]
+    cancel: str
+
+
+@staff.get("/grades/<assignment>/<int(max=9007199254740991):person>")
+def show_grade(slug: str, assignment: str, person: int) -> str:
+    """Show a student's grade, with its correction."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        now = decision_of(session, found, person)
+        form = filled(
+            {
+                "score": "" if now.score is None else f"{now.score:g}",
+                "excused": "yes" if now.excused else "",
+                "held": "yes" if now.held else "",
+                "reason": now.reason,
+            }
+        )
+        return _page(session, course, found, person, form)
+
+
+@staff.post("/grades/<assignment>/<int(max=9007199254740991):person>")
+def change_grade(slug: str, assignment: str, person: int) -> str | Response | tuple[str, int]:
+    """Correct a student's grade, or remove the correction."""
+    course = instructor_of(slug)
+    form = sent(*_FIELDS)
+    given = Decision(
+        score=number(form, "score") if form["score"] else None,
+        excused=form.checked("excused"),
+        held=form.checked("held"),
+        reason=printable(form["reason"]),
+    )
+    for name, text in wrong_decision(given).items():
+        form.mistake(name, text)
+    if form.right:
+        with site().sessions.begin() as session:
+            found = assignment_of(session, course, assignment)
+            _student(session, course, person)
+            with losses_confirmed(session, found, confirmed(), person):
+                correct(session, found, acting(session), person, given)
+        return back("staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
+    with site().readers.begin() as session:
+        return _page(session, course, assignment_of(session, course, assignment), person, form), 422
+
+
+@staff.errorhandler(LowersPoints)
+def ask_about_losses(lowers: LowersPoints) -> tuple[str, int]:
+    """Show whose points a form would lower, with the form's values to send them again."""
+    slug = (request.view_args or {})["slug"]
+    course = staff_of(slug)
+    assignment = url_for("staff.show_assignment", slug=slug, assignment=lowers.slug)
+    page = LossesPage(
+        desk_of(course, "assignment"),
+        lowers.title,
+        lowers.losses,
+        lowers.digest,
+        request.path,
+        [(name, value) for name, value in request.form.items() if name not in {LOWERS, CSRF_FIELD}],
+        request.path if request.endpoint == "staff.change_grade" else assignment,
+    )
+    return render_template("staff/confirm_losses.html", page=page), 409
+
+
+def _page(session: Session, course: Membership, assignment: Assignment, number: int, form: Form) -> str:
+    person = _student(session, course, number)
+    correction = session.get(Correction, (assignment.id, number))
+    by = None if correction is None or correction.corrected_by is None else correction.corrected_by
+    page = GradePage(
+        desk_of(course, "grades"),
+        assignment,
+        person,
+        students_grades(session, assignment, number).get(number, Grade(held=assignment.grades_held)),
+        correction,
+        None if by is None else session.get_one(Person, by).name,
+        form,
+    )
+    return render_template("staff/grade.html", page=page)
+
+
+def _student(session: Session, course: Membership, number: int) -> Person:
+    """The student, also a dropped one; 404 for anyone else."""
+    joined = select(Person).join(MemberRow, MemberRow.person_id == Person.id)
+    found = session.scalar(
+        joined.where(
+            Person.id == number,
+            Person.erased_at.is_(None),
+            MemberRow.course_id == course.course_id,
+            MemberRow.role == Role.STUDENT,
+        )
+    )
+    if found is None:
+        raise nothing_here()
+    return found

@@ -1,0 +1,1 @@
+"""A student's grade for an assignment."""

@@ -1,0 +1,195 @@
+"""Grades that course staff correct, hold back and release, and the question before points fall."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Correction, Role
+from server.staff.assignments.assignment_settings import setting_of
+from server.staff.assignments.setting_form import as_typed
+from server.staff.grades.gradebook import gradebook, grades_csv
+from server.staff.local_time import zone_named
+from server.staff.losses import students_grades
+from server.submissions.changes import regrade
+from server.submissions.grades.grade import Grade
+from tests.server.course import NOW
+from tests.server.staff.graded import handed_in, judged
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+DAY = timedelta(days=1)
+SETTING = "/staff/gpu/assignments/tiled"
+
+
+@pytest.fixture
+def ina(portal: Portal) -> BrowserClient:
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
+    return client_of(portal, "ina", Role.INSTRUCTOR)
+
+
+def grade_page(portal: Portal, name: str) -> str:
+    return f"/staff/gpu/grades/tiled/{portal.course.person(name)}"
+
+
+def grade_of(portal: Portal, name: str) -> Grade:
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        return students_grades(session, assignment).get(portal.course.person(name), Grade())
+
+
+def row_of(portal: Portal, name: str) -> list[str]:
+    with portal.course.sessions.begin() as session:
+        lines = grades_csv(gradebook(session, portal.course.course)).splitlines()
+    return next(line for line in lines if line.startswith(name)).split(",")[3:]
+
+
+def deeds(portal: Portal, action: str) -> list[AuditEvent]:
+    with portal.course.sessions.begin() as session:
+        return list(session.scalars(select(AuditEvent).where(AuditEvent.action == action)))
+
+
+def saved(portal: Portal, ina: BrowserClient, **changed: str) -> TestResponse:
+    """The answer to the assignment's settings with these fields changed."""
+    with portal.course.sessions.begin() as session:
+        setting = setting_of(session.get_one(Assignment, portal.course.assignment))
+    return ina.post_form(SETTING, **(as_typed(setting, zone_named("UTC")) | changed))
+
+
+def confirmed(ina: BrowserClient, asked: TestResponse) -> TestResponse:
+    """The answer to the form on the page that asks."""
+    assert asked.status_code == 409, asked.text
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', asked.text))
+    fields.pop("csrf")
+    address = re.search(r'class="actions" method="post" action="([^"]+)"', asked.text)
+    assert address is not None
+    return ina.post_form(address[1], **fields)
+
+
+def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) -> None:
+    handed_in(portal.course, "ada", Verdict.DATA_RACE)
+    page = grade_page(portal, "ada")
+    assert ina.post_form(page, score="8.5", reason="shown in the lab").status_code == 303
+    with portal.course.sessions.begin() as session:
+        (job,) = regrade(session, session.get_one(Assignment, portal.course.assignment), None)
+    judged(portal.course, job, Verdict.ACCEPTED)
+    grade = grade_of(portal, "ada")
+    assert (grade.computed, grade.points, row_of(portal, "ada")) == (10.0, 8.5, ["8.5", "8.5"])
+    assert "8.5 of 10 points" in client_of(portal, "ada").page("/courses/gpu/tiled/")
+    assert "set the grade to 8.5 points" in client_of(portal, "ada").page("/courses/gpu/tiled/history")
+    (deed,) = deeds(portal, "grades.corrected")
+    assert deed.detail["score"] == [None, 8.5]
+    assert "lab" not in str(deed.detail)
+    assert "shown in the lab" in ina.page(page)
+    assert ina.post_form(page, score="", reason="").status_code == 303
+    assert grade_of(portal, "ada").points == 10.0
+    with portal.course.sessions.begin() as session:
+        assert session.scalars(select(Correction)).all() == []
+
+
+def test_an_excused_assignment_does_not_count(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.person("ada")
+    ina.post_form(grade_page(portal, "ada"), excused="yes", reason="was ill")
+    assert row_of(portal, "ada") == ["excused", "0"]
+    with portal.course.sessions.begin() as session:
+        book = gradebook(session, portal.course.course)
+    assert (book.most, [line.most for line in book.lines]) == (10.0, [0.0])
+    ada = portal.course.person("ada")
+    for page in ("grades", f"students/{ada}", "progress/tiled/students"):
+        assert '<span class="badge none">excused</span>' in ina.page(f"/staff/gpu/{page}"), page
+    assert "0 of 0 points in all" in ina.page(f"/staff/gpu/students/{ada}")
+    assert "excused: doesn’t count for you" in client_of(portal, "ada").page("/courses/gpu/")
+    asked = ina.post_form(grade_page(portal, "ada"), excused="")
+    assert "excused" in asked.text
+    assert confirmed(ina, asked).status_code == 303
+    assert not grade_of(portal, "ada").excused
+
+
+@pytest.mark.parametrize("everyone", [True, False])
+def test_held_points_are_for_staff_until_they_are_released(
+    portal: Portal, ina: BrowserClient, everyone: bool
+) -> None:
+    handed_in(portal.course, "ada")
+    ada, tom = client_of(portal, "ada"), client_of(portal, "tom", Role.ASSISTANT)
+    student = f"/staff/gpu/students/{portal.course.person('ada')}"
+    tom.post_form(f"{student}/view")
+    pages = ("/courses/gpu/", "/courses/gpu/tiled/", "/courses/gpu/tiled/history")
+    assert all("10 " in ada.page(page) for page in pages)
+
+    def put(held: str) -> TestResponse:
+        if everyone:
+            return saved(portal, ina, grades_held=held)
+        return ina.post_form(grade_page(portal, "ada"), held=held)
+
+    assert put("yes").status_code == 303
+    for viewer, page in product((ada, tom), pages):
+        text = viewer.page(page)
+        assert "<span>10 of 10" not in text, page
+        assert ", 10 points" not in text, page
+        assert "ot released yet" in text, page
+    assert "10 of 10 points" in ina.page(grade_page(portal, "ada"))
+    assert '10 of 10<br><span class="fine">held' in ina.page(student)
+    assert row_of(portal, "ada") == ["10", "10"]
+    assert put("").status_code == 303
+    assert "10 of 10 points" in ada.page("/courses/gpu/tiled/")
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"score": "8"}, "reason"),
+    ({"score": "-1", "reason": "x"}, "score"),
+    ({"score": "many", "reason": "x"}, "score"),
+    ({"score": "8", "excused": "yes", "reason": "x"}, "score"),
+    ({"held": "yes", "reason": "x" * 501}, "reason"),
+]
+
+
+def test_what_is_wrong_is_said_at_its_field(portal: Portal, ina: BrowserClient) -> None:
+    page = grade_page(portal, "ada")
+    for fields, field in WRONG:
+        answer = ina.post_form(page, **fields)
+        assert (answer.status_code, f'href="#{field}"' in answer.text) == (422, True), fields
+    assert grade_of(portal, "ada") == Grade()
+    assert ina.get(grade_page(portal, "ina")).status_code == 404
+
+
+def test_points_fall_only_after_they_were_shown(portal: Portal, ina: BrowserClient) -> None:
+    handed_in(portal.course, "ada", source=b"// 1")
+    handed_in(portal.course, "bob", source=b"// 2", now=NOW - 3 * DAY)
+    asked = saved(portal, ina, due_at="2026-03-01T09:00", late_percent_per_day="20")
+    assert "ada@example.edu" in asked.text
+    assert "bob@example.edu" not in asked.text
+    assert grade_of(portal, "ada").points == 10.0
+    handed_in(portal.course, "cid", source=b"// 3")
+    again = confirmed(ina, asked)
+    assert "cid@example.edu" in again.text, "what was shown is no longer what would happen"
+    assert confirmed(ina, again).status_code == 303
+    assert [grade_of(portal, name).points for name in ("ada", "bob", "cid")] == [8.0, 10.0, 8.0]
+
+
+def test_an_extension_is_not_removed_without_a_word(portal: Portal, ina: BrowserClient) -> None:
+    ada = portal.course.person("ada")
+    saved(portal, ina, late_percent_per_day="50")
+    granted = {"person": str(ada), "extended_due_at": "2026-03-09T09:00"}
+    assert ina.post_form(f"{SETTING}/extensions", **granted).status_code == 303
+    handed_in(portal.course, "ada", now=NOW + 2 * DAY)
+    asked = ina.post_form(f"{SETTING}/extensions/{ada}/withdraw")
+    assert grade_of(portal, "ada").points == 10.0
+    assert confirmed(ina, asked).status_code == 303
+    assert grade_of(portal, "ada").points == 5.0
+
+
+def test_an_assistant_reads_grades_and_corrects_none(portal: Portal, ina: BrowserClient) -> None:
+    tom = client_of(portal, "tom", Role.ASSISTANT)
+    page = grade_page(portal, "ada")
+    assert "Only an instructor" in tom.page(page)
+    assert tom.post_form(page, score="1", reason="x").status_code == 403
