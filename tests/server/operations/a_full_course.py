@@ -10,10 +10,10 @@ from kernels.verdict import Finding, Verdict
 from server.accounts.models import BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
-from server.courses.models import Correction, Extension, Role
+from server.courses.models import Correction, Extension, Role, StaffNote
 from server.database.engine import Sessions
 from server.dispatching.dispatch import take
-from server.experiments.models import Experiment, ExperimentPoint
+from server.experiments.models import Experiment, ExperimentPoint, ExperimentSubmission
 from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
@@ -57,6 +57,8 @@ def full_course(made: Sessions) -> ACourse:
         )  # fmt: skip
         session.add(Extension(assignment_id=course.assignment, person_id=ada.id, due_at=later(600), created_at=NOW,
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
+        session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
+                              text="Ada Lovelace came to the lab"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="its worker died")
@@ -74,6 +76,7 @@ def full_course(made: Sessions) -> ACourse:
                                 experiment=experiment.id), NOW)  # fmt: skip
         session.flush()
         session.add(ExperimentPoint(experiment_id=experiment.id, number=0, variant="f" * 64, job_id=job.id))
+        session.add(ExperimentSubmission(experiment_id=experiment.id, kernel="bob's", submission_id=2))
         session.add(Worker(id="host-1", host="host", state="idle", record={"slots": [1, 2.5, None, "ü"]},
                            first_seen=NOW, last_beat=later(5)))  # fmt: skip
         for number in take(session, CPU_QUEUE, slots=9, cap=4, now=later(20)):

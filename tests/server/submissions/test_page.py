@@ -122,7 +122,9 @@ def without_token(answer):
 
 def test_staff_are_told_whose_it_is(portal, ada):
     name, _ = handed_in(portal.course, "ada")
-    assert "<small>by ada" in client_of(portal, "turing", Role.ASSISTANT).page(f"/submissions/{name}")
+    page = client_of(portal, "turing", Role.ASSISTANT).page(f"/submissions/{name}")
+    student = f"/staff/gpu/students/{portal.course.person('ada')}"
+    assert f'<small>by <a href="{student}">ada</a>, ada@example.edu</small>' in page
     assert "<small>" not in ada.page(f"/submissions/{name}")
 
 
