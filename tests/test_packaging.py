@@ -249,7 +249,8 @@ def test_files_are_small_enough_to_hold_in_the_head():
 
 
 def test_folders_are_small_enough_to_look_through():
-    rooms = Counter(path.parent for path in tracked() if path.suffix == ".py" and TESTS not in path.parents)
+    apart = {TESTS, ROOT / "migrations/versions"}  # each release may add a migration, and none goes
+    rooms = Counter(path.parent for path in tracked() if path.suffix == ".py" and not apart & {*path.parents})
     assert not {str(room.relative_to(ROOT)): files for room, files in rooms.items() if files > 15}
 
 

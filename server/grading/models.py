@@ -87,6 +87,11 @@ class AttemptOutcome(StrEnum):
     CANCELLED = "cancelled"
 
 
+_ONE_ORIGIN = " + ".join(
+    f"(CASE WHEN {name} IS NULL THEN 0 ELSE 1 END)" for name in ("submission_id", "experiment_id", "regrade_id")
+) + " = 1"  # fmt: skip
+
+
 class Source(Base):
     """A source file, stored once however often it is submitted. digest: SHA-256 of its bytes."""
 
@@ -101,6 +106,8 @@ class Source(Base):
 class Job(Base):
     """One run of grading one source, with everything that a worker must know.
 
+    submission_id: None for a point of an experiment, and while the job is staged
+    regrade_id, staged_for_id: of a staged job, its regrade and the submission; see server.staff.submissions.staging
     person_id: whose share of the queue it uses
     device_class: the GPU that measures it if it passes; "" for none
     seed: 128 bits in hex, from which all inputs are generated
@@ -108,7 +115,9 @@ class Job(Base):
 
     __tablename__ = "jobs"
     __table_args__ = (
-        CheckConstraint("(submission_id IS NULL) <> (experiment_id IS NULL)", name="one_origin"),
+        CheckConstraint(_ONE_ORIGIN, name="one_origin"),
+        CheckConstraint("(regrade_id IS NULL) = (staged_for_id IS NULL)", name="staged_for_a_submission"),
+        UniqueConstraint("regrade_id", "staged_for_id"),
         CheckConstraint("(verdict IS NOT NULL) = (state = 'done')", name="verdict_when_done"),
         CheckConstraint("(ended_at IS NOT NULL) = (state IN ('done', 'cancelled'))", name="ended_when_over"),
     )
@@ -117,6 +126,8 @@ class Job(Base):
     kind: Mapped[JobKind] = mapped_column(choice(JobKind))
     submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)
     experiment_id: Mapped[int | None] = mapped_column(ForeignKey("experiments.id"), index=True)
+    regrade_id: Mapped[int | None] = mapped_column(ForeignKey("staged_regrades.id"))
+    staged_for_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
     source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"), index=True)
     exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"))

@@ -22,8 +22,9 @@ DEADLINE_NEAR = timedelta(hours=2)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job to queue. Exactly one of `submission` and `experiment` is set.
+    """A job to queue. Exactly one of `submission`, `experiment` and `regrade` is set.
 
+    regrade, staged_for: of a staged job, its regrade and the submission
     person: whose share of the queue it uses
     changed: what a point of an experiment changes; None for the exercise itself
     """
@@ -38,6 +39,8 @@ class Work:
     tile: int | None = None
     submission: int | None = None
     experiment: int | None = None
+    regrade: int | None = None
+    staged_for: int | None = None
     changed: ChangedCheck | None = None
 
 
@@ -68,6 +71,8 @@ def _job(work: Work, now: datetime) -> dict[str, Any]:
         "kind": work.kind,
         "submission_id": work.submission,
         "experiment_id": work.experiment,
+        "regrade_id": work.regrade,
+        "staged_for_id": work.staged_for,
         "person_id": work.person,
         "source_digest": work.source,
         "exercise_id": work.exercise,

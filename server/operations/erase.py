@@ -163,7 +163,7 @@ def _of_person(person: int) -> ColumnElement[bool]:
 def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> None:
     own = select(Submission.id).where(Submission.person_id == person)
     started = select(Experiment.id).where(_of_person(person))
-    theirs = or_(Job.submission_id.in_(own), Job.experiment_id.in_(started))
+    theirs = or_(Job.submission_id.in_(own), Job.staged_for_id.in_(own), Job.experiment_id.in_(started))
     sources = _sources(session, person, theirs)
     gone = [digest for digest in sources if not _handed_in_by_others(session, digest, person)]
     jobs = _jobs(session, theirs, gone)

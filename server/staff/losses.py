@@ -66,10 +66,14 @@ def losses_confirmed(
 
 
 def students_grades(
-    session: Session, assignment: Assignment, person: int | None = None
+    session: Session, assignment: Assignment, person: int | None = None, staged: int | None = None
 ) -> Mapping[int, Grade]:
-    """The grades of all students of the course, also of dropped ones. person: only this one's."""
-    return grades(session, [assignment], students(assignment, person))[assignment.id]
+    """The grades of all students of the course, also of dropped ones.
+
+    person: only this one's
+    staged: the ID of a staged regrade, for the grades once it is applied
+    """
+    return grades(session, [assignment], students(assignment, person), staged)[assignment.id]
 
 
 def students(assignment: Assignment, person: int | None = None) -> Select[int]:

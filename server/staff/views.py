@@ -13,10 +13,11 @@ from server.staff.progress import views as progress_views
 from server.staff.roster import import_views
 from server.staff.roster import views as roster_views
 from server.staff.students import views as student_views
+from server.staff.submissions import staging_views
 from server.staff.submissions import views as submission_views
 
 __all__ = [
     "assignment_views", "audit_views", "correction_views", "extension_views", "grade_views", "import_views",
-    "overview_views", "progress_pages", "progress_views", "roster_views", "staff", "student_views", "submission_views",
-    "update_views",
+    "overview_views", "progress_pages", "progress_views", "roster_views", "staff", "staging_views", "student_views",
+    "submission_views", "update_views",
 ]  # fmt: skip

@@ -32,10 +32,13 @@ from server.standings.queries import (
 )
 from server.standings.ranks import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
+from server.submissions.verdicts import judged_job_id
 
 __all__ = [
+    "BestLine",
     "Board",
     "Ranked",
+    "best_line",
     "board",
     "freeze",
     "rebuild",
@@ -94,10 +97,10 @@ def recompute(session: Session, assignment: Assignment, device_class: str, perso
         session,
         BoardKey(assignment.id, device_class),
         person,
-        _best(session, assignment, device_class, person),
+        best_line(session, assignment, device_class, person),
     )
     if assignment.board_frozen_at is not None:
-        best = _best(session, assignment, device_class, person, until=assignment.board_frozen_at)
+        best = best_line(session, assignment, device_class, person, until=assignment.board_frozen_at)
         _put(session, BoardKey(assignment.id, device_class, before_freeze=True), person, best)
 
 
@@ -131,7 +134,7 @@ def freeze(session: Session, assignment: Assignment, at: datetime | None) -> Non
             Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), _late(at)
         )
         for device_class, person in session.execute(live).all():
-            best = _best(session, assignment, device_class, person, until=at)
+            best = best_line(session, assignment, device_class, person, until=at)
             if best is not None:
                 session.execute(insert(Standing).values(_values(
                     BoardKey(assignment.id, device_class, before_freeze=True), person, best
@@ -172,7 +175,7 @@ def board(
 
 
 @dataclass(frozen=True, slots=True)
-class _Best:
+class BestLine:
     """The columns of a `Standing` that aren't its key."""
 
     job_id: int
@@ -194,7 +197,9 @@ def _boards(assignment: Assignment, device_class: str, created_at: datetime) -> 
     return keys
 
 
-def _best_of(assignment: Assignment, device_class: str, result: Result, created_at: datetime) -> _Best | None:
+def _best_of(
+    assignment: Assignment, device_class: str, result: Result, created_at: datetime
+) -> BestLine | None:
     """Turn a result into the columns of its line; None if it doesn't count on the leaderboard."""
     metric = metric_of(assignment.exercise)
     if not device_class:
@@ -208,7 +213,7 @@ def _best_of(assignment: Assignment, device_class: str, result: Result, created_
         score = found
         low, high = interval_of(metric, result) or (score, score)
     bound = score_of(metric, result.bound_gflops, None, result.bound_ms) if not device_class else None
-    return _Best(
+    return BestLine(
         job_id=result.job_id,
         score=score,
         low=low,
@@ -222,14 +227,22 @@ def _best_of(assignment: Assignment, device_class: str, result: Result, created_
     )
 
 
-def _best(
-    session: Session, assignment: Assignment, device_class: str, person: int, until: datetime | None = None
-) -> _Best | None:
+def best_line(
+    session: Session,
+    assignment: Assignment,
+    device_class: str,
+    person: int,
+    until: datetime | None = None,
+    staged: int | None = None,
+) -> BestLine | None:
     """Find the best of a person's submissions until then, each with its last verdict.
 
     By every metric, the best is the shortest time. On an unmeasured leaderboard it is the lowest modelled time, dated
     by the first accepted submission.
+
+    staged: the ID of a staged regrade, for the line once it is applied
     """
+    judged = judged_job_id(staged)
     counts = and_(
         Submission.assignment_id == assignment.id,
         Submission.person_id == person,
@@ -242,8 +255,9 @@ def _best(
     speed = Result.ms_median if device_class else Result.bound_ms
     query = (
         select(Result, Submission.created_at)
-        .join(Job, Job.id == Result.job_id)
-        .join(Submission, Submission.judged_job_id == Job.id)
+        .select_from(Submission)
+        .join(Job, Job.id == judged)
+        .join(Result, Result.job_id == Job.id)
         .where(counts)
         # PostgreSQL sorts NULL last and SQLite sorts it first.
         .order_by(speed.is_(None), speed, Submission.created_at)
@@ -256,12 +270,12 @@ def _best(
     result, reached_at = found
     complete(result)
     if not device_class:
-        first = select(func.min(Submission.created_at)).join(Job, Job.id == Submission.judged_job_id)
+        first = select(func.min(Submission.created_at)).select_from(Submission).join(Job, Job.id == judged)
         reached_at = session.scalar(first.join(Result, Result.job_id == Job.id).where(counts)) or reached_at
     return _best_of(assignment, device_class, result, reached_at)
 
 
-def _raise(session: Session, key: BoardKey, person: int, best: _Best) -> None:
+def _raise(session: Session, key: BoardKey, person: int, best: BestLine) -> None:
     """Write the line if it is better than the present one, or equal and earlier.
 
     On an unmeasured leaderboard, the first accepted submission dates the line.
@@ -278,14 +292,14 @@ def _raise(session: Session, key: BoardKey, person: int, best: _Best) -> None:
     first = min(best.reached_at, present.reached_at)
     no_bound = float("-inf")
     if (best.bound or no_bound, present.reached_at) > (present.bound or no_bound, best.reached_at):
-        _put(session, key, person, _Best(**{**asdict(best), "reached_at": first}))
+        _put(session, key, person, BestLine(**{**asdict(best), "reached_at": first}))
     elif first < present.reached_at:
         present.reached_at = first
         session.flush()
     return None
 
 
-def _put(session: Session, key: BoardKey, person: int, best: _Best | None) -> None:
+def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) -> None:
     """Write or remove a line, and count it. The caller holds a lock on the person or on the assignment."""
     present = session.execute(
         select(Standing).where(key.lines, Standing.person_id == person)
@@ -306,7 +320,7 @@ def _put(session: Session, key: BoardKey, person: int, best: _Best | None) -> No
     change(session, changes)
 
 
-def _values(key: BoardKey, person: int, best: _Best) -> Mapping[str, object]:
+def _values(key: BoardKey, person: int, best: BestLine) -> Mapping[str, object]:
     return {**asdict(key), "person_id": person, **asdict(best)}
 
 

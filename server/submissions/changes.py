@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -19,7 +19,7 @@ from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
 from server.grading.service import Work, queue_job, queue_jobs
-from server.submissions.models import Submission
+from server.submissions.models import StagedRegrade, Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
 from worker.contract.broker import BrokerUrlError, connect_redis
@@ -60,7 +60,9 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     if old.state not in _OVER:
         raise NotPossible(f"Job {old.id} is {old.state.value}. You can retry it once it is over.")
     if old.submission_id is None:
-        raise NotPossible(f"Job {old.id} is a point of an experiment. Start the experiment again instead.")
+        raise NotPossible(
+            f"Job {old.id} belongs to an experiment or to a staged regrade. Start that again instead."
+        )
     latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
     if latest != old.id:
         raise NotPossible(f"Job {latest} is a later job of the same submission. Retry that one.")
@@ -118,6 +120,32 @@ def regrade(
             **({"filter": by} if by else {}),
         )  # fmt: skip
     return made
+
+
+def regrade_staged(
+    session: Session,
+    assignment: Assignment,
+    staged: StagedRegrade,
+    now: datetime,
+    only: Collection[int] | None = None,
+) -> list[int]:
+    """Grade submissions again without an effect on them, as a part of a staged regrade. Returns the new jobs' IDs.
+
+    Submissions that wait to be graded, or that this regrade has already, are left out.
+
+    only: the IDs of the submissions; None for all
+    """
+    hold_course(session, assignment.course_id)
+    session.refresh(assignment)
+    known = set(session.scalars(select(Job.staged_for_id).where(Job.regrade_id == staged.id)))
+    found = [one for one in _to_grade(session, assignment, only) if one.submission not in known]
+    turns = QueueOrder(session, CPU_QUEUE, Priority.REGRADE)
+    turns.know({one.person for one in found})
+    works = [
+        replace(_again(assignment, one), submission=None, regrade=staged.id, staged_for=one.submission)
+        for one in found
+    ]
+    return queue_jobs(session, works, now, turns)
 
 
 def _again(assignment: Assignment, graded: _Graded) -> Work:

@@ -18,7 +18,7 @@ from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
 from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, Submission
-from server.submissions.verdicts import latest_job_id
+from server.submissions.verdicts import judged_job_id, judged_verdict, latest_job_id
 
 _Judged = aliased(Job)
 _AT_ONCE = 2_000
@@ -56,24 +56,27 @@ def own_entries(
 
 
 def ranked_entries(
-    session: Session, assignment: Assignment, people: Select[int]
+    session: Session, assignment: Assignment, people: Select[int], staged: int | None = None
 ) -> Iterator[tuple[int, list[Entry]]]:
     """For each of these people, the submissions that may count under any rule of the assignment.
 
     These are each accepted kernel that measured better than all before it, since points only fall with time. Chosen
     ones, the last accepted one and the last failed one are included too. Rows are read in pieces, because a course's
     attempts may not fit into memory.
+
+    staged: the ID of a staged regrade, to read the entries as they will be once it is applied
     """
     metric = metric_of(assignment.exercise)
-    right = Submission.verdict == Verdict.ACCEPTED
+    verdict = judged_verdict(staged)
+    right = verdict == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
     comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
     score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
     judged = (
         Submission.assignment_id == assignment.id,
         Submission.mode == Mode.RANK,
-        Submission.verdict.is_not(None),
-        Submission.verdict != Verdict.SYSTEM_ERROR,
+        verdict.is_not(None),
+        verdict != Verdict.SYSTEM_ERROR,
         Submission.person_id.in_(people),
     )
     # Most attempts fail, so these are left out before the rows of jobs and results are read.
@@ -91,7 +94,8 @@ def ranked_entries(
             score.label("score"),
             func.max(score).over(partition_by=alike, order_by=order, rows=(None, -1)).label("best_before"),
         )
-        .join(Job, Job.id == Submission.judged_job_id)
+        .select_from(Submission)
+        .join(Job, Job.id == judged_job_id(staged))
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.id.in_(kept))
         .subquery()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from kernels.verdict import Verdict
@@ -64,3 +64,23 @@ class Submission(Base):
     person: Mapped[Person] = relationship()
     source: Mapped[Source] = relationship()
     judged_job: Mapped[Job | None] = relationship(foreign_keys=judged_job_id, viewonly=True)
+
+
+class StagedRegrade(Base):
+    """A regrade of one assignment that changes nothing until course staff apply it.
+
+    It is deleted when it is applied or dropped; see server.staff.submissions.staging.
+
+    started_by: None for the command line
+    filter: which submissions, in words; "" for all
+    """
+
+    __tablename__ = "staged_regrades"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), unique=True)
+    started_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    started_at: Mapped[datetime]
+    filter: Mapped[str] = mapped_column(Text, default="")
+
+    assignment: Mapped[Assignment] = relationship()

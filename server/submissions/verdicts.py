@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ScalarSelect, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, ScalarSelect, exists, func, select
+from sqlalchemy.orm import Session, aliased
 
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
@@ -112,6 +112,39 @@ def _weight(job: Job) -> tuple[bool, int]:
 def latest_job_id() -> ScalarSelect[Any]:
     """In a query of submissions, the ID of each submission's last job, which may be a queued regrade."""
     query = select(func.max(Job.id)).where(Job.submission_id == Submission.id)
+    return query.correlate(Submission).scalar_subquery()
+
+
+def judged_job_id(staged: int | None = None) -> ColumnElement[Any]:
+    """In a query of submissions, the ID of the job that gives each its verdict.
+
+    staged: the ID of a staged regrade, for the job once the regrade is applied. As in `update_judged_job`, the last
+        verdict counts, and a system error doesn't replace one
+    """
+    if staged is None:
+        return Submission.judged_job_id.expression
+    new, old = aliased(Job), aliased(Job)
+    later = (
+        exists()
+        .where(old.id == Submission.judged_job_id, old.verdict != Verdict.SYSTEM_ERROR, old.id > new.id)
+        .correlate(Submission, new)
+    )
+    query = select(new.id).where(
+        new.regrade_id == staged,
+        new.staged_for_id == Submission.id,
+        new.state == JobState.DONE,
+        new.verdict != Verdict.SYSTEM_ERROR,
+        ~later,
+    )
+    return func.coalesce(query.correlate(Submission).scalar_subquery(), Submission.judged_job_id)
+
+
+def judged_verdict(staged: int | None = None) -> ColumnElement[Any]:
+    """In a query of submissions, each one's verdict; staged: as in `judged_job_id`."""
+    if staged is None:
+        return Submission.verdict.expression
+    judged = aliased(Job)
+    query = select(judged.verdict).where(judged.id == judged_job_id(staged))
     return query.correlate(Submission).scalar_subquery()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from server.commands.database import database_in_use
 from server.commands.filters import filter_options, filtered
 from server.commands.names import assignment_named
 from server.staff.submissions.queries import SubmissionCriteria
-from server.staff.submissions.regrades import begin, plan, runs
+from server.staff.submissions.regrades import Planned, begin, begin_staged, plan, runs
+from server.submissions.changes import NotPossible
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -19,10 +21,14 @@ from worker.commands.root import WrongUse
 @click.argument("assignment", metavar="COURSE/ASSIGNMENT")
 @click.option("--submission", default="", metavar="ID", help="Only this submission.")
 @filter_options
+@click.option("--stage", "staged", is_flag=True, help="Change nothing until you apply the new verdicts.")
 @click.option("--dry-run", is_flag=True, help="Only show how many.")
 @answering()
-def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> Answer:
+def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, **given: Any) -> Answer:
     """Regrade an assignment's submissions with its current settings.
+
+    Without --stage, each new verdict counts when it is ready. Students may lose points. With --stage, see `tilelab
+    admin regrades staged`.
 
     Regrading uses no attempts. Old verdicts stay until the new ones are ready, and new submissions go first.
     Submissions that already wait are left out. Follow the progress with `tilelab admin regrades`. Times without a zone
@@ -30,6 +36,7 @@ def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> An
 
     \b
     Example:
+      tilelab admin regrade cs483/tiled --stage
       tilelab admin regrade cs483/tiled --verdict system_error
       tilelab admin regrade cs483/tiled --worker gpu-host-2 --since 2026-03-01 --dry-run
     """  # noqa: D301 - click reads the escape
@@ -42,15 +49,30 @@ def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> An
             raise WrongUse(
                 f"{assignment} has no matching submission {submission}. `tilelab admin submissions` lists all."
             )
-        made = [] if dry_run or not planned.count else begin(session, planned, None)
-        if made:
+        made = [] if dry_run or not planned.count else _begin(session, planned, staged=staged)
+        if made and not staged:
             session.flush()
             number = runs(session, found.course_id, 1)[0].number
     waiting = f"; {planned.waiting:,} are already waiting" if planned.waiting else ""
     done = "Dry run, would regrade" if dry_run else "Queued for regrading"
     course = assignment.partition("/")[0]
-    follow = f" Follow it with `tilelab admin regrades show {course} {number}`." if number else ""
+    if staged and made:
+        done = "Staged"
+    follow = (
+        f" See what would change with `tilelab admin regrades staged {assignment}`."
+        if staged and made
+        else ""
+    )
+    if number:
+        follow = f" Follow it with `tilelab admin regrades show {course} {number}`."
     return Answer(
         {"count": planned.count, "waiting": planned.waiting, "jobs": made, "regrade": number or None},
         f"{done}: {planned.count:,}{waiting}.{follow}",
     )
+
+
+def _begin(session: Session, planned: Planned, *, staged: bool) -> list[int]:
+    try:
+        return (begin_staged if staged else begin)(session, planned, None)
+    except NotPossible as error:
+        raise WrongUse(str(error)) from error

@@ -11,11 +11,18 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from kernels.wording import plural
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import database_in_use, in_session
-from server.commands.names import course_named
+from server.commands.names import assignment_named, course_named
+from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
 from server.staff.submissions.regrades import Run, cancel_waiting, changed_verdicts, runs
+from server.staff.submissions.staged_preview import Preview, preview
+from server.staff.submissions.staging import apply, drop, find_staged, progress
+from server.submissions.changes import NotPossible
+from server.submissions.grades.grade import Grade
+from server.submissions.models import StagedRegrade
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -30,6 +37,7 @@ def regrades() -> None:
     Example:
       tilelab admin regrades list cs483
       tilelab admin regrades show cs483 17
+      tilelab admin regrades staged cs483/tiled
     """  # noqa: D301 - click reads the escape
 
 
@@ -97,6 +105,124 @@ def cancel(course: str, number: int) -> Answer:
     ended = found.cancelled - before.cancelled
     more = f"; {found.waiting:,} still wait. Run this again" if found.waiting else ""
     return Answer(_shown(found), f"Cancelled: {ended:,}{more}.")
+
+
+@regrades.command("staged")
+@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
+@answering()
+@in_session
+def show_staged(session: Session, assignment: str) -> Answer:
+    """Show what the staged regrade of an assignment would change: verdicts, points and ranks.
+
+    \b
+    Example:
+      tilelab admin regrades staged cs483/tiled
+    """  # noqa: D301 - click reads the escape
+    staged = _staged(session, assignment)
+    found = progress(session, staged)
+    if not found.over:
+        waiting = found.waiting + found.running
+        return Answer(
+            {"assignment": assignment, "waiting": waiting, "done": found.done},
+            f"{waiting:,} of {found.total:,} are not graded yet. The changes are known once all are.",
+        )
+    changes = preview(session, staged)
+    return Answer(
+        {"assignment": assignment, "waiting": 0, "done": found.done, **_changes_shown(changes)},
+        "\n".join(_changes(changes)),
+    )
+
+
+@regrades.command("apply")
+@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
+@even_if_lower
+@answering()
+@in_session
+def apply_staged(session: Session, assignment: str, even_if_lower: bool) -> Answer:
+    """Let the verdicts of an assignment's staged regrade count, all at once.
+
+    \b
+    Example:
+      tilelab admin regrades apply cs483/tiled
+    """  # noqa: D301 - click reads the escape
+    changes = preview(session, _staged(session, assignment))
+    if changes.lower and not even_if_lower:
+        listed = "\n".join(_changes(changes))
+        raise WrongUse(f"this lowers {plural(changes.lower, 'grade')}.\n{listed}\nConfirm with --yes.")
+    try:
+        count = apply(session, assignment_named(session, assignment), None)
+    except NotPossible as error:
+        raise WrongUse(str(error)) from error
+    return Answer(
+        {"assignment": assignment, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}."
+    )
+
+
+@regrades.command("drop")
+@click.argument("assignment", metavar="COURSE/ASSIGNMENT")
+@answering()
+def drop_staged(assignment: str) -> Answer:
+    """Delete an assignment's staged regrade. Nothing changes.
+
+    \b
+    Example:
+      tilelab admin regrades drop cs483/tiled
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            _staged(session, assignment)
+            tickets = drop(session, assignment_named(session, assignment), None)
+        revoke(tickets)
+    return Answer({"assignment": assignment, "dropped": True}, f"Dropped the staged regrade of {assignment}.")
+
+
+def _staged(session: Session, assignment: str) -> StagedRegrade:
+    found = find_staged(session, assignment_named(session, assignment))
+    if found is None:
+        raise WrongUse(f"no regrade of {assignment} is staged. `tilelab admin regrade --stage` stages one.")
+    return found
+
+
+def _changes(found: Preview) -> list[str]:
+    counts = (
+        plural(len(found.verdicts), "changed verdict"),
+        plural(len(found.grades), "changed grade"),
+        plural(len(found.ranks), "changed rank"),
+    )
+    lines = [", ".join(counts) + "."]
+    lines += [
+        f"    {safe(one.student)} <{one.email}>: {_points(one.was)} -> {_points(one.now)} points"
+        for one in found.grades
+    ]
+    lines += [
+        f"    {one.public_id}  {safe(one.student)}: {one.was.value if one.was else 'none'} -> {one.now.value}"
+        for one in found.verdicts
+    ]
+    lines += [
+        f"    {safe(one.student)}: rank {one.was or '-'} -> {one.now or '-'} ({one.device_class or 'cpu'})"
+        for one in found.ranks
+    ]
+    return lines
+
+
+def _points(grade: Grade) -> str:
+    return "no" if grade.points is None else f"{grade.points:g}"
+
+
+def _changes_shown(found: Preview) -> dict[str, Any]:
+    return {
+        "verdicts": [
+            {"submission": one.public_id, "was": one.was and one.was.value, "now": one.now.value}
+            for one in found.verdicts
+        ],
+        "grades": [
+            {"email": one.email, "was": one.was.points, "now": one.now.points} for one in found.grades
+        ],
+        "ranks": [
+            {"student": one.student, "device_class": one.device_class, "was": one.was, "now": one.now}
+            for one in found.ranks
+        ],
+    }
 
 
 def _run(session: Session, course_id: int, number: int) -> Run:

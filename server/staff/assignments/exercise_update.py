@@ -20,7 +20,7 @@ from server.grading.models import Job, Step, StepState, judged_alike
 from server.grading.queue_order import in_state
 from server.standings.models import Standing
 from server.standings.service import rebuild
-from server.submissions.models import Submission
+from server.submissions.models import StagedRegrade, Submission
 from worker.contract.messages import StepKind
 
 
@@ -83,6 +83,10 @@ def update_exercise(
         )
     row = keep(session, wanted, was.course_id, moment)
     judges = row.digest != was.digest
+    if judges and session.scalar(
+        select(StagedRegrade.id).where(StagedRegrade.assignment_id == assignment.id)
+    ):
+        raise CourseError("A regrade of this assignment is staged. Apply or drop it first.")
     waiting = _take_all_along(session, assignment, row, moment) if judges else 0
     assignment.exercise = row
     session.flush()

@@ -18,6 +18,7 @@ from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind, JobState
 from server.staff.submissions.queries import Chosen, SubmissionCriteria, chosen
+from server.staff.submissions.staging import find_staged, stage
 from server.submissions.changes import NotPossible, cancel, regrade
 from server.submissions.models import Submission
 from worker.contract.messages import Ticket
@@ -106,13 +107,28 @@ def plan(
 
 
 def begin(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:
-    """Regrade all planned submissions; returns the IDs of the new jobs."""
+    """Regrade all planned submissions; returns the IDs of the new jobs.
+
+    raise (NotPossible): a regrade of one of the assignments is staged
+    """
     made: list[int] = []
     for number in sorted({one.assignment_id for one in planned.submissions}):
         only = {one.number for one in planned.submissions if one.assignment_id == number}
-        made += regrade(
-            session, session.get_one(Assignment, number), actor, now, only=only, by=planned.filter
-        )
+        assignment = session.get_one(Assignment, number)
+        if find_staged(session, assignment) is not None:
+            raise NotPossible(f"A regrade of {assignment.title} is staged. Apply or drop it first.")
+        made += regrade(session, assignment, actor, now, only=only, by=planned.filter)
+    return made
+
+
+def begin_staged(
+    session: Session, planned: Planned, actor: Person | None, now: datetime | None = None
+) -> list[int]:
+    """Stage a regrade of the planned submissions, or add them to staged ones. Returns the new jobs' IDs."""
+    made: list[int] = []
+    for number in sorted({one.assignment_id for one in planned.submissions}):
+        only = [one.number for one in planned.submissions if one.assignment_id == number]
+        made += stage(session, session.get_one(Assignment, number), actor, only, planned.filter, now)
     return made
 
 

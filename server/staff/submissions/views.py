@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import Response, jsonify, render_template, request, url_for
+from sqlalchemy.orm import Session
 
 from server.accounts.access import nothing_here, viewer
 from server.courses.access import Membership, staff_of
@@ -24,12 +25,14 @@ from server.staff.submissions.regrades import (
     Planned,
     Run,
     begin,
+    begin_staged,
     cancel_waiting,
     changed_verdicts,
     plan,
     runs,
 )
-from server.submissions.changes import revoke
+from server.staff.submissions.staging import Staged, staged_in
+from server.submissions.changes import NotPossible, revoke
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,10 @@ class RegradePage:
 
 @dataclass(frozen=True, slots=True)
 class RegradesPage:
-    """The latest regrades."""
+    """The staged and the latest regrades."""
 
     desk: Desk
+    staged: list[Staged]
     runs: list[Run]
 
 
@@ -126,12 +130,15 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         )
     with site().sessions.begin() as session:
         planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
+        staged = bool(request.form.get("stage"))
         if planned.count:
-            begin(session, planned, acting(session), datetime.now(UTC))
+            _begin(session, planned, staged=staged)
     if planned.more:
         return back("staff.confirm_regrade", slug, "regrade-begun", **_rest(wanted, planned, until))
     if not planned.count:
         return back("staff.show_submissions", slug)
+    if staged:
+        return back("staff.show_regrades", slug, "regrade-staged")
     with site().readers.begin() as session:
         made = runs(session, course.course_id, 1)
     if len({one.assignment_id for one in planned.submissions}) == 1 and made:
@@ -139,12 +146,23 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
     return back("staff.show_regrades", slug, "regrade-begun")
 
 
+def _begin(session: Session, planned: Planned, *, staged: bool) -> None:
+    try:
+        (begin_staged if staged else begin)(session, planned, acting(session), datetime.now(UTC))
+    except NotPossible as error:
+        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+
+
 @staff.get("/regrades")
 def show_regrades(slug: str) -> str:
     """List the latest regrades."""
     course = staff_of(slug)
     with site().readers.begin() as session:
-        page = RegradesPage(desk_of(course, "submission"), runs(session, course.course_id, 20))
+        page = RegradesPage(
+            desk_of(course, "submission"),
+            staged_in(session, course.course_id),
+            runs(session, course.course_id, 20),
+        )
     return render_template("staff/regrades.html", page=page)
 
 

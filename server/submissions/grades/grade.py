@@ -68,9 +68,12 @@ def grade_from(
 
 
 def grades(
-    session: Session, assignments: Sequence[Assignment], people: Select[int]
+    session: Session, assignments: Sequence[Assignment], people: Select[int], staged: int | None = None
 ) -> Mapping[int, Mapping[int, Grade]]:
-    """The grades of these people, by assignment and person. People without a grade are left out."""
+    """The grades of these people, by assignment and person. People without a grade are left out.
+
+    staged: the ID of a staged regrade, for the grades once it is applied
+    """
     extended: dict[int, dict[int, Extension]] = defaultdict(dict)
     corrected: dict[int, dict[int, Correction]] = defaultdict(dict)
     numbers = [one.id for one in assignments]
@@ -80,7 +83,10 @@ def grades(
     decided = Correction.assignment_id.in_(numbers), Correction.person_id.in_(people)
     for correction in session.scalars(select(Correction).where(*decided)):
         corrected[correction.assignment_id][correction.person_id] = correction
-    return {one.id: _column(session, one, people, extended[one.id], corrected[one.id]) for one in assignments}
+    return {
+        one.id: _column(session, one, people, extended[one.id], corrected[one.id], staged)
+        for one in assignments
+    }
 
 
 def _column(
@@ -89,10 +95,11 @@ def _column(
     people: Select[int],
     extended: Mapping[int, Extension],
     corrected: Mapping[int, Correction],
+    staged: int | None,
 ) -> Mapping[int, Grade]:
     found = {
         person: grade_from(assignment, extended.get(person), corrected.get(person), entries)
-        for person, entries in ranked_entries(session, assignment, people)
+        for person, entries in ranked_entries(session, assignment, people, staged)
     }
     for person in (extended.keys() | corrected.keys()) - found.keys():
         found[person] = grade_from(assignment, extended.get(person), corrected.get(person), ())

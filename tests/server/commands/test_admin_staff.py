@@ -18,7 +18,7 @@ from server.database.engine import Sessions, connect, sessions
 from server.grading.models import Job, JobKind
 from server.staff.assignments.assignment_settings import AssignmentSettings
 from tests.server.course import ACourse
-from tests.server.staff.graded import handed_in
+from tests.server.staff.graded import handed_in, judged
 from worker.commands.root import Exit, tilelab
 
 ROSTER = "email,name,role,section\nada@example.edu,Ada,student,A1\nina@example.edu,Ina,instructor,\n"
@@ -226,3 +226,23 @@ def test_a_command_names_who_loses_points_first(course: ACourse) -> None:
     assert (
         json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 5.0
     )
+
+
+def test_a_staged_regrade_is_shown_applied_and_dropped(course: ACourse, made: Sessions) -> None:
+    handed_in(course, "ada")
+    staged = ("regrade", "gpu/tiled", "--stage")
+    assert "tilelab admin regrades staged gpu/tiled" in done(*staged)
+    assert run("regrade", "gpu/tiled").exit_code == Exit.WRONG_USE
+    assert done("regrades", "staged", "gpu/tiled").startswith("1 of 1 are not graded yet")
+    with made.begin() as session:
+        job = session.scalars(select(Job.id).where(Job.regrade_id.is_not(None))).one()
+    judged(course, job, Verdict.DATA_RACE)
+    told = json.loads(done("regrades", "staged", "gpu/tiled", "--json"))
+    assert told["grades"] == [{"email": "ada@example.edu", "was": 10.0, "now": 0.0}]
+    refused = run("regrades", "apply", "gpu/tiled")
+    assert (refused.exit_code, "10 -> 0 points" in refused.stderr) == (Exit.WRONG_USE, True)
+    assert done("regrades", "apply", "gpu/tiled", "--yes") == "Applied: 1.\n"
+    assert "data_race" in done("submissions", "gpu")
+    done(*staged)
+    assert done("regrades", "drop", "gpu/tiled") == "Dropped the staged regrade of gpu/tiled.\n"
+    assert run("regrades", "drop", "gpu/tiled").exit_code == Exit.WRONG_USE

@@ -18,6 +18,7 @@ from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
+from server.submissions.models import StagedRegrade
 from server.submissions.source import read_source
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
@@ -59,6 +60,7 @@ def full_course(made: Sessions) -> ACourse:
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
+        session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW))
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="its worker died")

@@ -18,7 +18,7 @@ from server.accounts.service import create_token, disable
 from server.courses.models import Course, Membership, Role
 from server.courses.service import create_assignment
 from server.grading.models import Job
-from server.submissions.models import Submission
+from server.submissions.models import StagedRegrade, Submission
 from tests.server.course import NOW, ACourse
 from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
@@ -161,7 +161,8 @@ def _change(course: ACourse, elsewhere: Mapping[str, Role]) -> None:
         dan = session.scalars(select(Membership).where(Membership.person_id == course.person("dan"))).one()
         dan.dropped_at = NOW
         session.get_one(Person, course.person("adm")).admin = True
-        create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
+        made = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
+        session.add(StagedRegrade(assignment_id=made.id, started_at=NOW))
 
 
 def test_everyone_gets_what_the_matrix_says(house: House):

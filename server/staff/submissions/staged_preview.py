@@ -1,0 +1,159 @@
+"""What a staged regrade would change: verdicts, points and ranks, before and after."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.grading.models import Job
+from server.staff.losses import students_grades
+from server.staff.submissions.staging import changed_lines
+from server.standings.models import Standing
+from server.standings.service import best_line
+from server.submissions.grades.grade import Grade
+from server.submissions.models import StagedRegrade, Submission
+from server.submissions.verdicts import judged_job_id
+
+
+@dataclass(frozen=True, slots=True)
+class NewVerdict:
+    """A verdict that would change. was: None for no verdict yet."""
+
+    public_id: str
+    student: str
+    was: Verdict | None
+    now: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class NewGrade:
+    """A grade whose points would change."""
+
+    person_id: int
+    student: str
+    email: str
+    was: Grade
+    now: Grade
+
+    @property
+    def lower(self) -> bool:
+        return (self.now.points or 0.0) < (self.was.points or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRank:
+    """A rank that would change, on the leaderboard of one device class, "" without a GPU. None for no line."""
+
+    device_class: str
+    person_id: int
+    student: str
+    was: int | None
+    now: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """All that applying a staged regrade would change."""
+
+    verdicts: tuple[NewVerdict, ...]
+    grades: tuple[NewGrade, ...]
+    ranks: tuple[NewRank, ...]
+
+    @property
+    def lower(self) -> int:
+        """How many students would lose points."""
+        return sum(one.lower for one in self.grades)
+
+    @property
+    def digest(self) -> str:
+        """Of the changes, by which a form detects that they are others by now."""
+        verdicts = [(one.public_id, one.was, one.now) for one in self.verdicts]
+        grades = [(one.person_id, one.was.points, one.now.points) for one in self.grades]
+        ranks = [(one.device_class, one.person_id, one.was, one.now) for one in self.ranks]
+        return hashlib.sha256(repr((verdicts, grades, ranks)).encode()).hexdigest()
+
+
+def preview(session: Session, staged: StagedRegrade) -> Preview:
+    """Compute what applying the regrade now would change. Reads only."""
+    return Preview(_verdicts(session, staged), _grades(session, staged), _ranks(session, staged))
+
+
+def _verdicts(session: Session, staged: StagedRegrade) -> tuple[NewVerdict, ...]:
+    new, old = aliased(Job), aliased(Job)
+    query = (
+        select(Submission.public_id, Person.name, old.verdict, new.verdict)
+        .select_from(Submission)
+        .join(new, new.staged_for_id == Submission.id)
+        .join(Person, Person.id == Submission.person_id)
+        .outerjoin(old, old.id == Submission.judged_job_id)
+        .where(new.regrade_id == staged.id, new.id == judged_job_id(staged.id))
+        .order_by(Submission.id)
+    )
+    return tuple(
+        NewVerdict(name, student, was, now)
+        for name, student, was, now in session.execute(query)
+        if now is not None and now is not was
+    )
+
+
+def _grades(session: Session, staged: StagedRegrade) -> tuple[NewGrade, ...]:
+    before = students_grades(session, staged.assignment)
+    after = students_grades(session, staged.assignment, staged=staged.id)
+    changed = {
+        person: (before.get(person, Grade()), now)
+        for person, now in after.items()
+        if now.points != before.get(person, Grade()).points
+    }
+    people = _people(session, changed)
+    found = (
+        NewGrade(person, people[person].name, people[person].email, *pair) for person, pair in changed.items()
+    )
+    return tuple(sorted(found, key=lambda one: (not one.lower, one.student.casefold(), one.email)))
+
+
+def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
+    lines: dict[str, dict[int, tuple[float, datetime, int]]] = defaultdict(dict)
+    query = select(
+        Standing.device_class, Standing.person_id, Standing.score, Standing.reached_at, Standing.lot
+    ).where(Standing.assignment_id == staged.assignment_id, Standing.before_freeze.is_(False))
+    for device_class, person, score, reached_at, lot in session.execute(query):
+        lines[device_class][person] = (score, reached_at, lot)
+    before = {device_class: _ordered(found) for device_class, found in lines.items()}
+    for person, device_class in changed_lines(session, staged):
+        best = best_line(session, staged.assignment, device_class, person, staged=staged.id)
+        kept = lines[device_class].pop(person, None)
+        if best is not None:
+            # A new line gets a random lot when it is written. It decides only between equal lines of the same moment.
+            lines[device_class][person] = (best.score, best.reached_at, 0 if kept is None else kept[2])
+    found = [
+        (device_class, person, was.get(person), now.get(person))
+        for device_class in sorted(lines)
+        for was, now in [(before.get(device_class, {}), _ordered(lines[device_class]))]
+        for person in sorted(was.keys() | now.keys())
+        if was.get(person) != now.get(person)
+    ]
+    people = _people(session, {person: None for _, person, _, _ in found})
+    return tuple(NewRank(name, person, people[person].name, was, now) for name, person, was, now in found)
+
+
+def _ordered(lines: Mapping[int, tuple[float, datetime, int]]) -> Mapping[int, int]:
+    """The ranks by person: the highest score first, then the earliest."""
+    found = sorted(lines, key=lambda person: (-lines[person][0], *lines[person][1:]))
+    return {person: rank for rank, person in enumerate(found, 1)}
+
+
+def _people(session: Session, wanted: Mapping[int, object]) -> Mapping[int, Person]:
+    numbers = sorted(wanted)
+    found: dict[int, Person] = {}
+    for start in range(0, len(numbers), 1_000):  # databases limit the number of parameters in a statement
+        some = session.scalars(select(Person).where(Person.id.in_(numbers[start : start + 1_000])))
+        found |= {one.id: one for one in some}
+    return found
