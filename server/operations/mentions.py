@@ -16,7 +16,7 @@ from server.courses.models import Assignment, Counts, Course, Role, StaffNote
 from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
-from server.submissions.models import Mode
+from server.submissions.models import Mode, StagedRegrade
 
 _REMOVED = "erased"
 _OURS = frozenset(str(word) for words in (Role, Counts, Mode, Verdict, LinkPurpose) for word in words)
@@ -34,13 +34,17 @@ def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
 
 # Texts without use once they name an erased person. Of an audit entry, only the detail: its action and subject hold
 # Tilelab's own words and numbers.
-_REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment, "name", "plan"))
+_REPLACED = (
+    _columns(AuditEvent, "detail"),
+    _columns(Experiment, "name", "plan"),
+    _columns(StagedRegrade, "filter"),
+)
 # Texts to check by hand: titles, names of machines.
 _LOOKED_AT = tuple(_columns(it) for it in (Course, Assignment, ApiToken, StaffNote, Worker))
 
 
 def erase_mentions(session: Session, names: Sequence[str]) -> None:
-    """Remove these names from the audit log and from experiments; the rest of their texts stays."""
+    """Remove these names from the audit log, experiments and staged regrades; the rest of their texts stays."""
     for columns in _REPLACED:
         for key, identity, found in _found(session, columns, names):
             session.execute(update(key.table).where(key == identity).values(found))

@@ -60,7 +60,8 @@ def full_course(made: Sessions) -> ACourse:
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
-        session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW))
+        session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
+                                  filter="of ada@example.edu"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="its worker died")
