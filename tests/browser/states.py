@@ -15,11 +15,12 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
+from server.courses.service import create_assignment
 from server.experiments.progress import ExperimentRunner
 from server.grading.models import Job
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
-from server.submissions.models import Mode, Submission
+from server.submissions.models import Mode, StagedRegrade, Submission
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
@@ -47,6 +48,8 @@ def brought(course: ACourse) -> dict[str, str]:
     jobs["stopped"] = course.job("stopped", source=b"// stopped\n")
     with course.sessions.begin() as session:
         cancel(session, jobs["stopped"], session.get_one(Person, course.people["stopped"]))
+        other = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
+        session.add(StagedRegrade(assignment_id=other.id, started_at=NOW))
     return {name: public_id(course, job) for name, job in jobs.items()}
 
 

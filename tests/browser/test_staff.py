@@ -113,7 +113,7 @@ def test_submissions_arrive_and_are_graded_again(desk, portal):
     row.get_by_role("link", name="Regrade").click()
     desk.wait_for_url("**/regrade?*")
     assert_accessible(desk)
-    desk.get_by_role("button", name="Regrade 1 submission").click()
+    desk.get_by_role("button", name="Regrade and apply at once").click()
     expect(desk.get_by_role("main")).to_contain_text("1 of 1 finished", timeout=LONG)
     desk.reload()  # the page may be about to load itself once more
     assert_accessible(desk)

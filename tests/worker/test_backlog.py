@@ -235,8 +235,19 @@ def test_two_gpus_share_the_work(tmp_path):
     assert [each.verdict for each in done.graded] == [Verdict.ACCEPTED] * 2
 
 
+class Ordered(Passing):
+    """Says when the third check begins: the second one's result is in the queue then."""
+
+    third = threading.Event()
+
+    def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+        if message.ticket.job == 2:
+            self.third.set()
+        return super().do(message, worker, progress)
+
+
 class Busy(GpuPlace):
-    """The second measurement lasts until it is aborted."""
+    """The first measurement ends after two checks, and the second lasts until it is aborted."""
 
     def __init__(self, supply: Supply) -> None:
         super().__init__(supply)
@@ -244,6 +255,7 @@ class Busy(GpuPlace):
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         if message.ticket.job == 0:
+            Ordered.third.wait()
             return super().do(message, worker, progress)
         self.begun.set()
         self._over.wait()
@@ -263,15 +275,15 @@ def test_an_end_from_outside_ends_every_slot(tmp_path):
     assert not any(isinstance(thread, backlog._Slot) for thread in threading.enumerate())
 
 
-@pytest.mark.usefixtures("passing")
-def test_an_end_from_outside_logs_no_aborted_step(tmp_path, caplog):
+def test_an_end_from_outside_logs_no_aborted_step(tmp_path, caplog, monkeypatch):
     def interrupt(_: Graded) -> None:
         busy.begun.wait()
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(backlog, "CpuWorkplace", Ordered)
     busy = Busy(Supply())
     with pytest.raises(KeyboardInterrupt):
-        work_off([work()] * 2, tmp_path, [busy], slots=1, told=interrupt)
+        work_off([work()] * 3, tmp_path, [busy], slots=1, told=interrupt)
     assert busy.begun.is_set()
     assert not caplog.records
 
