@@ -100,7 +100,8 @@ def test_edit_and_check_and_hand_in(student, portal):
     open_assignment(student, portal)
     rows = student.get_by_role("table").get_by_role("row")
     expect(rows.nth(1)).to_contain_text("submission")
-    expect(rows.nth(2)).to_contain_text("check")
+    # the demo itself may submit meanwhile, as this student
+    expect(rows.filter(has_text="check").first).to_be_visible()
 
 
 @_LONG
