@@ -5,13 +5,12 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from flask.testing import FlaskClient
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, text
 
 from bench.queue.ground import COURSE, Ground, Terms
 from bench.queue.rows import Full, made
@@ -23,6 +22,7 @@ from server.accounts.models import Person
 from server.grading.reports import pack
 from server.settings import Settings
 from server.web.app import create_app
+from tests.server.staff.graded import counted_queries
 
 _ASSIGNMENTS = 20
 _LOOKS = 7
@@ -99,7 +99,7 @@ def _pages(full: Full, ground: Ground) -> dict[str, Any]:
             if sum(times) > 10:
                 break
         spent = (_processor(ground) - before) / len(times)
-        with _counted(engine) as statements:
+        with counted_queries(engine) as statements:
             size = _size(client, address)
         found[name] = {
             "seconds": statistics.median(times), "processor": spent, "statements": len(statements), "bytes": size,
@@ -134,18 +134,6 @@ def _size(client: FlaskClient, address: str) -> int:
     if answer.status_code != 200:
         raise RuntimeError(f"{address}: {answer.status}")
     return len(answer.get_data())
-
-
-@contextmanager
-def _counted(engine: Engine) -> Iterator[list[str]]:
-    seen: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
-    yield seen
-    event.remove(engine, "before_cursor_execute", note)
 
 
 def _say(what: str) -> None:
