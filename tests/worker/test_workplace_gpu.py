@@ -33,6 +33,7 @@ from tests.worker.workplaces import (
     wait_until,
 )
 from worker.contract.messages import ExerciseText, StepMessage, StepResult, decode, encode, pack_work
+from worker.gpu import nvml
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.cpu_check import FAILURES
 from worker.steps.grading import Job, grade
@@ -95,6 +96,18 @@ def probing(
     report = replace(work.report, **changes)
     request = runners.request(str(order[0]), *order[1:])
     return measure_message(pack_work(replace(work, report=report, request=request, digests=digests)))
+
+
+@pytest.mark.parametrize(("gib", "processes"), [(8, 4), (31, 4), (32, 8), (140, 8), (None, 4)])
+def test_a_large_gpu_has_more_processes_ready(monkeypatch, gib, processes):
+    def gpu(index: int) -> nvml.GpuFacts:
+        if gib is None:
+            raise nvml.NoGPU("no driver")
+        return nvml.GpuFacts(index, "a card", gib * 2**30, "9.0", "", "", 0)
+
+    monkeypatch.setattr(workplace_gpu, "gpu", gpu)
+    assert workplace_gpu.ahead(0) == processes
+    assert workplace_gpu.ahead(None) < processes
 
 
 def done(place: GpuWorkplace, message: StepMessage) -> StepResult:
