@@ -13,7 +13,7 @@ import numpy as np
 from kernels.exercise import find_exercise
 from kernels.judging.judge import arguments
 from kernels.judging.plan import plan_at
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from tests.gpu.driver import GPU
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kernels.exercise import AnalysisRule, Exercise, Layout
 from kernels.exercise.sizes import steps
 from kernels.experiment.roles import FLAGS, Change, matrix_of
-from kernels.source import Source
+from kernels.source.source_file import Source
 
 
 def point_exercise(exercise: Exercise, wanted: Change) -> Exercise:

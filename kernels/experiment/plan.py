@@ -20,7 +20,7 @@ from kernels.experiment.result import PointResult, counted_of, finding_of
 from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
 from kernels.experiment.variant import variant
 from kernels.report import Report
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import CPU_DEVICE, Finding, Verdict
 
 Values = tuple[tuple[str, int], ...]

@@ -11,7 +11,7 @@ from kernels.exercise.checks import REGISTERS
 from kernels.exercise.table import LARGEST
 from kernels.experiment.model import Axis, Params
 from kernels.experiment.variant import defined
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.wording import did_you_mean
 
 _MOST_BYTES = 2**35

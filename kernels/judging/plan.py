@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from kernels.exercise import (
     Binding,
@@ -20,10 +21,12 @@ from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
 from kernels.launch import MOST_THREADS, Launch, LaunchError
-from kernels.source import Source
 from kernels.source.array_shapes import array_shapes
 from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
+
+if TYPE_CHECKING:
+    from kernels.source.source_file import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kernels.experiment.plan import PlannedPoint, PointPlan
 from kernels.experiment.points import TooManyPoints
 from kernels.experiment.roles import UnfitAxis
 from kernels.experiment.tuning.state import unmeasurable
-from kernels.source import LARGEST_SOURCE
+from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.courses.models import Exercise
 from server.experiments.quota import POINTS_A_DAY
 from server.submissions.result.report import shipped_ladder

@@ -7,7 +7,7 @@ from collections import Counter
 from bench.gpu.subjects import MIXTURE, backlog, cheats, corpus, cublas_reference, ladder, references
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 
 

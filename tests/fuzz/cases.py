@@ -19,7 +19,7 @@ from kernels import device
 from kernels.compile.diagnostics import Resources
 from kernels.judging.plan import Plan, make_plan
 from kernels.launch import Launch
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Severity, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.fuzz.seeds import ARCH, CACHE, PTX_TILE, SEED, exercise_of

@@ -13,7 +13,7 @@ from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import Exercise, find_exercise
 from kernels.judging.plan import make_plan
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 
 TESTS = Path(__file__).resolve().parents[1]
 CACHE = TESTS.parent / "build" / "fuzz"

@@ -18,7 +18,7 @@ from kernels.exercise import Exercise
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers, constants
 from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at
-from kernels.source import Source
+from kernels.source.source_file import Source
 from tests.gpu.prepare import Chosen, Folder, Prepared, compile_one, right_kernels, write
 from tests.gpu.profile import launches
 from worker.sandbox.disassembler import disassemble

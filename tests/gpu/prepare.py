@@ -17,7 +17,7 @@ from kernels.compile.compilation import Compilation, compile_source
 from kernels.compile.diagnostics import Resources
 from kernels.exercise import Exercise, find_exercise, list_exercises
 from kernels.judging.plan import Plan, make_plan
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.wire import from_plain, to_plain
 
 PROBES = Path(__file__).parent / "probes"

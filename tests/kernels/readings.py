@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kernels.exercise import find_exercise
-from kernels.source import Source, read_source
 from kernels.source.names import Evaluations
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Finding, Verdict
 
 TILED = find_exercise("tiled")

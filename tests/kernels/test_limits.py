@@ -8,7 +8,7 @@ from kernels.compile.diagnostics import Resources
 from kernels.exercise import find_exercise
 from kernels.judging.limits import launch_finding
 from kernels.judging.plan import CasePlan, make_plan
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 
 TILED = find_exercise("tiled")

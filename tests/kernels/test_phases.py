@@ -18,7 +18,7 @@ from kernels.phases.table import phase_table
 from kernels.phases.views import block_header, block_phase, block_rows, thread_header, thread_rows
 from kernels.rendering.page.charts.phases import picture
 from kernels.rendering.phases import render_phases
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.wire import from_plain, to_plain
 from tests.marks import linux
 

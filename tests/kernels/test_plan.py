@@ -7,7 +7,7 @@ import pytest
 from kernels.exercise import InputKind, find_exercise
 from kernels.judging.plan import Plan, make_plan, plan_at, select_cases
 from kernels.launch import Launch
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 
 TILED = find_exercise("tiled")

@@ -16,7 +16,7 @@ from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers, judge
 from kernels.judging.plan import make_plan, with_solution
 from kernels.report import message_for
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 
 SEED = "5eed"

@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernels.exercise import find_exercise, list_exercises
-from kernels.source import LARGEST_SOURCE, Source, read_source
+from kernels.source.paste.decoding import LARGEST_SOURCE
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Severity
 from tests.kernels.readings import BODY, KERNEL, TILED, only, taken
 

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Severity
 from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.source import Source, read_source
 from kernels.source.names import Evaluated, Evaluations, Given
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Severity
 from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 

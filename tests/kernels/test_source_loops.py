@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from kernels.source import LARGEST_SOURCE
 from kernels.source.loops import loop_line, name_loops, point_at_names
+from kernels.source.paste.decoding import LARGEST_SOURCE
 from kernels.verdict import Finding, Severity, Verdict
 
 NESTED = """__global__ void K(float* P, int n)

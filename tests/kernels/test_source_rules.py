@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.source import HEADERS, HeaderKind, header_text
+from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.rules import FORBIDDEN_INCLUDE
 from tests.kernels.readings import KERNEL, only, refused, taken
 

@@ -15,9 +15,9 @@ import pytest
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import DEFAULT_ARCH, Compilation, compile_source
 from kernels.exercise import Exercise, find_exercise
-from kernels.source import Source, read_source
 from kernels.source.paste.decoding import decode
 from kernels.source.paste.repairs import repair_of
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Finding, Severity
 from tests.marks import linux
 from worker.steps.grading import Job, grade

@@ -8,7 +8,7 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.judging.plan import Plan, make_plan
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.in_process import Here

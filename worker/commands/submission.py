@@ -75,7 +75,7 @@ def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> l
     Skips exercises whose source rules reject the file.
     """
     from kernels.exercise import ExerciseError, list_exercises
-    from kernels.source import Source, read_source
+    from kernels.source.source_file import Source, read_source
 
     try:
         known = list_exercises(() if folder is None else (folder,))

@@ -16,7 +16,7 @@ from kernels.experiment.points import TooManyPoints
 from kernels.experiment.roles import UnfitAxis
 from kernels.experiment.tuning.state import unmeasurable
 from kernels.ladder import LadderError, read_ladder
-from kernels.source import LARGEST_SOURCE
+from kernels.source.paste.decoding import LARGEST_SOURCE
 from kernels.verdict import CPU_DEVICE
 from worker.contract.messages import ExerciseText
 from worker.experiment.manifest import DeviceUsed, KernelText, Manifest, now, versions

@@ -15,7 +15,7 @@ from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import misfit
 from kernels.occupancy.survey import Figures
-from kernels.source import Source
+from kernels.source.source_file import Source
 from kernels.verdict import Finding
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.closer_look import Look, count, explain, look_at

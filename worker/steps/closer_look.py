@@ -12,7 +12,7 @@ from kernels.evidence import Evidence
 from kernels.exercise.sizes import fitted, misfit
 from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.occupancy import Occupancy, UnknownCapability
-from kernels.source import Source
+from kernels.source.source_file import Source
 from kernels.verdict import Finding
 from worker.sandbox.compile_child import CompileRequest
 from worker.sandbox.limits import SandboxFailure

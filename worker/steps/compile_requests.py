@@ -11,7 +11,7 @@ from typing import Protocol
 from kernels.compile.bundle import header_texts
 from kernels.exercise import Exercise
 from kernels.judging.plan import Plan
-from kernels.source import Source
+from kernels.source.source_file import Source
 from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -12,8 +12,8 @@ from kernels.exercise import Exercise, Operation
 from kernels.exercise.sizes import unranked
 from kernels.judging.plan import Plan, make_plan, select_cases
 from kernels.report import Report, message_for
-from kernels.source import Source
 from kernels.source.loops import name_loops, point_at_names
+from kernels.source.source_file import Source
 from kernels.verdict import CPU_DEVICE, CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
 from worker.contract.measure_work import MeasureRequest, Repeats
 from worker.sandbox.limits import Failure, SandboxFailure

@@ -19,7 +19,7 @@ from kernels.judging.plan import Plan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.occupancy.survey import Figures, command
-from kernels.source import Source
+from kernels.source.source_file import Source
 from kernels.verdict import Severity
 from worker.contract.architectures import ARCHES
 from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse

@@ -15,7 +15,7 @@ from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.measurement import Measurement
 from kernels.occupancy.driver_answer import MeasuredOccupancy, by_driver
 from kernels.report import Report, message_for
-from kernels.source import Source
+from kernels.source.source_file import Source
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCode
 from worker.sandbox.limits import Failure, SandboxFailure

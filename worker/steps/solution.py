@@ -10,7 +10,7 @@ from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise, Operation
 from kernels.judging.plan import CasePlan, Plan, make_plan, with_solution
 from kernels.launch import LaunchError
-from kernels.source import Source
+from kernels.source.source_file import Source
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.compile_requests import Task, compile_request, mentioned
 from worker.steps.source import read

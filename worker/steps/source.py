@@ -9,8 +9,8 @@ from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import fitted
 from kernels.judging.plan import make_plan
-from kernels.source import Source, read_source
 from kernels.source.names import Evaluated, Evaluations, Given
+from kernels.source.source_file import Source, read_source
 from kernels.verdict import Finding
 from worker.steps.compile_requests import Task, compile_request, evaluate_request, mentioned
 from worker.steps.evidence import analysis_tile

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from kernels.experiment.model import Experiment as Definition
 from kernels.experiment.templates import FOLDER, Template, templates
-from kernels.source import LARGEST_SOURCE
+from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.accounts import limits
 from server.accounts.access import viewer
 from server.courses.access import Membership, staff_of

@@ -19,7 +19,7 @@ from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
 from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at, with_solution
 from kernels.measurement import Clocks
-from kernels.source import Source, read_source
+from kernels.source.source_file import Source, read_source
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, WireCode
 from worker.gpu.backend import Code, Memory, Timed
 from worker.gpu.cpu_backend import CpuBackend
