@@ -34,7 +34,9 @@ class Finding:
 
 def check(texts: Sequence[Sentence]) -> list[Finding]:
     """Return the findings in these sentences."""
-    joined = "\n".join(one.text.lower() for one in texts)
+    lower = [one.text.lower() for one in texts]
+    joined = "\n".join(lower)
+    named = [text for text in STYLE["named"] if text in joined]
     found = [
         Finding(rule["name"], rule["write"], texts[joined.count("\n", 0, match.start())])
         for rule in STYLE["banned"]
@@ -42,8 +44,8 @@ def check(texts: Sequence[Sentence]) -> list[Finding]:
     ]
     found += [
         Finding(NAMED, "read in a review as hard to understand: say it in other words", one)
-        for one in texts
-        if any(text in one.text.lower() for text in STYLE["named"])
+        for one, plain in zip(texts, lower, strict=True)
+        if any(text in plain for text in named)
     ]
     for one in texts:
         limit = STYLE["words"][one.area]

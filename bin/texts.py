@@ -182,8 +182,13 @@ def _python(path: str, source: str) -> Iterator[tuple[str, int, str]]:
                 yield from ((plain, line, text) for line, text in _string(node, done))
 
 
+_COMMENT = re.compile(r"^\s*#(?!!)", re.MULTILINE)
+
+
 def _comments(source: str) -> Iterator[tuple[int, str]]:
     """Yield comments that have their lines to themselves, adjacent lines as one text."""
+    if not _COMMENT.search(source):
+        return  # without the tokens, which take a third of the time for all texts
     first, last, lines = 0, 0, list[str]()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if (
