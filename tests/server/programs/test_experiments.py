@@ -71,22 +71,22 @@ def test_a_submission_is_run_on_this_machine_by_its_owner_alone(server: Server, 
     assert (refused.code, "no accepted submission of yours" in refused.err) == (2, True), refused.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("submit", "none.toml"), "can't be read"),
-        (("submit", "{file}", "--exercise", "tiled"), "Leave out --exercise"),
-        (("submit", "ladder", "-a", "TILE_WIDTH=7"), "can't be 7"),
-        (("submit", "{file}", "-a", "TILE_WIDTH=7"), "can't be 7"),
-        (("submit", "{wrong}"), ":6: "),
-        (("status", "no/such"), "is not the ID"),
-        (("status", "0123456789abcdef"), "There is no such experiment"),
-    ],
+WRONG = (
+    (("submit", "none.toml"), "can't be read"),
+    (("submit", "{file}", "--exercise", "tiled"), "Leave out --exercise"),
+    (("submit", "ladder", "-a", "TILE_WIDTH=7"), "can't be 7"),
+    (("submit", "{file}", "-a", "TILE_WIDTH=7"), "can't be 7"),
+    (("submit", "{wrong}"), ":6: "),
+    (("status", "no/such"), "is not the ID"),
+    (("status", "0123456789abcdef"), "There is no such experiment"),
 )
-def test_wrong_use_is_one_line_and_starts_nothing(server: Server, student: Student, file, arguments, said):
+
+
+def test_wrong_use_is_one_line_and_starts_nothing(server: Server, student: Student, file):
     (file.parent / "wrong.toml").write_text(TILE.replace("[axes]", "[axis]"))
     student.tilelab("login", server.url, "--token-stdin", given=f"{server.token('ada')}\n")
-    given = [each.format(file=file, wrong=file.parent / "wrong.toml") for each in arguments]
-    done = student.tilelab("experiment", *given)
-    assert (done.code, said in done.err) == (2, True), done.err
-    assert not runner_of(server.course).step(NOW)
+    for arguments, said in WRONG:
+        given = [each.format(file=file, wrong=file.parent / "wrong.toml") for each in arguments]
+        done = student.tilelab("experiment", *given)
+        assert (done.code, said in done.err) == (2, True), (arguments, done.err)
+        assert not runner_of(server.course).step(NOW)
