@@ -60,7 +60,10 @@ class House:
             body = SENT.get(path) if method == "POST" else None
             answer = self.portal.client.open(path, method=method, json=body, headers=headers)
         else:
-            answer = self.reader(role).get(path) if method == "GET" else self.writer(role).post_form(path)
+            reader = self.reader(role)
+            answer = reader.get(path) if method == "GET" else reader.post_form(path)
+            if method != "GET" and answer.status_code not in REFUSALS:
+                self.readers.clear()
         text = answer.get_data(as_text=True)
         answer.close()
         return answer.status_code, text
@@ -72,15 +75,10 @@ class House:
         return path
 
     def reader(self, role: str) -> BrowserClient:
-        """One that reads only, so that its session stays for the next page."""
+        """Its session stays for the next page, until a form is accepted: that may end any session."""
         if role not in self.readers:
             self.readers[role] = self.browser(role)
         return self.readers[role]
-
-    def writer(self, role: str) -> BrowserClient:
-        """A new one; what it sends may end any session, so that readers begin new ones."""
-        self.readers.clear()
-        return self.browser(role)
 
     def browser(self, role: str) -> BrowserClient:
         """A new one, signed in as that role."""
