@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernels.exercise.model import (
     MOST_COMPILATIONS,
     Binding,
+    Case,
     Exercise,
     InputKind,
     Operation,
@@ -135,8 +136,8 @@ def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Pa
     given = _given(exercise, tile, own)
     with _at(exercise, tile, own, path):
         cases = exercise.cases(tile, own)
-        for case in cases:
-            _check_case(exercise, tile, own, case.sizes, path)
+        for sizes in _different_sizes(cases):
+            _check_case(exercise, tile, own, sizes, path)
     on_cpu = [case for case in cases if case.on_cpu]
     if not on_cpu:
         reason = f"with {given} no case is small enough for the CPU device"
@@ -148,6 +149,11 @@ def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Pa
             f"at most {MOST_COMPILATIONS} are allowed"
         )
         raise ExerciseError(path, "size_macros", reason)
+
+
+def _different_sizes(cases: Sequence[Case]) -> Iterable[Mapping[str, int]]:
+    """The sizes of the cases in their order, once for all kinds of input."""
+    return {tuple(case.sizes.items()): case.sizes for case in cases}.values()
 
 
 def _given(exercise: Exercise, tile: int, own: Mapping[str, int]) -> str:
@@ -181,8 +187,8 @@ def _check_case(
 
 def _check_largest_block(exercise: Exercise, path: Path) -> None:
     """Check that the largest tile fits into a one-dimensional block. A submission may use other shapes."""
-    for case in exercise.cases(exercise.largest_tile):
-        _check_block_of_largest_tile(exercise, case.sizes, path)
+    for sizes in _different_sizes(exercise.cases(exercise.largest_tile)):
+        _check_block_of_largest_tile(exercise, sizes, path)
 
 
 def _check_block_of_largest_tile(exercise: Exercise, sizes: Mapping[str, int], path: Path) -> None:
