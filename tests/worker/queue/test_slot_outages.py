@@ -138,47 +138,44 @@ def test_what_is_no_message_at_all_costs_a_start_at_most(server, slot, redis_of_
     assert slot.process.poll() in {None, 1}
 
 
-_MORE = pytest.mark.long("the short suite has others that are no arguments")
-
-
-@pytest.mark.parametrize(
-    ("body", "headers"),
-    [
-        (b"[]", {}),
-        pytest.param(b"null", {}, marks=_MORE),
-        pytest.param(b"5", {}, marks=_MORE),
-        pytest.param(b'"args"', {}, marks=_MORE),
-        pytest.param(b"[[], {}, 5]", {}, marks=_MORE),
-        pytest.param(b"[5, 5, {}]", {}, marks=_MORE),
-        (None, {"task": ["x"]}),
-        (
-            None,
-            {
-                "id": None,
-                "eta": 5,
-                "expires": 5,
-                "retries": "x",
-                "timelimit": 5,
-                "stamps": 5,
-                "stamped_headers": 5,
-            },
-        ),
-    ],
+NONSENSE: tuple[tuple[bytes | None, dict[str, object]], ...] = (
+    (b"[]", {}),
+    (b"null", {}),
+    (b"5", {}),
+    (b'"args"', {}),
+    (b"[[], {}, 5]", {}),
+    (b"[5, 5, {}]", {}),
+    (None, {"task": ["x"]}),
+    (
+        None,
+        {
+            "id": None,
+            "eta": 5,
+            "expires": 5,
+            "retries": "x",
+            "timelimit": 5,
+            "stamps": 5,
+            "stamped_headers": 5,
+        },
+    ),
 )
-def test_a_message_of_celery_with_nonsense_in_it_is_gone_and_ends_nothing(server, slot, body, headers):
+
+
+def test_a_message_of_celery_with_nonsense_in_it_is_gone_and_ends_nothing(server, slot):
     server.send(message("ok"))
     server.record()
-    server.send(message("ok", 2), queue="elsewhere")
-    envelope = json.loads(server.client.lpop("elsewhere"))
-    if body is not None:
-        envelope["body"] = b64encode(body).decode()
-    envelope["headers"].update(headers)
-    server.client.lpush("cpu", json.dumps(envelope))
-    server.send(message("ok", 3))
-    until(lambda: server.waiting("results") or slot.process.poll() is not None)
-    assert slot.process.poll() is None, slot.log.read_text()
-    until(lambda: server.record().ticket.job == 3)
-    until(lambda: not server.client.hlen("unacked"), "it is not kept to come again")
+    for number, (body, headers) in enumerate(NONSENSE, 3):
+        server.send(message("ok", 2), queue="elsewhere")
+        envelope = json.loads(server.client.lpop("elsewhere"))
+        if body is not None:
+            envelope["body"] = b64encode(body).decode()
+        envelope["headers"].update(headers)
+        server.client.lpush("cpu", json.dumps(envelope))
+        server.send(message("ok", number))
+        until(lambda: server.waiting("results") or slot.process.poll() is not None)
+        assert slot.process.poll() is None, slot.log.read_text()
+        until(lambda: server.record().ticket.job == number)  # noqa: B023 - called at once
+        until(lambda: not server.client.hlen("unacked"), "it is not kept to come again")
 
 
 def test_a_slot_whose_redis_is_gone_for_good_ends_when_asked(redis_of_our_own, server, slot, tmp_path):
