@@ -112,7 +112,9 @@ def test_an_endless_kernel_ends_soon_and_by_count(tmp_path):
 
 def test_the_processor_time_of_every_step_is_known_at_the_end(tmp_path):
     with SandboxedStages() as stages:
-        verdict = grade_job(Job(SOLUTION.encode(), TILED, "sm_90", "5eed" * 8, tmp_path), stages).verdict
+        verdict = grade_job(
+            Job(SOLUTION.encode(), TILED, "sm_90", "5eed" * 8, tmp_path, case="Width=2"), stages
+        ).verdict
     used = stages.cpu_seconds()
     assert verdict is Verdict.ACCEPTED
     assert set(used) == {"compile", "run"}

@@ -35,6 +35,9 @@ __device__ void wait_for(Token& b, int parity) { while (!odd(b, parity)); }
 schedules = pytest.mark.parametrize("schedule", list(Schedule))
 
 
+@pytest.mark.long(
+    "the short suite has the standard barrier in tests/corpus, and each of its instructions here"
+)
 @schedules
 def test_the_standard_barrier(device, schedule):
     text = f"""#include <cuda/barrier>

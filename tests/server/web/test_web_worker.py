@@ -172,7 +172,13 @@ def test_whoever_keeps_a_closed_connection_open_holds_nobody_up(port):
         assert time.monotonic() - begun < 1.5 * OF_ADDRESS, "2 s for each of them"
 
 
-@pytest.mark.parametrize("addresses", [["127.0.0.2"], ["127.0.0.2", "127.0.0.3"]])
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        pytest.param(["127.0.0.2"], marks=pytest.mark.long("the short suite has two addresses")),
+        ["127.0.0.2", "127.0.0.3"],
+    ],
+)
 def test_addresses_with_a_request_in_every_connection_shut_nobody_out(port, addresses):
     over = threading.Event()
     askers = [
