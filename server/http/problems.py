@@ -124,8 +124,9 @@ def _page(problem: Problem, detail: str, way: str) -> str:
         )
 
     if problem.status < 500 and NOT_TAKEN not in request.environ:
-        # The frame queries the database for the reader. If that fails, render the page without it.
-        with suppress(DBAPIError, PoolTimeout):
+        # The frame queries the database for the reader. If that fails, render the page without it. While staff view a
+        # course as a student, it may also refuse the page. Then the reader is known.
+        with suppress(DBAPIError, PoolTimeout, Refused):
             return page(bare=False)
     return page(bare=True)
 

@@ -65,6 +65,13 @@ def test_nothing_is_done_for_the_student(portal: Portal) -> None:
         assert len(session.scalars(select(Submission)).all()) == 1
 
 
+def test_errors_are_answered_as_ever(portal: Portal) -> None:
+    """The page of an error has the mark too. It asks who reads, after the request was refused for another reason."""
+    tom = viewing(portal)
+    for answer, status in ((tom.get("/nowhere"), 404), (tom.post("/account"), 403)):
+        assert (answer.status_code, MARK in answer.text) == (status, True)
+
+
 def test_it_ends_and_is_audited(portal: Portal) -> None:
     tom = viewing(portal)
     assert tom.post_form(STOP).status_code == 303
