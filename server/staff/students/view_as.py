@@ -13,10 +13,11 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Course, Role
 from server.courses.service import CourseError, is_staff, role_in
+from server.experiments.queries import visible_experiment
 from server.http.site import site
 from server.submissions.models import Submission
 
-_BLUEPRINTS = {"courses", "standings_pages", "history_pages", "submissions_pages"}
+_BLUEPRINTS = {"courses", "standings_pages", "history_pages", "submissions_pages", "experiments_pages"}
 _OWN = {"staff.stop_viewing", "accounts.leave"}
 """Forms that stay the real person's own."""
 
@@ -69,5 +70,8 @@ def _belongs(session: Session, course: Course, student: int) -> bool:
     public_id = (request.view_args or {}).get("public_id")
     if public_id is None:
         return request.path.startswith(f"/courses/{course.slug}/")
+    if request.path.startswith("/experiments/"):
+        visible = visible_experiment(session, student, public_id)
+        return visible is not None and visible.experiment.course_id == course.id
     found = session.scalar(select(Submission).where(Submission.public_id == public_id))
     return found is not None and found.person_id == student and found.assignment.course_id == course.id

@@ -10,6 +10,7 @@ from server.courses.models import Assignment, Course, Membership, Role
 from server.staff.roster.service import drop
 from server.submissions.models import Submission
 from tests.server.course import NOW
+from tests.server.experiments.started import started
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -34,10 +35,11 @@ def viewing(portal: Portal, name: str = "ada") -> BrowserClient:
 
 def test_pages_of_the_course_are_the_student_s_and_marked(portal: Portal) -> None:
     own, other = (handed_in(portal.course, name, source=name.encode()) for name in ("ada", "bob"))
+    varied = [started(portal.course, name) for name in ("ada", "bob")]
     tom = viewing(portal)
     for path in (
         "/courses/gpu/", "/courses/gpu/tiled/", "/courses/gpu/tiled/history", f"/submissions/{own}",
-        "/courses/gpu/tiled/board/cpu",
+        "/courses/gpu/tiled/board/cpu", "/courses/gpu/experiments", f"/experiments/{varied[0]}",
     ):  # fmt: skip
         page = tom.page(path)
         assert MARK in page, path
@@ -46,7 +48,7 @@ def test_pages_of_the_course_are_the_student_s_and_marked(portal: Portal) -> Non
     assert "Your submissions" in tom.page("/courses/gpu/tiled/history")
     for path in (
         "/", "/account", "/account/tokens", "/staff/gpu/", "/fleet", f"/submissions/{other}",
-        "/submissions/none", "/courses/else/", "/courses/gpu/experiments",
+        "/submissions/none", "/courses/else/", f"/experiments/{varied[1]}",
     ):  # fmt: skip
         answer = tom.get(path)
         assert (answer.status_code, MARK in answer.text) == (403, True), path
