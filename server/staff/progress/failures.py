@@ -15,6 +15,7 @@ from server.courses.exercises import material_of
 from server.courses.models import Assignment
 from server.grading.models import Result, Source
 from server.grading.reports import ReportError, unpack
+from server.staff.progress.states import students_in
 from server.submissions.models import Submission
 
 EXAMINED = 100
@@ -60,11 +61,12 @@ class Failures:
 
 
 def failures(session: Session, assignment: Assignment) -> Failures:
-    """Count all failed attempts by verdict, and the findings of each student's last failure."""
+    """Count the students' failed attempts by verdict, and the findings of each student's last failure."""
     failed = (
         Submission.assignment_id == assignment.id,
         Submission.verdict.is_not(None),
         Submission.verdict.not_in([Verdict.ACCEPTED, Verdict.SYSTEM_ERROR]),
+        Submission.person_id.in_(students_in(assignment.course_id)),
     )
     counted = (
         select(

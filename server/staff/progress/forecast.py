@@ -12,7 +12,7 @@ from kernels.rendering.page import numbers
 from server.courses.models import Assignment
 from server.fleet.service import known_slots
 from server.grading.queue import usual_seconds
-from server.staff.progress.states import Bar, State
+from server.staff.progress.states import Bar, State, students_in
 from server.submissions.models import Submission
 from worker.contract.messages import CPU_QUEUE, gpu_queue
 
@@ -55,7 +55,14 @@ def _attempts_each(session: Session, bar: Bar) -> float:
     begun = bar.students - bar.counts.get(State.NOT_STARTED, 0)
     if not begun:
         return _USUAL_ATTEMPTS
-    query = select(func.count()).select_from(Submission).where(Submission.assignment_id == bar.assignment.id)
+    query = (
+        select(func.count())
+        .select_from(Submission)
+        .where(
+            Submission.assignment_id == bar.assignment.id,
+            Submission.person_id.in_(students_in(bar.assignment.course_id)),
+        )
+    )
     return max(1.0, (session.scalar(query) or 0) / begun)
 
 

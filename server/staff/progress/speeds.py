@@ -18,6 +18,7 @@ from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.staff.progress.charts import histogram
+from server.staff.progress.states import students_in
 from server.standings.models import Standing
 from server.submissions.result.report import shipped_ladder
 
@@ -57,7 +58,7 @@ def speeds(session: Session, assignment: Assignment) -> Speeds | None:
     scores = session.scalars(
         select(Standing.score).where(
             Standing.assignment_id == assignment.id, Standing.device_class == assignment.device_class,
-            Standing.before_freeze.is_(False),
+            Standing.before_freeze.is_(False), Standing.person_id.in_(students_in(assignment.course_id)),
         )
     )  # fmt: skip
     values = sorted(abs(score) for score in scores if score)

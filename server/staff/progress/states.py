@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from markupsafe import Markup
-from sqlalchemy import and_, exists, func, select, true
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, true
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page.charts import svg
@@ -122,13 +122,7 @@ def states_of(
         .select_from(Membership)
         .join(Person, Person.id == Membership.person_id)
         .join(Assignment, true())
-        .where(
-            Membership.course_id == course_id,
-            Membership.role == Role.STUDENT,
-            Membership.dropped_at.is_(None),
-            Person.erased_at.is_(None),
-            Assignment.id.in_(known),
-        )
+        .where(*_present(course_id), Assignment.id.in_(known))
     )
     extensions = _extensions(session, list(known))
     found: dict[int, list[StudentState]] = {number: [] for number in known}
@@ -137,6 +131,21 @@ def states_of(
         state = _state(accepted_at, due_at, submitted=submitted, checked=checked)
         found[number].append(StudentState(person, state))
     return found
+
+
+def students_in(course_id: int) -> Select[int]:
+    """The IDs of the students that the bars count: neither staff, nor dropped students."""
+    joined = select(Membership.person_id).join(Person, Person.id == Membership.person_id)
+    return joined.where(*_present(course_id))
+
+
+def _present(course_id: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Membership.course_id == course_id,
+        Membership.role == Role.STUDENT,
+        Membership.dropped_at.is_(None),
+        Person.erased_at.is_(None),
+    )
 
 
 def _state(accepted_at: datetime | None, due_at: datetime | None, *, submitted: bool, checked: bool) -> State:

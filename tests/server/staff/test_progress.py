@@ -122,6 +122,23 @@ def test_what_fails_most_is_shown_with_its_line(portal: Portal, tom: BrowserClie
     assert "02 Mar" in page
 
 
+def test_kernels_that_staff_try_are_not_counted_as_students_work(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    course.person("ina", Role.INSTRUCTOR)
+    for number in range(3):
+        handed_in(course, "ina", Verdict.DATA_RACE, source=b"// %d" % number)
+    assert "No failed attempts" in tom.page(PAGE)
+    handed_in(course, "ada", Verdict.DATA_RACE)
+    course.person("bob")
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        (bar,) = bars(session, course.course, [assignment])
+        assert "About 2 more attempts" in forecast(session, bar, NOW)
+        assignment.device_class = "h200"
+    ranked(course, "ina", 9_000.0, 0.01)
+    assert "on H200" not in tom.page(PAGE)
+
+
 def test_speeds_are_a_distribution_with_the_ladder(portal: Portal, tom: BrowserClient) -> None:
     with portal.course.sessions.begin() as session:
         session.get_one(Assignment, portal.course.assignment).device_class = "h200"
