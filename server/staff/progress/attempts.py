@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Correction
 from server.staff.progress.states import UNFINISHED, StudentState
 from server.submissions.models import Submission
 
@@ -59,8 +59,13 @@ def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Map
 def stuck(
     session: Session, assignment: Assignment, states: Sequence[StudentState], now: datetime
 ) -> list[Stuck]:
-    """Students who seem stuck, the longest quiet first."""
-    unfinished = [one.person_id for one in states if one.state in UNFINISHED]
+    """Students who seem stuck, the longest quiet first. Excused ones don't: nothing waits for them."""
+    excused = set(
+        session.scalars(
+            select(Correction.person_id).where(Correction.assignment_id == assignment.id, Correction.excused)
+        )
+    )
+    unfinished = [one.person_id for one in states if one.state in UNFINISHED and one.person_id not in excused]
     place = func.row_number().over(
         partition_by=Submission.person_id, order_by=(Submission.created_at.desc(), Submission.id.desc())
     )

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, insert
 
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.models import Assignment, Correction, Extension, Membership, Role
 from server.staff.progress.forecast import forecast
 from server.staff.progress.speeds import bins
 from server.staff.progress.states import Bar, State, bars
@@ -73,6 +73,17 @@ def test_each_student_is_in_one_part(portal: Portal, tom: BrowserClient) -> None
         text = tom.get(f"{PAGE}/students.csv?part={part}").text.removeprefix("\ufeff")
         assert " ".join(row["name"] for row in csv.DictReader(io.StringIO(text))) == names, part
     assert "roster exported" in tom.page("/staff/gpu/audit")
+
+
+def test_an_excused_student_is_not_stuck(portal: Portal, tom: BrowserClient) -> None:
+    fill(portal)
+    with portal.course.sessions.begin() as session:
+        session.add(
+            Correction(assignment_id=portal.course.assignment, person_id=portal.course.people["fay"], excused=True,
+                       reason="ill", corrected_at=NOW)
+        )  # fmt: skip
+    assert "No students here" in tom.page(f"{PAGE}/students?part=stuck")
+    assert "seems stuck</a>" not in tom.page(PAGE)
 
 
 def test_a_part_is_searched_and_gives_its_addresses(
