@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -83,24 +83,29 @@ def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
     rough = max(high - low, high / _MOST_BINS) / _MOST_BINS
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
-    edges = [step * place for place in range(math.floor(low / step), math.floor(high / step) + 2)]
+    digits = max(0, -math.floor(math.log10(step)))
+    # Values and edges are compared by their place. A product such as 95 * 0.02 is above 1.9.
+    first, last = math.floor(low / step), math.floor(high / step)
+    students = Counter(math.floor(value / step) for value in values)
+    below, above = _names(marks, step, 0, first), _names(marks, step, last + 1, None)
     inside = [
-        Bin(f"{_edge(start)}–{_edge(end)}", _count(values, start, end), _names(marks, start, end))
-        for start, end in itertools.pairwise(edges)
+        Bin(
+            f"{place * step:,.{digits}f}–{(place + 1) * step:,.{digits}f}",
+            students[place],
+            _names(marks, step, place, place + 1),
+        )
+        for place in range(first, last + 1)
     ]
-    below, above = _names(marks, 0.0, edges[0]), _names(marks, edges[-1], math.inf)
     return (
-        *([Bin(f"below {_edge(edges[0])}", 0, below)] if below else []), *inside,
-        *([Bin(f"above {_edge(edges[-1])}", 0, above)] if above else []),
+        *([Bin(f"below {first * step:,.{digits}f}", 0, below)] if below else []), *inside,
+        *([Bin(f"above {(last + 1) * step:,.{digits}f}", 0, above)] if above else []),
     )  # fmt: skip
 
 
-def _count(values: Sequence[float], start: float, end: float) -> int:
-    return sum(start <= value < end for value in values)
-
-
-def _names(marks: Sequence[Mark], start: float, end: float) -> tuple[str, ...]:
-    return tuple(name for name, speed in marks if start <= speed < end)
+def _names(marks: Sequence[Mark], step: float, first: int, end: int | None) -> tuple[str, ...]:
+    """The rungs at these places. end: the first place after them; None for no end."""
+    found = ((name, math.floor(speed / step)) for name, speed in marks)
+    return tuple(name for name, place in found if first <= place and (end is None or place < end))
 
 
 def _edge(value: float) -> str:

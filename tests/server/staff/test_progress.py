@@ -168,6 +168,14 @@ def test_bins_are_round_and_hold_every_value() -> None:
     assert sum(one.students for one in bins([0.003], [])) == 1
 
 
+@pytest.mark.parametrize("values", [[11.0, 11.4, 12.0], [0.003], [0.1, 0.3, 0.7], [9.7, 10.1], [1.9, 1.911]])
+def test_each_bin_has_its_own_label(values: list[float]) -> None:
+    found = bins(values, [])
+    assert len({one.label for one in found}) == len(found)
+    assert all(len(set(one.label.split("–"))) == 2 for one in found)
+    assert sum(one.students for one in found) == len(values)
+
+
 def test_the_overview_has_the_forecast_of_the_next_deadline(portal: Portal, tom: BrowserClient) -> None:
     portal.course.person("ada")
     assert "more attempts until the deadline" not in tom.page("/staff/gpu/")
