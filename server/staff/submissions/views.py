@@ -134,7 +134,8 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         if planned.count:
             _begin(session, planned, staged=staged)
     if planned.more:
-        return back("staff.confirm_regrade", slug, "regrade-begun", **_rest(wanted, planned, until))
+        notice = "regrade-staged" if staged else "regrade-begun"
+        return back("staff.confirm_regrade", slug, notice, **_rest(wanted, planned, until))
     if not planned.count:
         return back("staff.show_submissions", slug)
     if staged:

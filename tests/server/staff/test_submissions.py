@@ -288,6 +288,17 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
     assert len(again) == 3
 
 
+def test_the_notice_says_that_a_part_of_a_regrade_is_staged(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(2):
+        handed_in(portal.course, "ada", source=f"// {n}".encode())
+    monkeypatch.setattr("server.staff.submissions.regrades.MOST", 1)
+    rest = tom.post_form(REGRADE, newest="99", stage="yes").headers["Location"]
+    assert "after=1" in rest
+    assert NOTICES["regrade-staged"] in tom.page(rest)
+
+
 def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -> None:
     """Two requests at once plan the same; the second finds what the first one queued. What is noted names nobody."""
     course = portal.course
