@@ -15,18 +15,18 @@ from server.staff.desk import Desk, desk_of, looked_for, staff
 
 _AREAS = (
     ("", "Everything"),
-    ("member", "Roster"),
+    ("member", "Roster, notes and views as a student"),
     ("person", "New accounts"),
     ("roster", "Roster imports and exports"),
     ("assignment", "Assignments"),
     ("extension", "Extensions"),
-    ("regrade", "Cancelled regrades"),
+    ("regrade", "Staged and cancelled regrades"),
     ("submission", "Submissions chosen to count"),
     ("job", "Jobs"),
     ("experiment", "Experiments"),
     ("invitation", "Invitations"),
     ("reset", "Password links"),
-    ("grades", "Grade exports"),
+    ("grades", "Grade corrections and exports"),
     ("course", "Course settings"),
 )
 
