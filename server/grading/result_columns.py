@@ -44,7 +44,7 @@ NOT_RELIED_ON = "Its measurement cannot be relied on."
 
 
 def complete(result: Result) -> None:
-    """Fill in columns that earlier versions kept in the report only. The caller has loaded the report."""
+    """Fill in columns that earlier versions kept in the report only. Loads the report only for these."""
     if result.ms_median is None or result.ms_low is not None:
         return
     try:

@@ -8,12 +8,12 @@ submissions from before the freeze.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select, true
+from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
@@ -38,7 +38,7 @@ __all__ = [
     "BestLine",
     "Board",
     "Ranked",
-    "best_line",
+    "best_lines",
     "board",
     "freeze",
     "rebuild",
@@ -228,51 +228,62 @@ def _best_of(
 
 
 def best_line(
+    session: Session, assignment: Assignment, device_class: str, person: int, until: datetime | None = None
+) -> BestLine | None:
+    """The best of a person's submissions until then; see `best_lines`."""
+    return best_lines(session, assignment, device_class, [person], until).get(person)
+
+
+def best_lines(
     session: Session,
     assignment: Assignment,
     device_class: str,
-    person: int,
+    people: Sequence[int],
     until: datetime | None = None,
     staged: int | None = None,
-) -> BestLine | None:
-    """Find the best of a person's submissions until then, each with its last verdict.
+) -> Mapping[int, BestLine]:
+    """Find the best of each person's submissions until then, each with its last verdict. People without one are left
+    out.
 
     By every metric, the best is the shortest time. On an unmeasured leaderboard it is the lowest modelled time, dated
     by the first accepted submission.
 
-    staged: the ID of a staged regrade, for the line once it is applied
+    staged: the ID of a staged regrade, for the lines once it is applied
     """
-    judged = judged_job_id(staged)
-    counts = and_(
-        Submission.assignment_id == assignment.id,
-        Submission.person_id == person,
-        Submission.mode == Mode.RANK,
-        Submission.created_at <= until if until is not None else true(),
-        Job.device_class == device_class,
-        judged_alike(assignment.exercise),
-        Result.ranked if device_class else Result.verdict == Verdict.ACCEPTED,
-    )
+    # Inlined: a course may have more people than a statement may have parameters.
+    numbers = bindparam(None, list(people), Submission.person_id.type, expanding=True, literal_execute=True)
     speed = Result.ms_median if device_class else Result.bound_ms
-    query = (
-        select(Result, Submission.created_at)
+    own = Submission.person_id
+    # PostgreSQL sorts NULL last and SQLite sorts it first.
+    order = (speed.is_(None), speed, Submission.created_at, Submission.id)
+    place = func.row_number().over(partition_by=own, order_by=order).label("place")
+    first = func.min(Submission.created_at).over(partition_by=own).label("first")
+    found = (
+        select(Result.job_id, Submission.person_id, Submission.created_at, first, place)
         .select_from(Submission)
-        .join(Job, Job.id == judged)
+        .join(Job, Job.id == judged_job_id(staged))
         .join(Result, Result.job_id == Job.id)
-        .where(counts)
-        # PostgreSQL sorts NULL last and SQLite sorts it first.
-        .order_by(speed.is_(None), speed, Submission.created_at)
-        .limit(1)
-        .options(undefer(Result.report))
+        .where(
+            Submission.assignment_id == assignment.id,
+            Submission.person_id.in_(numbers),
+            Submission.mode == Mode.RANK,
+            Submission.created_at <= until if until is not None else true(),
+            Job.device_class == device_class,
+            judged_alike(assignment.exercise),
+            Result.ranked if device_class else Result.verdict == Verdict.ACCEPTED,
+        )
+        .subquery()
     )
-    found = session.execute(query).one_or_none()
-    if found is None:
-        return None
-    result, reached_at = found
-    complete(result)
-    if not device_class:
-        first = select(func.min(Submission.created_at)).select_from(Submission).join(Job, Job.id == judged)
-        reached_at = session.scalar(first.join(Result, Result.job_id == Job.id).where(counts)) or reached_at
-    return _best_of(assignment, device_class, result, reached_at)
+    query = (
+        select(found.c.person_id, Result, found.c.created_at if device_class else found.c.first)
+        .join(found, found.c.job_id == Result.job_id)
+        .where(found.c.place == 1)
+    )
+    lines = {}
+    for person, result, reached_at in session.execute(query).all():
+        complete(result)
+        lines[person] = _best_of(assignment, device_class, result, reached_at)
+    return {person: line for person, line in lines.items() if line is not None}
 
 
 def _raise(session: Session, key: BoardKey, person: int, best: BestLine) -> None:

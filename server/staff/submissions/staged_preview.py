@@ -17,7 +17,7 @@ from server.grading.models import Job
 from server.staff.losses import students_grades
 from server.staff.submissions.staging import changed_lines
 from server.standings.models import Standing
-from server.standings.service import best_line
+from server.standings.service import best_lines
 from server.submissions.grades.grade import Grade
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.verdicts import judged_job_id
@@ -127,12 +127,18 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
     for device_class, person, score, reached_at, lot in session.execute(query):
         lines[device_class][person] = (score, reached_at, lot)
     before = {device_class: _ordered(found) for device_class, found in lines.items()}
+    changed: dict[str, list[int]] = defaultdict(list)
     for person, device_class in changed_lines(session, staged):
-        best = best_line(session, staged.assignment, device_class, person, staged=staged.id)
-        kept = lines[device_class].pop(person, None)
-        if best is not None:
-            # A new line gets a random lot when it is written. It decides only between equal lines of the same moment.
-            lines[device_class][person] = (best.score, best.reached_at, 0 if kept is None else kept[2])
+        changed[device_class].append(person)
+    for device_class, people in changed.items():
+        best = best_lines(session, staged.assignment, device_class, people, staged=staged.id)
+        for person in people:
+            kept = lines[device_class].pop(person, None)
+            if person in best:
+                # A new line gets a random lot when it is written. It decides only between equal lines of the same
+                # moment.
+                lot = 0 if kept is None else kept[2]
+                lines[device_class][person] = (best[person].score, best[person].reached_at, lot)
     found = [
         (device_class, person, was.get(person), now.get(person))
         for device_class in sorted(lines)
@@ -140,8 +146,8 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
         for person in sorted(was.keys() | now.keys())
         if was.get(person) != now.get(person)
     ]
-    people = _people(session, {person: None for _, person, _, _ in found})
-    return tuple(NewRank(name, person, people[person].name, was, now) for name, person, was, now in found)
+    names = _people(session, {person: None for _, person, _, _ in found})
+    return tuple(NewRank(name, person, names[person].name, was, now) for name, person, was, now in found)
 
 
 def _ordered(lines: Mapping[int, tuple[float, datetime, int]]) -> Mapping[int, int]:

@@ -33,7 +33,7 @@ from tests.server.course import (
     later,
     measure_result,
 )
-from tests.server.staff.graded import newest_job
+from tests.server.staff.graded import counted_queries, newest_job
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 from worker.contract.messages import CPU_QUEUE, gpu_queue
@@ -166,6 +166,21 @@ def test_a_preview_equals_what_applying_changes(staged: Stage) -> None:
     assert (deed.detail["jobs"], deed.detail["first"], deed.detail["last"]) == (
         5, min(staged.jobs), max(staged.jobs),
     )  # fmt: skip
+
+
+@pytest.mark.long("the short suite compares a preview with what applying changes")
+def test_the_number_of_statements_of_a_preview_does_not_grow(staged: Stage) -> None:
+    regraded(staged)
+    engine = staged.course.sessions.kw["bind"]
+    with counted_queries(engine) as few:
+        staged.preview()
+    for minute, name in enumerate(["eve", "fay", "gus"], 30):
+        submitted(staged.course, name, 300.0, minute)
+    for job in staged.put():
+        graded(staged.course, job, 400.0)
+    with counted_queries(engine) as many:
+        staged.preview()
+    assert len(many) == len(few)
 
 
 @pytest.mark.long("the short suite drops one that still runs")
