@@ -23,6 +23,9 @@ from kernels.launch import MOST_THREADS, LaunchError
 REGISTERS = range(16, 256)
 """The limits on a thread's registers that the compiler takes."""
 
+_MOST_ELEMENTS = (1 << 31) - 1
+"""An `int` indexes no more."""
+
 _LONGEST_SUM = 1 << 23
 """Above this many elements, each at least 1, perhaps counted twice, some sums aren't exact in float."""
 
@@ -207,6 +210,9 @@ def _check_block_of_largest_tile(exercise: Exercise, sizes: Mapping[str, int], p
 def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:
     shapes = [operand.shape(names) for operand in (*exercise.inputs, *exercise.outputs)]
     problem = "" if min(map(min, shapes)) >= 1 else "an operand has no elements"
+    most = max(rows * columns for rows, columns in shapes)
+    if most > _MOST_ELEMENTS:
+        problem = f"an operand has {most:,} elements; {_MOST_ELEMENTS:,} are the most"
     problem = problem or _PROBLEMS.get(exercise.operation, _no_problem)(exercise, names, shapes)
     if problem:
         given = ", ".join(f"{name}={value}" for name, value in sizes.items())

@@ -98,6 +98,7 @@ def test_an_element_of_three_indices_is_named_by_all_of_them():
         ('low = "-n", high = -1', "low = 1, high = 0", "operands"),
         ('low = "-n", high = -1', 'low = 0, high = "1 << 31"', "operands"),
         ('kind = "permutation"', 'kind = "image", low = 0, high = "1 << 25"', "operands"),
+        ('cols = "n"', 'cols = "n << 40"', "operands"),
         ('metric = "gbps"', 'metric = "gflops"', "work.flops"),
     ],
 )  # fmt: skip
