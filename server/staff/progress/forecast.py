@@ -31,7 +31,7 @@ def forecast(session: Session, bar: Bar, now: datetime) -> str:
         return ""
     waiting = bar.students - bar.counts.get(State.ACCEPTED, 0) - bar.counts.get(State.LATE, 0)
     if not waiting:
-        return "All students are finished: the queue has nothing left to do for this deadline."
+        return "All students are finished. No more attempts are expected."
     attempts = math.ceil(waiting * _attempts_each(session, bar))
     expected = f"About {attempts:,} more attempts until the deadline"
     known, _ = known_slots(session, now)

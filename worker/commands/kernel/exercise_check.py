@@ -68,5 +68,5 @@ def _text(name: str, found: list[Proof], problems: int) -> str:
         if proof.problem:
             lines += [f"       {proof.problem}", f"       {proof.report.message}"]
     count = f"{problems} of {len(found)}" if problems else f"all {len(found)}"
-    ending = "have another verdict than they must" if problems else "kernels have the verdicts that they must"
+    ending = "kernels have an unexpected verdict" if problems else "kernels have the expected verdict"
     return "\n".join([*lines, f"{name}: {count} {ending}."])

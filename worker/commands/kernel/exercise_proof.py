@@ -91,7 +91,7 @@ class Prover:
         problem = ""
         if not wrong.shown_by(report.verdict, report.findings):
             at = f" at line {wrong.line}" if wrong.line is not None else ""
-            problem = f"it must be {wrong.verdict.words}{at}"
+            problem = f"expected: {wrong.verdict.words}{at}"
         return Proof(f"{wrong.file.parent.name}/{wrong.file.name}", report.tile, report, problem)
 
     def _graded(self, file: Path, tile: int | None, *, evidence: bool = False) -> Report:
