@@ -12,14 +12,15 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction
-from server.staff.progress.states import UNFINISHED, StudentState
+from server.staff.progress.states import UNFINISHED, StudentState, extensions_of
+from server.submissions.counted_submission import due_for
 from server.submissions.models import Submission
 
 SAME = 3
 """So many failures of one kind in a row make a student stuck."""
 
 QUIET = timedelta(days=3)
-"""So long without an attempt, after the first and before the deadline, makes a student stuck."""
+"""So long without an attempt, after the first and before the student's deadline, makes a student stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,12 @@ def stuck(
     rows: dict[int, list[tuple[datetime, str, Verdict]]] = defaultdict(list)
     for row in session.execute(last):
         rows[row.person_id].append((row.created_at, row.public_id, row.verdict))
-    until = now if assignment.due_at is None else min(now, assignment.due_at)
+    extensions = extensions_of(session, [assignment.id])
     found = []
     for person, attempts in rows.items():
         at, public_id, _ = attempts[0]
+        due_at = due_for(assignment, extensions.get((assignment.id, person))).due_at
+        until = now if due_at is None else min(now, due_at)
         reason = _reason(attempts, until)
         if reason:
             found.append(Stuck(person, reason, at, public_id))

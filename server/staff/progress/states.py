@@ -124,7 +124,7 @@ def states_of(
         .join(Assignment, true())
         .where(*_present(course_id), Assignment.id.in_(known))
     )
-    extensions = _extensions(session, list(known))
+    extensions = extensions_of(session, list(known))
     found: dict[int, list[StudentState]] = {number: [] for number in known}
     for number, person, accepted_at, submitted, checked in session.execute(query):
         due_at = due_for(known[number], extensions.get((number, person))).due_at
@@ -156,6 +156,7 @@ def _state(accepted_at: datetime | None, due_at: datetime | None, *, submitted: 
     return State.CHECKING if checked else State.NOT_STARTED
 
 
-def _extensions(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
+def extensions_of(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
+    """All extensions for these assignments, by the IDs of the assignment and the person."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments))
     return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}

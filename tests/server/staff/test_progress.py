@@ -75,6 +75,18 @@ def test_each_student_is_in_one_part(portal: Portal, tom: BrowserClient) -> None
     assert "roster exported" in tom.page("/staff/gpu/audit")
 
 
+def test_who_has_more_time_is_stuck_until_the_own_deadline(portal: Portal, tom: BrowserClient) -> None:
+    fill(portal)
+    with portal.course.sessions.begin() as session:
+        session.add(
+            Extension(assignment_id=portal.course.assignment, person_id=portal.course.people["gus"],
+                      due_at=NOW + 9 * DAY, created_at=NOW)
+        )  # fmt: skip
+    page = tom.page(f"{PAGE}/students?part=stuck")
+    assert "gus@example.edu" in page
+    assert "no attempt for 9 days" in page
+
+
 def test_an_excused_student_is_not_stuck(portal: Portal, tom: BrowserClient) -> None:
     fill(portal)
     with portal.course.sessions.begin() as session:
