@@ -121,3 +121,12 @@ def test_the_characters_of_skipped_code_are_left_alone_but_repaired_with_the_res
 def test_utf16_with_a_mark_is_read_as_text():
     for encoding in ("utf-16-le", "utf-16-be"):
         assert taken(("\ufeff" + KERNEL.replace("\n", "\r\n")).encode(encoding)).text == KERNEL
+
+
+def test_numbers_may_go_on_over_blank_lines_that_have_none():
+    code = "__global__ void k(float* a)\n{\n    a[0] = 1;\n\n\n    a[1] = 2;\n\n}\n"
+    listing = "".join(f"{n} {row}\n" if row else "\n" for n, row in enumerate(code.splitlines(), 1))
+    repair = repair_of(listing)
+    assert repair is not None
+    assert repair.text == code
+    assert repair.changes == ("Lines 1 to 8: removed 5 line numbers.",)

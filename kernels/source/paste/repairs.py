@@ -101,11 +101,15 @@ def _without_numbers(rows: list[str]) -> _Change | None:
     wanted = int(first[0])
     padding = len(first[0]) if first[0].startswith("0") else 0
     rest: dict[int, str] = {}
-    for n in written:
-        row, number = rows[n].lstrip(), str(wanted).zfill(padding)
-        if row.startswith(number):
-            rest[n] = _AFTER_NUMBER.sub("", row[len(number) :], count=1)
-            wanted += 1
+    for before, n in zip([written[0] - 1, *written], written, strict=False):
+        row = rows[n].lstrip()
+        # Some listings count blank lines without a number.
+        for number in (wanted, wanted + n - before - 1):
+            shown = str(number).zfill(padding)
+            if row.startswith(shown):
+                rest[n] = _AFTER_NUMBER.sub("", row[len(shown) :], count=1)
+                wanted = number + 1
+                break
     if len(rest) < max(_LEAST_NUMBERED, len(written) * 4 // 5):
         return None
     gap = min((len(text) - len(text.lstrip(" ")) for text in rest.values() if text.strip()), default=0)
