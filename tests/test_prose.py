@@ -132,6 +132,7 @@ def test_plain_sentences_read_more_easily():
     assert reading_ease(plain)[0] > 60 > reading_ease(hard)[0]
 
 
+@pytest.mark.long("`make lint` looks at the whole tree too")
 def test_the_tree_has_no_finding(capsys):
     assert main(["--brief"]) == 0, capsys.readouterr().out
     assert main(["--levitate"]) == 2

@@ -16,6 +16,7 @@ from tests.marks import linux
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+@pytest.mark.long("it tests the tests for a GPU, which aren't in the short suite")
 @linux
 def test_what_is_prepared_runs_on_the_cpu_device_without_the_source(tmp_path, monkeypatch):
     naive = find_exercise("naive")

@@ -30,6 +30,7 @@ def test_reasons_are_about_right_kernels():
     assert all(entry["why"] and Verdict(entry["verdict"]) for entry in _table(EXPLAINED).values())
 
 
+@pytest.mark.long("it tests the tests for a GPU, which aren't in the short suite")
 @linux
 def test_differences_are_printed_and_counted(monkeypatch, capsys):
     def wrongly_expected(part):
@@ -45,6 +46,7 @@ def test_differences_are_printed_and_counted(monkeypatch, capsys):
     assert set(PARTS) > {line.partition(":")[0] for line in lines[-3:-1]}
 
 
+@pytest.mark.long("it tests the tests for a GPU, which aren't in the short suite")
 @linux
 def test_a_verdict_at_another_line_is_a_difference(monkeypatch):
     (subject,) = (each for each in subjects("wrong") if each.name == "no_first_barrier")

@@ -51,6 +51,7 @@ def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> W
     return run_bench(Bench("sm_90", tmp_path, "gpu", [GpuPlace(supply, "gpu")], slots=1), rounds)
 
 
+@pytest.mark.long("the short suite has the backlog that it grades with")
 def test_every_rung_is_graded_once_a_round(monkeypatch, tmp_path):
     found = bench(monkeypatch, tmp_path, [2.0, 1.0, 2.02, 1.01])
     first, second = found.rungs
@@ -65,14 +66,14 @@ def test_every_rung_is_graded_once_a_round(monkeypatch, tmp_path):
     assert "1.00%" in text
 
 
-@pytest.mark.long("the short suite has an order that stays")
+@pytest.mark.long("the short suite has the backlog that it grades with")
 def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
     found = bench(monkeypatch, tmp_path, [2.0, 1.0, 1.0, 2.0])
     assert found.swapped == (("01_first", "02_second"),)
     assert "The order of 01_first and 02_second differed between rounds." in bench_text(found, PLAIN)
 
 
-@pytest.mark.long("the short suite has a backlog without a GPU")
+@pytest.mark.long("the short suite has the backlog that it grades with")
 def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):
     monkeypatch.setattr(subject, "ladder", lambda: TWO)
     found = run_bench(Bench("sm_90", tmp_path, ""), 1)

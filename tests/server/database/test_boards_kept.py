@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from alembic import command
 from sqlalchemy import Engine
 
@@ -14,6 +15,7 @@ from tests.server.databases import OLDER_ON_SQLITE
 from tests.server.standings.results import ranked
 
 
+@pytest.mark.long("a published migration doesn't change; the short suite migrates a whole database")
 @OLDER_ON_SQLITE
 def test_lines_stay_and_draw_lots(empty: Engine) -> None:
     upgrade(empty)

@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 
+import pytest
 from alembic import command
 from sqlalchemy import Engine, text
 
@@ -28,6 +29,7 @@ STEPS: dict[int, tuple[str, bytes | None, str | None]] = {
 }
 
 
+@pytest.mark.long("a published migration doesn't change; the short suite migrates a whole database")
 @OLDER_ON_SQLITE
 def test_steps_that_wait_get_their_digests(empty: Engine) -> None:
     config = schema._config()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from alembic import command
 from sqlalchemy import Connection, Engine, text
 
@@ -80,6 +81,7 @@ def fill(connection: Connection) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.long("a published migration doesn't change; the short suite migrates a whole database")
 @OLDER_ON_SQLITE
 def test_each_exercise_goes_to_whom_it_belongs(empty: Engine) -> None:
     config = schema._config()

@@ -66,6 +66,7 @@ def fill(connection: Connection) -> None:
             )  # fmt: skip
 
 
+@pytest.mark.long("a published migration doesn't change; the short suite migrates a whole database")
 @OLDER_ON_SQLITE
 def test_each_submission_keeps_the_verdict_that_it_had(empty: Engine) -> None:
     config = schema._config()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from alembic import command
 from sqlalchemy import Engine, text
 
@@ -15,6 +16,7 @@ from tests.server.databases import OLDER_ON_SQLITE
 NAMES = ["Modest Buzzard 921", "Quick Ferret 500", "Silver Pelican 898", "Sharp Linnet 330"]
 
 
+@pytest.mark.long("a published migration doesn't change; the short suite migrates a whole database")
 @OLDER_ON_SQLITE
 def test_names_stay_and_who_came_with_a_code_is_known(empty: Engine) -> None:
     config = schema._config()

@@ -172,7 +172,9 @@ def test_ids_go_on_after_the_last_that_was_restored(full: Engine, postgres_url: 
         engine.dispose()
 
 
-@pytest.mark.parametrize("kind", ["full", "postgres_full"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("full", marks=pytest.mark.long("the short suite has PostgreSQL")), "postgres_full"]
+)
 def test_a_backup_holds_one_moment_while_others_write(
     kind: str, request: pytest.FixtureRequest, other: Engine, tmp_path: Path
 ) -> None:

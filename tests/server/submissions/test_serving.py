@@ -111,6 +111,7 @@ def bound():
         yield bound
 
 
+@pytest.mark.long("the short suite has many streams at once")
 def test_the_process_that_looks_after_the_others_beats_itself(bound, database_url, tmp_path):
     heard, tell = os.pipe()
     os.set_blocking(heard, False)
@@ -167,6 +168,7 @@ def test_many_streams_lose_nothing_and_leave_room_for_others(portal, database_ur
         assert all(stream.states[-1]["final"] for stream in streams)
 
 
+@pytest.mark.long("the short suite has many streams at once")
 def test_a_process_that_is_told_to_stop_does_not_wait_for_its_streams(portal, database_url, bound, tmp_path):
     name, job = handed_in(portal.course, "ada")
     cookie = signed_in(portal, "ada")

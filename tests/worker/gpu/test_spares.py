@@ -144,6 +144,7 @@ def test_one_that_was_used_and_left_is_cleared_up(probe):
         assert gone(used._child._process.pid)
 
 
+@pytest.mark.long("the short suite takes them one after the other")
 def test_several_threads_may_take():
     with Spares(None, runners.PREPARE, ahead=1) as waiting, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: tuple(numbers(waiting.take(), 2)), range(4)))
@@ -199,6 +200,7 @@ def test_where_no_process_can_be_made_the_reason_is_told(monkeypatch):
         waiting.take()
 
 
+@pytest.mark.long("the short suite has the ends of single processes")
 def test_close_leaves_nothing_whatever_they_do(probe):
     waiting = Spares(None, runners.PREPARE, ahead=2)
     busy, idle = waiting.take(), waiting.take()
