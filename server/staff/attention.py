@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.service import was_here
-from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.models import Assignment, Correction, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.service import known_workers
 from server.grading.fleet_state import QueueStatus, queues_known
@@ -32,7 +32,8 @@ _NAMED = 12
 class Deadline:
     """An assignment that is due soon or was due recently. missing: students without a submission.
 
-    names: the first of these students
+    students: without excused ones
+    names: the first of the missing students
     """
 
     slug: str
@@ -129,17 +130,22 @@ def _deadlines(
     )
     for assignment, person in session.execute(later):
         handed_in[assignment].add(person)  # has more time, so isn't missing
+    decided = select(Correction.assignment_id, Correction.person_id).where(
+        Correction.assignment_id.in_(handed_in), Correction.excused
+    )
+    excused = {(assignment, person) for assignment, person in session.execute(decided)}
     made = []
     for one in near:
         assert one.due_at is not None
-        missing = [person.name for person in students if person.id not in handed_in[one.id]]
+        expected = [person for person in students if (one.id, person.id) not in excused]
+        missing = [person.name for person in expected if person.id not in handed_in[one.id]]
         made.append(
             Deadline(
                 one.slug,
                 one.title,
                 one.due_at,
                 one.due_at < now,
-                len(students),
+                len(expected),
                 len(missing),
                 tuple(missing[:_NAMED]),
             )

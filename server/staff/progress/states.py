@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from kernels.rendering.page.charts import svg
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.models import Assignment, Correction, Extension, Membership, Role
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 
@@ -31,6 +31,7 @@ class State(StrEnum):
     FAILING = "failing"
     CHECKING = "checking"
     NOT_STARTED = "not_started"
+    EXCUSED = "excused"
 
     @property
     def words(self) -> str:
@@ -47,6 +48,7 @@ TITLES: Mapping[State, str] = {
     State.FAILING: "Not accepted",
     State.CHECKING: "Only checks",
     State.NOT_STARTED: "Not started",
+    State.EXCUSED: "Excused",
 }
 UNFINISHED = frozenset({State.FAILING, State.CHECKING})
 """States of students who have begun, without an accepted submission."""
@@ -57,6 +59,7 @@ _MEANINGS: Mapping[State, str] = {
     State.FAILING: "Submissions, but none accepted yet.",
     State.CHECKING: "Only checks, no submission.",
     State.NOT_STARTED: "No submissions and no checks.",
+    State.EXCUSED: "The assignment doesn't count for the student.",
 }
 
 
@@ -70,14 +73,16 @@ class StudentState:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """An assignment with the number of students in each state."""
+    """An assignment with the number of students in each state. Excused students are only in `excused`."""
 
     assignment: Assignment
     counts: Mapping[State, int]
+    excused: int = 0
 
     @classmethod
     def of(cls, assignment: Assignment, states: Sequence[StudentState]) -> Bar:
-        return cls(assignment, Counter(one.state for one in states))
+        counts = Counter(one.state for one in states)
+        return cls(assignment, counts, counts.pop(State.EXCUSED, 0))
 
     @property
     def students(self) -> int:
@@ -85,7 +90,7 @@ class Bar:
 
     @property
     def parts(self) -> list[tuple[State, int]]:
-        return [(state, self.counts.get(state, 0)) for state in State]
+        return [(state, self.counts.get(state, 0)) for state in State if state is not State.EXCUSED]
 
     @property
     def drawn(self) -> Markup:
@@ -105,6 +110,11 @@ def states_of(
     """The state of each student in the course, by the assignment's ID."""
     known = {each.id: each for each in assignments}
     mine = and_(Submission.assignment_id == Assignment.id, Submission.person_id == Membership.person_id)
+    excused = and_(
+        Correction.assignment_id == Assignment.id,
+        Correction.person_id == Membership.person_id,
+        Correction.excused,
+    )
     first_accepted = (
         select(func.min(Submission.created_at))
         .where(mine, Submission.mode == Mode.RANK, Submission.verdict == Verdict.ACCEPTED)
@@ -118,6 +128,7 @@ def states_of(
             first_accepted,
             exists().where(mine, Submission.mode == Mode.RANK).correlate(Assignment, Membership),
             exists().where(mine, Submission.mode == Mode.CHECK).correlate(Assignment, Membership),
+            exists().where(excused).correlate(Assignment, Membership),
         )
         .select_from(Membership)
         .join(Person, Person.id == Membership.person_id)
@@ -126,9 +137,11 @@ def states_of(
     )
     extensions = extensions_of(session, list(known))
     found: dict[int, list[StudentState]] = {number: [] for number in known}
-    for number, person, accepted_at, submitted, checked in session.execute(query):
+    for number, person, accepted_at, submitted, checked, is_excused in session.execute(query):
         due_at = due_for(known[number], extensions.get((number, person))).due_at
         state = _state(accepted_at, due_at, submitted=submitted, checked=checked)
+        if is_excused:
+            state = State.EXCUSED
         found[number].append(StudentState(person, state))
     return found
 

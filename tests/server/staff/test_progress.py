@@ -12,6 +12,7 @@ from sqlalchemy import Engine, insert
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Correction, Extension, Membership, Role
+from server.staff.attention import attention
 from server.staff.progress.forecast import forecast
 from server.staff.progress.speeds import bins
 from server.staff.progress.states import Bar, State, bars
@@ -87,15 +88,26 @@ def test_who_has_more_time_is_stuck_until_the_own_deadline(portal: Portal, tom: 
     assert "no attempt for 9 days" in page
 
 
-def test_an_excused_student_is_not_stuck(portal: Portal, tom: BrowserClient) -> None:
+def test_excused_students_count_in_no_part_and_are_not_stuck(portal: Portal, tom: BrowserClient) -> None:
     fill(portal)
     with portal.course.sessions.begin() as session:
-        session.add(
-            Correction(assignment_id=portal.course.assignment, person_id=portal.course.people["fay"], excused=True,
-                       reason="ill", corrected_at=NOW)
-        )  # fmt: skip
-    assert "No students here" in tom.page(f"{PAGE}/students?part=stuck")
-    assert "seems stuck</a>" not in tom.page(PAGE)
+        for name in ("fay", "hal"):
+            person = portal.course.people[name]
+            session.add(
+                Correction(
+                    assignment_id=portal.course.assignment, person_id=person, excused=True, corrected_at=NOW
+                )
+            )
+    assert counts(portal) == {State.ACCEPTED: 2, State.LATE: 1, State.CHECKING: 1}
+    page = tom.page(PAGE)
+    assert "part=stuck" not in page
+    assert 'part=excused">2 excused' in page
+    for part, names in {"excused": "fay hal", "failing": "", "not_started": "", "stuck": ""}.items():
+        text = tom.get(f"{PAGE}/students.csv?part={part}").text.removeprefix("\ufeff")
+        assert " ".join(row["name"] for row in csv.DictReader(io.StringIO(text))) == names, part
+    with portal.course.sessions.begin() as session:
+        (deadline,) = attention(session, portal.course.course, NOW).deadlines
+    assert (deadline.students, deadline.missing, deadline.names) == (4, 1, ("gus",))
 
 
 def test_a_part_is_searched_and_gives_its_addresses(
