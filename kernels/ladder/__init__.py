@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from kernels.ladder.table import Figures, Ladder, LadderError, Rung, parse_ladder, place, read_ladder
+from kernels.ladder.table import (
+    Figures,
+    Ladder,
+    LadderError,
+    Rung,
+    parse_ladder,
+    place,
+    read_ladder,
+    shipped_ladder,
+)
 
 __all__ = [
     "Figures",
@@ -12,4 +21,5 @@ __all__ = [
     "parse_ladder",
     "place",
     "read_ladder",
+    "shipped_ladder",
 ]

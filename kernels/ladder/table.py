@@ -7,11 +7,12 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from kernels.exercise import Exercise
+from kernels.exercise import Exercise, ExerciseError, find_exercise
 
 TABLE = "ladder.toml"
 FOLDER = "ladder"
@@ -119,6 +120,15 @@ def read_ladder(exercise: Exercise) -> Ladder | None:
     if not path.is_file():
         return None
     return parse_ladder(path.read_text("utf-8"), exercise.name, exercise.folder / FOLDER)
+
+
+@lru_cache(maxsize=64)
+def shipped_ladder(exercise: str) -> Ladder | None:
+    """Return the ladder of an exercise that comes with Tilelab, or None."""
+    try:
+        return read_ladder(find_exercise(exercise, ()))
+    except (ExerciseError, LadderError):
+        return None
 
 
 def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:

@@ -11,17 +11,21 @@ import click
 
 from server.commands.course_times import METAVAR, read_time, time_text
 from server.commands.options import together
-from server.courses.models import Counts, Course
+from server.courses.models import Counts, Course, SpeedBy
 from server.staff.assignments.assignment_settings import AssignmentSettings, mistakes
 from worker.commands.root import WrongUse
 
-_ANY = "any"
+_ANY, _NONE = "any", "none"
 _TIMES = {"opens_at": "opens", "due_at": "due", "closes_at": "closes", "board_frozen_at": "freeze"}
 _NAMES = {
     **_TIMES,
     "slug": "name",
     "device_class": "device-class",
     "late_percent_per_day": "late-percent",
+    "late_percent_most": "late-most",
+    "goals_percent": "goals-percent",
+    "speed_by": "speed-by",
+    "speed_tiers": "speed-tiers",
     "min_interval_seconds": "interval",
     "checks_per_hour": "checks",
     "grades_held": "hold-grades",
@@ -36,6 +40,16 @@ setting_options = together(
     click.option("--closes", "closes_at", metavar=METAVAR, help="No submissions after this time."),
     click.option(
         "--late-percent", "late_percent_per_day", type=float, help="Late penalty per day, in % of the points."
+    ),
+    click.option("--late-most", "late_percent_most", type=float, help="Highest late penalty, in % of the points."),
+    click.option(
+        "--goals-percent", type=float, help="Points of an accepted kernel that misses a goal of the exercise, in %."
+    ),
+    click.option(
+        "--speed-by", type=click.Choice([*(each.value for each in SpeedBy), _NONE]), help="What the tiers compare."
+    ),
+    click.option(
+        "--speed-tiers", metavar="TIERS", help='Percentages by speed, such as "0:60 2000:80 5000:100".'
     ),
     click.option("--attempts", metavar="NUMBER|any", help="Attempts per student."),
     click.option(
@@ -61,6 +75,10 @@ def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
         found[name] = read_time(f"--{_TIMES[name]}", found[name], course)
     if "counts" in found:
         found["counts"] = Counts(found["counts"])
+    if found.get("speed_by") == _NONE:
+        found |= {"speed_by": None, "speed_tiers": ""}
+    elif "speed_by" in found:
+        found["speed_by"] = SpeedBy(found["speed_by"])
     if "attempts" in found:
         found["attempts"] = _attempts(found["attempts"])
     return found
@@ -91,6 +109,8 @@ def told(asked: Mapping[str, Any], course: Course) -> str:
 def _value(name: str, value: Any, course: Course) -> str:
     if name == "attempts" and value is None:
         return _ANY
+    if name == "speed_by" and value is None:
+        return _NONE
     if value is None or isinstance(value, datetime):
         return time_text(value, course)
     if isinstance(value, bool):

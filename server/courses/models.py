@@ -34,15 +34,26 @@ class Counts(StrEnum):
     CHOSEN = "chosen"
 
 
+class SpeedBy(StrEnum):
+    """What an assignment's tiers for speed compare: GFLOPS, GB/s, % of cuBLAS's speed, or the ladder's rung."""
+
+    GFLOPS = "gflops"
+    GBPS = "gbps"
+    CUBLAS = "cublas"
+    RUNG = "rung"
+
+
 class Course(Base):
     """One term of a course.
 
     slug: its name in addresses
     enrolment_code: lets students add themselves; None if they can't
     time_zone: for its times on pages, such as "Europe/Vienna"
+    late_days: each student may submit this many days late in all, without a penalty
     """
 
     __tablename__ = "courses"
+    __table_args__ = (CheckConstraint("late_days >= 0", name="late_days_not_negative"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     slug: Mapped[str] = mapped_column(String(60), unique=True)
@@ -51,6 +62,7 @@ class Course(Base):
     archived_at: Mapped[datetime | None]
     enrolment_code: Mapped[str | None] = mapped_column(String(40), unique=True)
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
+    late_days: Mapped[int] = mapped_column(default=0)
 
 
 class Membership(Base):
@@ -130,6 +142,10 @@ class Assignment(Base):
     listed: whether students see it once it has opened
     closes_at: until when late submissions are possible; None for as long as the course is active
     late_percent_per_day: the late penalty, in % of the points for each day started after `due_at`
+    late_percent_most: the highest late penalty, in % of the points
+    goals_percent: the points of an accepted kernel that misses a goal of the exercise, in %
+    speed_by: what the tiers for speed compare; None for no tiers
+    speed_tiers: such as "0:60 2000:100", see server.submissions.rules.tiers; "" for none
     attempts: for each student; None if unlimited
     min_interval_seconds: between two submissions of one student
     checks_per_hour: free checks for each student
@@ -147,6 +163,8 @@ class Assignment(Base):
             "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
         ),
         CheckConstraint("late_percent_per_day BETWEEN 0 AND 100", name="late_percent_in_range"),
+        CheckConstraint("late_percent_most BETWEEN 0 AND 100", name="late_percent_most_in_range"),
+        CheckConstraint("goals_percent BETWEEN 0 AND 100", name="goals_percent_in_range"),
         CheckConstraint("attempts IS NULL OR attempts > 0", name="attempts_positive"),
         CheckConstraint("min_interval_seconds >= 0", name="interval_not_negative"),
         CheckConstraint("checks_per_hour >= 0", name="checks_not_negative"),
@@ -173,6 +191,10 @@ class Assignment(Base):
     counts: Mapped[Counts] = mapped_column(choice(Counts), default=Counts.BEST)
     board_frozen_at: Mapped[datetime | None]
     grades_held: Mapped[bool] = mapped_column(default=False)
+    late_percent_most: Mapped[float] = mapped_column(default=100.0)
+    goals_percent: Mapped[float] = mapped_column(default=100.0)
+    speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))
+    speed_tiers: Mapped[str] = mapped_column(String(200), default="")
 
     course: Mapped[Course] = relationship()
     exercise: Mapped[Exercise] = relationship()

@@ -17,10 +17,10 @@ from kernels.experiment.plan import PlannedPoint, PointPlan
 from kernels.experiment.points import TooManyPoints
 from kernels.experiment.roles import UnfitAxis
 from kernels.experiment.tuning.state import unmeasurable
+from kernels.ladder import shipped_ladder
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.courses.models import Exercise
 from server.experiments.quota import POINTS_A_DAY
-from server.submissions.result.report import shipped_ladder
 
 MOST_KERNELS = 16
 

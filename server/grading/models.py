@@ -239,6 +239,7 @@ class Result(Base):
     bound_ms: the modelled speed of light, for the device of the evidence; bound_gflops: the same as a speed
     occupancy: modelled, from the driver if it was asked, 0 to 1
     not_ranked: a sentence why the measurement isn't ranked; "" if it is
+    goals_missed: how many goals of the exercise the kernel misses; None if none were counted
     """
 
     __tablename__ = "results"
@@ -261,6 +262,7 @@ class Result(Base):
     cublas_share: Mapped[float | None]
     occupancy: Mapped[float | None]
     ranked: Mapped[bool] = mapped_column(default=False)
+    goals_missed: Mapped[int | None]
     recorded_at: Mapped[datetime] = mapped_column(index=True)
 
     job: Mapped[Job] = relationship(back_populates="result")

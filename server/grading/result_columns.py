@@ -17,6 +17,7 @@ def columns_of(report: Report) -> dict[str, Any]:
     """The columns of a result, from its report."""
     measured, light = report.measurement, next(iter(report.evidence.light), None)
     counted = report.evidence.extent
+    goals = report.evidence.goals
     # The launch must match the numbers: the measured launch, or the counted one.
     launch = (
         (measured.launch if measured is not None else None)
@@ -35,6 +36,7 @@ def columns_of(report: Report) -> dict[str, Any]:
         "launch": launch_text(launch) if launch is not None else "",
         "bound_ms": light.milliseconds if light is not None else None,
         "bound_gflops": (light.gflops or None) if light is not None else None,
+        "goals_missed": sum(not goal.met for goal in goals) if goals else None,
         "not_ranked": why_not(measured.remarks) if measured is not None and not measured.ranked else "",
     }
 

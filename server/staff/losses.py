@@ -110,11 +110,18 @@ def _people(session: Session, numbers: list[int]) -> Iterator[Person]:
 
 
 def _told(found: tuple[Loss, ...]) -> str:
-    lines = [f"  {one.name} <{one.email}>: {_points(one.was)} -> {_points(one.now)}" for one in found[:_TOLD]]
+    lines = [
+        f"  {one.name} <{one.email}>: {_points(one.was)} -> {_points(one.now)}{_why(one.now)}"
+        for one in found[:_TOLD]
+    ]
     if len(found) > _TOLD:
         lines.append(f"  and {len(found) - _TOLD:,} more")
     listed = "\n".join(lines)
     return f"this lowers the grade of {plural(len(found), 'student')}:\n{listed}\nNothing changed. Confirm with --yes."
+
+
+def _why(grade: Grade) -> str:
+    return f" ({'; '.join(grade.why)})" if grade.why and not grade.excused else ""
 
 
 def _points(grade: Grade) -> str:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Counts, Extension
+from server.courses.models import Assignment, Counts, Extension, SpeedBy
 from server.submissions.models import Mode
+from server.submissions.rules.points import Achieved, worth
 
 _DAY = timedelta(days=1)
 
@@ -25,6 +26,8 @@ class Entry:
     cancelled: whether it was cancelled before a verdict
     score: by the exercise's metric, higher is better; None without a ranked measurement on the assignment's device
     ms_low: the lower end of the median's 95 % interval; ms_high: the upper end
+    goals_missed: how many goals of the exercise it misses; None if none were counted
+    late_days: how many days of the course's late days cover it
     remark: a sentence why the measurement isn't ranked; "" if it is, or if nothing was measured
     """
 
@@ -38,6 +41,9 @@ class Entry:
     score: float | None = None
     gflops: float | None = None
     gbps: float | None = None
+    cublas_share: float | None = None
+    goals_missed: int | None = None
+    late_days: int = 0
     ms_median: float | None = None
     ms_low: float | None = None
     ms_high: float | None = None
@@ -55,6 +61,12 @@ class Entry:
     @property
     def accepted(self) -> bool:
         return self.verdict is Verdict.ACCEPTED
+
+    def speed(self, by: SpeedBy | None) -> float | None:
+        """The speed that tiers compare; None without a ranked measurement on the assignment's device."""
+        if self.score is None or by is None:
+            return None
+        return {SpeedBy.GBPS: self.gbps, SpeedBy.CUBLAS: self.cublas_share}.get(by, self.gflops)
 
     @property
     def worth_choosing(self) -> bool:
@@ -75,11 +87,16 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The entry that counts. points: after the late penalty; late_days: a started day counts in full."""
+    """The entry that counts.
+
+    points: by the assignment's rules; why: the reasons
+    late_days: a started day counts in full
+    """
 
     entry: Entry
     points: float
     late_days: int
+    why: tuple[str, ...] = ()
 
 
 def due_for(assignment: Assignment, extension: Extension | None) -> Deadlines:
@@ -114,13 +131,6 @@ def late_days(created_at: datetime, deadlines: Deadlines) -> int:
     return -(-(created_at - deadlines.due_at) // _DAY)
 
 
-def points_for(assignment: Assignment, days: int, *, accepted: bool) -> float:
-    """The points of a submission that is `days` late."""
-    if not accepted:
-        return 0.0
-    return max(0.0, assignment.points * (1 - assignment.late_percent_per_day * days / 100))
-
-
 def counted(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> Counted | None:
     """Choose the entry that counts for a person; None if none does yet.
 
@@ -153,7 +163,15 @@ def _that_may(assignment: Assignment, deadlines: Deadlines, entries: Iterable[En
 
 def _counted(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:
     days = late_days(entry.created_at, deadlines)
-    return Counted(entry, points_for(assignment, days, accepted=entry.accepted), days)
+    achieved = Achieved(
+        accepted=entry.accepted,
+        late_days=days,
+        covered=min(days, entry.late_days),
+        speed=entry.speed(assignment.speed_by),
+        goals_missed=entry.goals_missed,
+    )
+    found = worth(assignment, achieved)
+    return Counted(entry, found.points, days, found.why)
 
 
 def _worth(one: Counted) -> tuple[bool, float, float, float, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import isfinite
 from operator import attrgetter
 from typing import Any
 
@@ -13,11 +14,12 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
-from server.courses.models import Assignment
+from server.courses.models import Assignment, SpeedBy
 from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
 from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, Submission
+from server.submissions.rules.tiers import tiers_of
 from server.submissions.verdicts import judged_job_id, judged_verdict, latest_job_id
 
 _Judged = aliased(Job)
@@ -60,9 +62,9 @@ def ranked_entries(
 ) -> Iterator[tuple[int, list[Entry]]]:
     """For each of these people, the submissions that may count under any rule of the assignment.
 
-    These are each accepted kernel that measured better than all before it, since points only fall with time. Chosen
-    ones, the last accepted one and the last failed one are included too. Rows are read in pieces, because a course's
-    attempts may not fit into memory.
+    These are each accepted kernel that measured better than earlier ones with the same late days, tier and goals.
+    Points only fall with time. Chosen ones, the last accepted one and the last failed one are
+    included too. Rows are read in pieces, because a course's attempts may not fit into memory.
 
     staged: the ID of a staged regrade, to read the entries as they will be once it is applied
     """
@@ -92,7 +94,9 @@ def ranked_entries(
             right.label("right"),
             following.label("next"),
             score.label("score"),
-            func.max(score).over(partition_by=alike, order_by=order, rows=(None, -1)).label("best_before"),
+            func.max(score)
+            .over(partition_by=(*alike, *_rules(assignment, comparable)), order_by=order, rows=(None, -1))
+            .label("best_before"),
         )
         .select_from(Submission)
         .join(Job, Job.id == judged_job_id(staged))
@@ -111,6 +115,31 @@ def ranked_entries(
         yield person, [_entry(row, metric, assignment.device_class) for row in rows]
 
 
+def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:
+    """What else points depend on: the late days, the reached tier, and whether a goal is missed."""
+    found: list[ColumnElement[Any]] = [Submission.late_days.expression]
+    if assignment.goals_percent < 100:
+        found.append(func.coalesce(Result.goals_missed, 0) > 0)
+    tiers = tiers_of(assignment)
+    if assignment.speed_by is not None and len(tiers) > 1:
+        column = _SPEEDS[assignment.speed_by]
+        reached = [
+            (and_(comparable, column >= tier.least), place)
+            for place, tier in enumerate(tiers)
+            if place and isfinite(tier.least)
+        ]
+        found.append(case(*reversed(reached), else_=0))
+    return found
+
+
+_SPEEDS: Mapping[SpeedBy, ColumnElement[Any]] = {
+    SpeedBy.GFLOPS: Result.gflops.expression,
+    SpeedBy.GBPS: Result.gbps.expression,
+    SpeedBy.CUBLAS: Result.cublas_share.expression,
+    SpeedBy.RUNG: Result.gflops.expression,
+}
+
+
 def _score(metric: Metric) -> ColumnElement[Any]:
     columns: Mapping[Metric, ColumnElement[Any]] = {
         Metric.GFLOPS: Result.gflops.expression,
@@ -122,9 +151,9 @@ def _score(metric: Metric) -> ColumnElement[Any]:
 
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
-    Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
+    Submission.created_at, Submission.mode, Submission.chosen_at, Submission.late_days, Job.state, Job.verdict,
     Job.device_class, Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
-    Result.ranked, Result.not_ranked,
+    Result.cublas_share, Result.ranked, Result.not_ranked, Result.goals_missed,
 )  # fmt: skip
 
 
@@ -142,6 +171,9 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Ent
         score=score_of(metric, row.gflops, row.gbps, row.ms_median) if comparable else None,
         gflops=row.gflops,
         gbps=row.gbps,
+        cublas_share=row.cublas_share,
+        goals_missed=row.goals_missed,
+        late_days=row.late_days,
         ms_median=row.ms_median,
         ms_low=row.ms_low,
         ms_high=row.ms_high,

@@ -32,6 +32,7 @@ class Submission(Base):
     chosen_at: when its owner last chose that this one counts
     judged_job_id: the job that gave the verdict, see server.submissions.verdicts; None before the first verdict
     verdict: of that job, copied so that an index finds it
+    late_days: how many days of the course's late days cover this submission
     """
 
     __tablename__ = "submissions"
@@ -59,6 +60,7 @@ class Submission(Base):
         ForeignKey("jobs.id", use_alter=True, deferrable=True, initially="DEFERRED")
     )
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
+    late_days: Mapped[int] = mapped_column(default=0)
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from server.courses.models import Assignment, Counts
+from server.courses.models import Assignment, Counts, SpeedBy
+from server.submissions.rules.tiers import LONGEST_TIERS, TierError, read_tiers
 
 MOST_POINTS = 100_000.0
 MOST_ATTEMPTS = 10_000
@@ -29,6 +30,10 @@ class AssignmentSettings:
     due_at: datetime | None = None
     closes_at: datetime | None = None
     late_percent_per_day: float = 0.0
+    late_percent_most: float = 100.0
+    goals_percent: float = 100.0
+    speed_by: SpeedBy | None = None
+    speed_tiers: str = ""
     attempts: int | None = None
     min_interval_seconds: int = 0
     checks_per_hour: int = 30
@@ -55,13 +60,17 @@ def mistakes(setting: AssignmentSettings) -> dict[str, str]:
         found["points"] = f"Points must be between 0 and {MOST_POINTS:,.0f}."
     if not 0 <= setting.late_percent_per_day <= 100:
         found["late_percent_per_day"] = "The late penalty must be between 0 and 100 %."
+    if not 0 <= setting.late_percent_most <= 100:
+        found["late_percent_most"] = "The highest penalty must be between 0 and 100 %."
+    if not 0 <= setting.goals_percent <= 100:
+        found["goals_percent"] = "This share must be between 0 and 100 %."
     if setting.attempts is not None and not 1 <= setting.attempts <= MOST_ATTEMPTS:
         found["attempts"] = f"Attempts must be between 1 and {MOST_ATTEMPTS:,}, or unlimited."
     if not 0 <= setting.min_interval_seconds <= LONGEST_INTERVAL:
         found["min_interval_seconds"] = f"This must be between 0 and {LONGEST_INTERVAL:,} seconds (a week)."
     if not 0 <= setting.checks_per_hour <= MOST_CHECKS:
         found["checks_per_hour"] = f"Checks must be between 0 and {MOST_CHECKS:,} per hour."
-    return found | _order(setting)
+    return found | _tiers(setting) | _order(setting)
 
 
 def digest_of(setting: AssignmentSettings) -> str:
@@ -74,6 +83,20 @@ def differences(was: AssignmentSettings, now: AssignmentSettings) -> Mapping[str
     """Changed settings, old and new, as JSON values."""
     pairs = ((name, getattr(was, name), getattr(now, name)) for name in FIELDS)
     return {name: [_plain(old), _plain(new)] for name, old, new in pairs if old != new}
+
+
+def _tiers(setting: AssignmentSettings) -> dict[str, str]:
+    if len(setting.speed_tiers) > LONGEST_TIERS:
+        return {"speed_tiers": f"The tiers are too long. The limit is {LONGEST_TIERS} characters."}
+    if setting.speed_by is None:
+        return (
+            {"speed_by": "Choose what the tiers compare, or remove the tiers."} if setting.speed_tiers else {}
+        )
+    try:
+        read_tiers(setting.speed_tiers)
+    except TierError as error:
+        return {"speed_tiers": str(error)}
+    return {}
 
 
 def _order(setting: AssignmentSettings) -> dict[str, str]:

@@ -29,6 +29,7 @@ from server.staff.assignments.exercise_update import is_judged
 from server.staff.roster.service import membership_of
 from server.standings.service import freeze
 from server.submissions.models import Submission
+from server.submissions.rules.tiers import wrong_tiers
 
 LONGEST_REASON = 500
 MOST_EXTRA = 1_000
@@ -106,6 +107,7 @@ def set_exercise(
         )  # fmt: skip
     made = assign(session, course, content, terms, moment)
     if setting is not None:
+        _refuse_wrong_tiers(made, setting)
         _put(session, made, replace(setting, title=made.title))
     note(
         session, actor, "assignment.created", _subject(course, made), now=moment, course_id=course.id,
@@ -144,6 +146,7 @@ def change_setting(
     wrong = mistakes(setting)
     if wrong:
         raise CourseError(next(iter(wrong.values())))
+    _refuse_wrong_tiers(assignment, setting)
     was = setting_of(assignment)
     changed = differences(was, setting)
     if not changed:
@@ -253,6 +256,12 @@ def _put(session: Session, assignment: Assignment, setting: AssignmentSettings) 
     if setting.board_frozen_at != frozen_before:
         freeze(session, assignment, setting.board_frozen_at)
     session.flush()
+
+
+def _refuse_wrong_tiers(assignment: Assignment, setting: AssignmentSettings) -> None:
+    wrong = wrong_tiers(assignment, setting.speed_by, setting.speed_tiers)
+    if wrong:
+        raise CourseError(wrong, ["speed_tiers"])
 
 
 def _a_column(name: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from server.courses.models import Counts
+from server.courses.models import Counts, SpeedBy
 from server.http.forms import Form
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, mistakes
 from server.staff.local_time import MomentError, read_moment, typed
@@ -24,6 +24,10 @@ def read_setting(form: Form, zone: ZoneInfo, was: AssignmentSettings) -> Assignm
         "title": one_line(form["title"]),
         "points": number(form, "points"),
         "late_percent_per_day": number(form, "late_percent_per_day"),
+        "late_percent_most": number(form, "late_percent_most") if form["late_percent_most"] else 100.0,
+        "goals_percent": number(form, "goals_percent") if form["goals_percent"] else 100.0,
+        "speed_by": _speed_by(form),
+        "speed_tiers": one_line(form["speed_tiers"]),
         "attempts": whole(form, "attempts") if form["attempts"] else None,
         "min_interval_seconds": whole(form, "min_interval_seconds"),
         "checks_per_hour": whole(form, "checks_per_hour"),
@@ -45,6 +49,10 @@ def as_typed(setting: AssignmentSettings, zone: ZoneInfo) -> dict[str, str]:
         "title": setting.title,
         "points": f"{setting.points:g}",
         "late_percent_per_day": f"{setting.late_percent_per_day:g}",
+        "late_percent_most": f"{setting.late_percent_most:g}",
+        "goals_percent": f"{setting.goals_percent:g}",
+        "speed_by": setting.speed_by.value if setting.speed_by else "",
+        "speed_tiers": setting.speed_tiers,
         "attempts": "" if setting.attempts is None else str(setting.attempts),
         "min_interval_seconds": str(setting.min_interval_seconds),
         "checks_per_hour": str(setting.checks_per_hour),
@@ -87,6 +95,14 @@ def whole(form: Form, name: str) -> int:
         form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is not a whole number.")
         return 1
     return int(text)
+
+
+def _speed_by(form: Form) -> SpeedBy | None:
+    try:
+        return SpeedBy(form["speed_by"]) if form["speed_by"] else None
+    except ValueError:
+        form.mistake("speed_by", "Choose what the tiers compare.")
+        return None
 
 
 def _counts(form: Form) -> Counts:

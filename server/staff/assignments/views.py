@@ -34,6 +34,7 @@ from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the
 from server.staff.local_time import zone_named
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
+from server.submissions.rules.tiers import wrong_tiers
 
 COUNTS = (
     (Counts.BEST.value, "The best"),
@@ -126,8 +127,8 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
                     session, the_course(session, course), acting(session), content, terms, setting
                 )
                 return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
-        except CourseError as error:  # another person used the name meanwhile
-            form.mistake("slug", str(error))
+        except CourseError as error:  # wrong tiers, or another person used the name meanwhile
+            form.mistake(next(iter(error.fields), "slug"), str(error))
     return _new(course, form), 422
 
 
@@ -155,6 +156,8 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
         if outdated:
             _tell_what_is_saved(form, as_typed(was, zone))
         setting = read_setting(form, zone, was)
+        if form.right and (wrong := wrong_tiers(found, setting.speed_by, setting.speed_tiers)):
+            form.mistake("speed_tiers", wrong)
         if form.right:
             with losses_confirmed(session, found, confirmed()):
                 change_setting(session, the_course(session, course), found, acting(session), setting)

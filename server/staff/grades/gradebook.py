@@ -88,13 +88,15 @@ def gradebook(
 def grades_csv(book: Gradebook) -> str:
     """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
 
-    An excused student has the word in place of the number.
+    An excused student has the word in place of the number. After the total come the reasons for each number.
     """
-    header = ["email", "name", "section", *(assignment.slug for assignment in book.assignments), "total"]
+    slugs = [assignment.slug for assignment in book.assignments]
+    header = ["email", "name", "section", *slugs, "total", *(f"{slug} why" for slug in slugs)]
     rows = (
         [
             line.member.email, line.member.name, line.member.section,
             *(_written(cell.grade) for cell in line.cells), _number(line.total),
+            *("; ".join(cell.grade.why) for cell in line.cells),
         ]
         for line in book.lines
     )  # fmt: skip

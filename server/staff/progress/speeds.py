@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
-from kernels.rendering.measured_numbers import one_size
 from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.staff.progress.charts import histogram
 from server.staff.progress.states import students_in
 from server.standings.models import Standing
-from server.submissions.result.report import shipped_ladder
+from server.submissions.rules.tiers import measured_rungs
 
 _MOST_BINS = 12
 Mark = tuple[str, float]
@@ -115,12 +113,6 @@ def _edge(value: float) -> str:
 def _marks(assignment: Assignment) -> list[Mark]:
     """The measured rungs at the ranking size; none for a course's own exercise."""
     exercise = assignment.exercise
-    ladder = shipped_ladder(exercise.name) if exercise.course_id is None else None
-    size = one_size(read_exercise(exercise.name, exercise.definition).ranking)
-    if ladder is None or size is None:
-        return []
-    return [
-        (f"rung {rung.number}, {rung.title}", rung.figures[assignment.device_class].at(size))
-        for rung in ladder.rungs
-        if assignment.device_class in rung.figures
-    ]
+    shipped = exercise.course_id is None
+    rungs = measured_rungs(exercise.name, exercise.definition, assignment.device_class, shipped=shipped)
+    return [(f"rung {rung.number}, {rung.title}", speed) for rung, speed in rungs]

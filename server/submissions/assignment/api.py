@@ -8,13 +8,30 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, jsonify
 
 from server.accounts.identity import person_asking
-from server.courses.models import Assignment, Counts
+from server.courses.models import Assignment, Counts, SpeedBy
 from server.courses.service import visible_assignments
 from server.http.operation import Moment, operation
 from server.http.site import site
 from server.submissions.allowance import Allowance, allowances
+from server.submissions.grades.grade import Grade, own_grades
 
 assignments = Blueprint("assignments", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class GradeAnswer:
+    """Your grade for an assignment.
+
+    points: None if you are excused, or if course staff hold your points back
+    why: the reasons for the points, such as "20 % a day late, 2 days"
+    submission: the ID of the submission that counts; None for none
+    """
+
+    points: float | None
+    why: tuple[str, ...]
+    excused: bool
+    held: bool
+    submission: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +43,11 @@ class AssignmentAnswer:
     open: whether it takes submissions now
     due_at: None for no deadline; closes_at: until when late submissions are possible, None for no end
     late_percent_per_day: the late penalty, in % of the points for each day started after `due_at`
+    late_percent_most: the highest late penalty, in %
+    goals_percent: the share of the points of an accepted kernel that misses a goal, in %
+    speed_by: what the tiers for speed compare
+    speed_tiers: the percentages of the points by speed, such as "0:60 2000:80"
+    grade: None if nothing counts yet
     counts: which submission counts: the best, the last, or your chosen one
     attempts: your attempts in all; None if unlimited
     attempts_left: your attempts left; None if unlimited
@@ -45,6 +67,11 @@ class AssignmentAnswer:
     due_at: Moment | None
     closes_at: Moment | None
     late_percent_per_day: float
+    late_percent_most: float
+    goals_percent: float
+    speed_by: SpeedBy | None
+    speed_tiers: str
+    grade: GradeAnswer | None
     counts: Counts
     attempts: int | None
     attempts_left: int | None
@@ -70,11 +97,12 @@ def listed() -> Response:
     with site().readers.begin() as session:
         found = visible_assignments(session, person, now)
         mine = allowances(session, found, person, now)
-        answers = tuple(_answer(each, mine[each.id], now) for each in found)
+        grades = own_grades(session, found, person)
+        answers = tuple(_answer(each, mine[each.id], grades[each.id], now) for each in found)
     return jsonify(asdict(AssignmentsAnswer(answers)))
 
 
-def _answer(assignment: Assignment, mine: Allowance, now: datetime) -> AssignmentAnswer:
+def _answer(assignment: Assignment, mine: Allowance, grade: Grade, now: datetime) -> AssignmentAnswer:
     deadlines = mine.deadlines
     opened = assignment.opens_at is None or assignment.opens_at <= now
     course = assignment.course
@@ -90,6 +118,11 @@ def _answer(assignment: Assignment, mine: Allowance, now: datetime) -> Assignmen
         due_at=_moment(deadlines.due_at),
         closes_at=_moment(deadlines.closes_at),
         late_percent_per_day=assignment.late_percent_per_day,
+        late_percent_most=assignment.late_percent_most,
+        goals_percent=assignment.goals_percent,
+        speed_by=assignment.speed_by,
+        speed_tiers=assignment.speed_tiers,
+        grade=_grade_answer(grade),
         counts=assignment.counts,
         attempts=mine.attempts,
         attempts_left=mine.left,
@@ -97,6 +130,18 @@ def _answer(assignment: Assignment, mine: Allowance, now: datetime) -> Assignmen
         checks_per_hour=mine.checks,
         checks_left=max(0, mine.checks - mine.checked),
         page=f"/courses/{course.slug}/{assignment.slug}/",
+    )
+
+
+def _grade_answer(grade: Grade) -> GradeAnswer | None:
+    if grade.points is None and not grade.excused:
+        return None
+    return GradeAnswer(
+        points=None if grade.held else grade.points,
+        why=() if grade.held else grade.why,
+        excused=grade.excused and not grade.held,
+        held=grade.held,
+        submission=None if grade.counted is None else grade.counted.entry.public_id,
     )
 
 

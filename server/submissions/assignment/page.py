@@ -20,9 +20,11 @@ from server.submissions.allowance import Allowance, allowance
 from server.submissions.assignment.earlier_submission import EarlierSubmission, earlier_submission
 from server.submissions.assignment.form import Sent, new_key
 from server.submissions.assignment.tasks import Task, task_of
-from server.submissions.counted_submission import Counted, Entry, late_days, points_for
+from server.submissions.counted_submission import Counted, Entry, late_days
 from server.submissions.models import Mode
 from server.submissions.refusals import NotAccepted
+from server.submissions.rules.points import points_for
+from server.submissions.rules.tiers import Tier, tiers_of
 
 _SHOWN_ATTEMPTS = 5
 
@@ -31,10 +33,15 @@ _SHOWN_ATTEMPTS = 5
 class Rules:
     """Rules of the assignment that are the same for all students.
 
+    late_most: the highest late penalty, in %
+    goals_percent: the share of the points with a missed goal, in %
     under_way: submissions of one student that may be in progress at once; None if unlimited
     """
 
     late_percent: float
+    late_most: float
+    goals_percent: float
+    tiers: Sequence[Tier]
     counts: Counts
     interval: int
     under_way: int | None
@@ -129,6 +136,9 @@ def assignment_page(
         task=task,
         rules=Rules(
             assignment.late_percent_per_day,
+            assignment.late_percent_most,
+            assignment.goals_percent,
+            tiers_of(assignment),
             assignment.counts,
             assignment.min_interval_seconds,
             most_under_way,

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Correction, Extension
 from server.submissions.counted_submission import Counted, Entry, counted, due_for
-from server.submissions.entries import ranked_entries
+from server.submissions.entries import own_entries, ranked_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,15 @@ class Grade:
         if self.excused:
             return None
         return self.computed if self.score is None else self.score
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why the points aren't the full ones."""
+        if self.excused:
+            return ("excused",)
+        if self.score is not None:
+            return ("set by course staff",)
+        return () if self.counted is None else self.counted.why
 
     @property
     def late_days(self) -> int:
@@ -104,6 +113,19 @@ def _column(
     for person in (extended.keys() | corrected.keys()) - found.keys():
         found[person] = grade_from(assignment, extended.get(person), corrected.get(person), ())
     return found
+
+
+def own_grades(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, Grade]:
+    """One person's grades, by the assignments' IDs. Works for staff too."""
+    numbers = [one.id for one in assignments]
+    granted = select(Extension).where(Extension.assignment_id.in_(numbers), Extension.person_id == person)
+    extensions = {one.assignment_id: one for one in session.scalars(granted)}
+    corrections = corrections_of(session, numbers, person)
+    entries = own_entries(session, assignments, person)
+    return {
+        one.id: grade_from(one, extensions.get(one.id), corrections.get(one.id), entries.get(one.id, ()))
+        for one in assignments
+    }
 
 
 def corrections_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Correction]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from markupsafe import Markup
 
 from kernels.evidence import Evidence
-from kernels.exercise import ExerciseError, find_exercise
-from kernels.ladder import Ladder, LadderError, read_ladder
+from kernels.ladder import Ladder
 from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
 from kernels.report import Report
 from kernels.verdict import Verdict
@@ -80,12 +78,3 @@ def _smaller(report: Report) -> Iterator[Report]:
     )
     yield without
     yield replace(without, findings=(), warnings=(), printed="", isolation=(), seconds={}, unmade_checks=())
-
-
-@lru_cache(maxsize=64)
-def shipped_ladder(exercise: str) -> Ladder | None:
-    """The reference ladder of an exercise that comes with Tilelab; None for none."""
-    try:
-        return read_ladder(find_exercise(exercise, ()))
-    except (ExerciseError, LadderError):
-        return None

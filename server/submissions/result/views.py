@@ -9,7 +9,7 @@ from functools import partial
 from flask import Blueprint, Response, render_template, url_for
 from sqlalchemy.orm import Session
 
-from kernels.ladder import Ladder
+from kernels.ladder import Ladder, shipped_ladder
 from server.accounts import browser_sessions
 from server.accounts.access import nothing_here, viewer
 from server.accounts.cookies import session_token
@@ -29,7 +29,6 @@ from server.submissions.result.report import (
     StoredReport,
     read_stored_report,
     sections,
-    shipped_ladder,
     whole_page,
 )
 from server.submissions.service import latest_job

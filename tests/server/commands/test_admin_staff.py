@@ -187,11 +187,12 @@ def test_grades_are_written(course: ACourse) -> None:
     made = handed_in(course, "ada", source=b"// 1")
     course.person("bob")
     assert done("export", "grades", "gpu").splitlines() == [
-        "email,name,section,tiled,total", "ada@example.edu,ada,,10,10", "bob@example.edu,bob,,,0",
+        "email,name,section,tiled,total,tiled why", "ada@example.edu,ada,,10,10,", "bob@example.edu,bob,,,0,",
     ]  # fmt: skip
     told = json.loads(done("export", "grades", "gpu", "--json"))
     assert told[0]["grades"]["tiled"] == {
-        "points": 10.0, "late_days": 0, "submission": made, "corrected": False, "excused": False, "held": False,
+        "points": 10.0, "why": [], "late_days": 0, "submission": made, "corrected": False, "excused": False,
+        "held": False,
     }  # fmt: skip
 
 
@@ -226,6 +227,31 @@ def test_a_command_names_who_loses_points_first(course: ACourse) -> None:
     assert (
         json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 5.0
     )
+
+
+def test_rules_for_points_are_set_at_the_command_line(course: ACourse, made: Sessions) -> None:
+    handed_in(course, "ada")
+    change = ("assignment", "change", "gpu/tiled")
+    assert "No GPU" in run(*change, "--speed-by", "gflops", "--speed-tiers", "0:60 77:100").stderr
+    with made.begin() as session:
+        session.get_one(Assignment, course.assignment).device_class = "h200"
+    assert "rung 77" in run(*change, "--speed-by", "rung", "--speed-tiers", "0:60 77:100").stderr
+    tiers = (
+        "--speed-by",
+        "gflops",
+        "--speed-tiers",
+        "0:60 2000:100",
+        "--late-most",
+        "50",
+        "--goals-percent",
+        "40",
+    )
+    assert "10 -> 6 (60 % " in run(*change, *tiers).stderr
+    assert "speed-by gflops" in done(*change, *tiers, "--yes")
+    show = ("grade", "show", "gpu/tiled", "ada@example.edu")
+    assert done(*show).partition(": ")[2].startswith("6 of 10 points: 60 % ")
+    assert "speed-by none" in done(*change, "--speed-by", "none")
+    assert json.loads(done(*show, "--json"))["grade"]["why"] == []
 
 
 def test_a_staged_regrade_is_shown_applied_and_dropped(course: ACourse, made: Sessions) -> None:

@@ -86,6 +86,15 @@ def app(url: str) -> Iterator[Flask]:
 ON_SQLITE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
+def _keeps(found: object, kept: object) -> bool:
+    """Whether nothing changed. Later versions add fields to answers, and columns after those of a table."""
+    if isinstance(kept, dict) and isinstance(found, dict):
+        return all(key in found and _keeps(found[key], value) for key, value in kept.items())
+    if isinstance(kept, list) and isinstance(found, list):
+        return len(found) == len(kept) and all(map(_keeps, found, kept))
+    return found == kept or (isinstance(kept, str) and "," in kept and str(found).startswith(f"{kept},"))
+
+
 def test_boards_verdicts_and_histories_are_the_same(app: Flask, updated: Engine) -> None:
     check(updated)
     found, kept = facts(app), kept_facts()
@@ -94,8 +103,8 @@ def test_boards_verdicts_and_histories_are_the_same(app: Flask, updated: Engine)
         assert found[part].keys() == kept[part].keys()
         for asked in kept[part]:
             # the parts of a page may move
-            order = sorted if part == "pages" else list
-            assert order(found[part][asked]) == order(kept[part][asked]), (part, asked)
+            order = sorted if part == "pages" else lambda one: one
+            assert _keeps(order(found[part][asked]), order(kept[part][asked])), (part, asked)
     verdicts = {line["verdict"] for line in kept["answers"]["ada"]["own"]["submissions"]}
     assert {"accepted", "data_race", "rejected", "compile_error", "wrong_answer"} <= verdicts
 

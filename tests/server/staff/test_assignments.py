@@ -74,7 +74,9 @@ WRONG = [
     ("device_class", "v100-sxm2"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
     ("points", "1,000"),
     ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
-    ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"), ("attempts", "0"),
+    ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"),
+    ("late_percent_most", "101"), ("goals_percent", "-1"), ("speed_by", "worst"),
+    ("attempts", "0"),
     ("attempts", "9" * 40), ("min_interval_seconds", "-5"), ("checks_per_hour", "1.5"), ("counts", "worst"),
     ("title", "x" * 201),
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from werkzeug.test import TestResponse
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Correction, Role
+from server.grading.models import Result
 from server.staff.assignments.assignment_settings import setting_of
 from server.staff.assignments.setting_form import as_typed
 from server.staff.grades.gradebook import gradebook, grades_csv
@@ -84,7 +85,11 @@ def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) 
         (job,) = regrade(session, session.get_one(Assignment, portal.course.assignment), None)
     judged(portal.course, job, Verdict.ACCEPTED)
     grade = grade_of(portal, "ada")
-    assert (grade.computed, grade.points, row_of(portal, "ada")) == (10.0, 8.5, ["8.5", "8.5"])
+    assert (grade.computed, grade.points, row_of(portal, "ada")) == (
+        10.0,
+        8.5,
+        ["8.5", "8.5", *grade.why],
+    )
     assert "8.5 of 10 points" in client_of(portal, "ada").page("/courses/gpu/tiled/")
     assert "set the grade to 8.5 points" in client_of(portal, "ada").page("/courses/gpu/tiled/history")
     (deed,) = deeds(portal, "grades.corrected")
@@ -100,7 +105,7 @@ def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) 
 def test_an_excused_assignment_does_not_count(portal: Portal, ina: BrowserClient) -> None:
     portal.course.person("ada")
     ina.post_form(grade_page(portal, "ada"), excused="yes", reason="was ill")
-    assert row_of(portal, "ada") == ["excused", "0"]
+    assert row_of(portal, "ada") == ["excused", "0", "excused"]
     with portal.course.sessions.begin() as session:
         book = gradebook(session, portal.course.course)
     assert (book.most, [line.most for line in book.lines]) == (10.0, [0.0])
@@ -139,7 +144,7 @@ def test_held_points_are_for_staff_until_they_are_released(
         assert "ot released yet" in text, page
     assert "10 of 10 points" in ina.page(grade_page(portal, "ada"))
     assert '10 of 10<br><span class="fine">held' in ina.page(student)
-    assert row_of(portal, "ada") == ["10", "10"]
+    assert row_of(portal, "ada") == ["10", "10", ""]
     assert put("").status_code == 303
     assert "10 of 10 points" in ada.page("/courses/gpu/tiled/")
 
@@ -174,6 +179,35 @@ def test_points_fall_only_after_they_were_shown(portal: Portal, ina: BrowserClie
     assert "cid@example.edu" in again.text, "what was shown is no longer what would happen"
     assert confirmed(ina, again).status_code == 303
     assert [grade_of(portal, name).points for name in ("ada", "bob", "cid")] == [8.0, 10.0, 8.0]
+
+
+def test_rules_for_goals_and_speed_name_who_loses_points(portal: Portal, ina: BrowserClient) -> None:
+    for name in ("ada", "bob", "cid"):
+        handed_in(portal.course, name, source=name.encode())
+    cid = grade_page(portal, "cid")
+    confirmed(ina, ina.post_form(cid, score="9", reason="shown in the lab"))
+    with portal.course.sessions.begin() as session:
+        for result, missed in zip(
+            session.scalars(select(Result).order_by(Result.job_id)), (1, 0, 1), strict=True
+        ):
+            result.goals_missed = missed
+    asked = saved(portal, ina, goals_percent="40")
+    assert "ada@example.edu" in asked.text
+    assert all(f"{name}@example.edu" not in asked.text for name in ("bob", "cid"))
+    assert confirmed(ina, asked).status_code == 303
+    assert [grade_of(portal, name).points for name in ("ada", "bob", "cid")] == [4.0, 10.0, 9.0]
+    (reason,) = grade_of(portal, "ada").why
+    assert row_of(portal, "ada") == ["4", "4", reason]
+    ada = client_of(portal, "ada")
+    assert f"4 of 10 points: {reason}" in ada.page("/courses/gpu/")
+    unmeasured = saved(portal, ina, speed_by="gflops", speed_tiers="0:60 2000:100")
+    assert (unmeasured.status_code, 'href="#speed_tiers"' in unmeasured.text) == (422, True)
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).device_class = "h200"
+    asked = saved(portal, ina, speed_by="gflops", speed_tiers="0:60 2000:100")
+    assert confirmed(ina, asked).status_code == 303
+    assert grade_of(portal, "bob").points == 6.0
+    assert "From 2,000 GFLOPS: 100 %" in ada.page("/courses/gpu/tiled/")
 
 
 def test_an_extension_is_not_removed_without_a_word(portal: Portal, ina: BrowserClient) -> None:

@@ -46,15 +46,16 @@ def test_each_has_what_counts_and_a_link_to_it(portal: Portal, tom: BrowserClien
         f"/submissions/{right}",
         f"/submissions/{late}",
         "2 days late",
+        "20 % a day late, 2 days",
         "nothing counts yet",
         "no submission",
     ):
         assert told in page, told
     text = tom.get(f"{PAGE}.csv").get_data(as_text=True).removeprefix("\ufeff")
     rows = {row["email"]: row for row in csv.DictReader(io.StringIO(text))}
-    assert list(rows["ada@example.edu"]) == ["email", "name", "section", "tiled", "total"]
-    assert [(row["tiled"], row["total"]) for row in rows.values()] == [
-        ("10", "10"), ("6", "6"), ("", "0"), ("", "0"),
+    assert list(rows["ada@example.edu"]) == ["email", "name", "section", "tiled", "total", "tiled why"]
+    assert [(row["tiled"], row["total"], row["tiled why"]) for row in rows.values()] == [
+        ("10", "10", ""), ("6", "6", "20 % a day late, 2 days"), ("", "0", ""), ("", "0", ""),
     ]  # fmt: skip
     assert "tom@example.edu" not in rows
     assert "grades exported" in tom.page("/staff/gpu/audit")

@@ -17,9 +17,9 @@ from server.submissions.counted_submission import (
     counted,
     due_for,
     late_days,
-    points_for,
 )
 from server.submissions.models import Mode
+from server.submissions.rules.points import points_for
 
 DUE = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -31,6 +31,9 @@ def assignment(**more: Any) -> Assignment:
     given = {
         "points": 10.0,
         "late_percent_per_day": 20.0,
+        "late_percent_most": 100.0,
+        "goals_percent": 100.0,
+        "speed_tiers": "",
         "counts": Counts.BEST,
         "due_at": DUE,
         "attempts": None,

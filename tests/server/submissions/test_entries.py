@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Counts
+from server.courses.models import Assignment, Counts, SpeedBy
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.grading.service import Work, queue_job
 from server.submissions.counted_submission import Deadlines, counted
@@ -143,7 +143,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
                 Submission(
                     public_id=f"s{number}", assignment_id=course.assignment, person_id=person, mode=Mode.RANK,
                     source_digest=like.source_digest, created_at=made_at,
-                    chosen_at=made_at if rolls.random() < 0.05 else None,
+                    chosen_at=made_at if rolls.random() < 0.05 else None, late_days=rolls.choice([0, 0, 0, 1, 3]),
                 )
             )  # fmt: skip
         session.flush()
@@ -160,6 +160,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             job.result = Result(
                 verdict=verdict, device_class="h200", report=b"", recorded_at=NOW, ranked=rolls.random() < 0.8,
                 gflops=rolls.choice([None, 1.0, 2.0, rolls.random() * 5]) if verdict is Verdict.ACCEPTED else None,
+                cublas_share=rolls.choice([None, 0.5, rolls.random()]), goals_missed=rolls.choice([None, 0, 0, 2]),
             )  # fmt: skip
             session.flush()
             update_judged_job(session, job)
@@ -168,11 +169,17 @@ def test_what_is_left_out_of_many_never_counts(course, made):
         assignment.points = 10.0
         everything = entries_of(session, assignment, person)
         ((_, few),) = ranked_entries(session, assignment, select(Person.id))
-        assert len(few) < len(everything) / 4
-        for counts, due, percent in product(
-            Counts, (None, NOW, later(90_000), later(400_000)), (0.0, 7.5, 50.0)
-        ):
-            assignment.counts, assignment.late_percent_per_day = counts, percent
-            deadlines = Deadlines(due, None)
-            assert counted(assignment, deadlines, few) == counted(assignment, deadlines, everything)
+        assert len(few) < len(everything) / 3
+        for by, tiers, goals in (
+            (None, "", 100.0), (None, "", 60.0), (SpeedBy.GFLOPS, "0:50 1:60 2.5:100", 100.0),
+            (SpeedBy.CUBLAS, "0:40 50:80 90:90", 70.0), (SpeedBy.RUNG, "0:40 2:80 9:100", 100.0),
+        ):  # fmt: skip
+            assignment.speed_by, assignment.speed_tiers, assignment.goals_percent = by, tiers, goals
+            ((_, few),) = ranked_entries(session, assignment, select(Person.id))
+            for counts, due, percent in product(
+                Counts, (None, NOW, later(90_000), later(400_000)), (0.0, 7.5, 50.0)
+            ):
+                assignment.counts, assignment.late_percent_per_day = counts, percent
+                deadlines = Deadlines(due, None)
+                assert counted(assignment, deadlines, few) == counted(assignment, deadlines, everything)
         session.rollback()

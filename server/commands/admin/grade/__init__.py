@@ -144,6 +144,7 @@ def grade_shown(grade: Grade) -> dict[str, Any] | None:
         return None
     return {
         "points": grade.points,
+        "why": list(grade.why),
         "late_days": grade.late_days,
         "submission": None if grade.counted is None else grade.counted.entry.public_id,
         "corrected": grade.score is not None,
@@ -175,6 +176,8 @@ def _answer(session: Session, assignment: Assignment, email: str) -> Answer:
         words = f"{found.points:g} of {assignment.points:g} points"
         if found.score is not None:
             words += f", set by course staff instead of {found.computed or 0:g}"
+        elif found.why:
+            words += f": {'; '.join(found.why)}"
     held = " Hidden from the student." if found.held else ""
     return Answer(
         {"assignment": name, "email": person.email, "grade": grade_shown(found)},

@@ -1,0 +1,1 @@
+"""How an assignment's settings make points of a kernel, and the tiers of speed."""

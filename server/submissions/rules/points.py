@@ -1,0 +1,94 @@
+"""The arithmetic of points: what a kernel is worth by an assignment's rules, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernels.wording import plural
+from server.courses.models import Assignment
+from server.submissions.rules.tiers import Tier, tiers_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Achieved:
+    """What the points of a submission depend on.
+
+    late_days: started days after the deadline; covered: how many of these are paid by the student's late days
+    speed: as the tiers compare it; None without a ranked measurement on the assignment's device
+    goals_missed: None if no goals were counted
+    """
+
+    accepted: bool
+    late_days: int = 0
+    covered: int = 0
+    speed: float | None = None
+    goals_missed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Points, and the reason for each change to the full points."""
+
+    points: float
+    why: tuple[str, ...] = ()
+
+
+def points_for(assignment: Assignment, days: int, *, accepted: bool) -> float:
+    """The most points of a submission with a late penalty for `days`."""
+    if not accepted:
+        return 0.0
+    return max(0.0, assignment.points * (1 - _late_percent(assignment, days) / 100))
+
+
+def worth(assignment: Assignment, achieved: Achieved) -> Worth:
+    """The points of a submission: the shares for speed, goals and lateness are multiplied."""
+    if not achieved.accepted:
+        return Worth(0.0, ("not accepted",))
+    why: list[str] = []
+    points = points_for(assignment, achieved.late_days - achieved.covered, accepted=True)
+    tiers = tiers_of(assignment)
+    if tiers:
+        tier = reached(tiers, achieved.speed)
+        points *= tiers[tier].percent / 100
+        why += _speed_reason(tiers, tier, achieved.speed)
+    if achieved.goals_missed and assignment.goals_percent < 100:
+        points *= assignment.goals_percent / 100
+        why.append(f"{assignment.goals_percent:g} % with a missed goal")
+    return Worth(points, (*why, *_late_reasons(assignment, achieved)))
+
+
+def reached(tiers: Sequence[Tier], speed: float | None) -> int:
+    """The place of the tier that this speed reaches; the first without a speed."""
+    if speed is None:
+        return 0
+    return max(place for place, tier in enumerate(tiers) if place == 0 or speed >= tier.least)
+
+
+def _late_percent(assignment: Assignment, days: int) -> float:
+    return min(assignment.late_percent_most, assignment.late_percent_per_day * days)
+
+
+def _speed_reason(tiers: Sequence[Tier], place: int, speed: float | None) -> list[str]:
+    percent = tiers[place].percent
+    if percent == 100:
+        return []
+    if speed is None:
+        return [f"{percent:g} % without a measured speed"]
+    if place + 1 < len(tiers):
+        return [f"{percent:g} % below {tiers[place + 1].words}"]
+    return [f"{percent:g} % from {tiers[place].words}"]
+
+
+def _late_reasons(assignment: Assignment, achieved: Achieved) -> list[str]:
+    found = []
+    if achieved.covered:
+        found.append(f"{plural(achieved.covered, 'late day')} spent")
+    days = achieved.late_days - achieved.covered
+    each, most = assignment.late_percent_per_day, assignment.late_percent_most
+    if days and not each:
+        found.append(f"{plural(days, 'day')} late, no penalty")
+    elif days:
+        limit = f", at most {most:g} %" if each * days > most else ""
+        found.append(f"{each:g} % a day late, {plural(days, 'day')}{limit}")
+    return found
