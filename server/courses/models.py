@@ -14,6 +14,7 @@ from server.database.base import Base, BigId, choice
 SOURCE_BYTES = 64 * 2**10
 EXERCISE_FILE_BYTES = 4 * 2**20
 LONGEST_NOTE = 2_000
+MOST_LATE_DAYS = 365
 
 _SHIPPED = text("course_id IS NULL")
 

@@ -1,4 +1,4 @@
-"""A course's settings: title, time zone, archived."""
+"""A course's settings: title, time zone, late days, archived."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.models import Course
+from server.courses.models import MOST_LATE_DAYS, Course
 from server.courses.service import CourseError
 from server.staff.roster.csv_file import one_line
 
@@ -36,25 +36,33 @@ def change_course(
     title: str,
     zone: str,
     archived: bool,
+    late_days: int | None = None,
     now: datetime | None = None,
 ) -> bool:
-    """Change the settings; returns whether anything changed. Raises CourseError."""
+    """Change the settings; returns whether anything changed. Raises CourseError.
+
+    late_days: of each student; None for no change. Fewer late days take no spent ones away.
+    """
     moment = now or datetime.now(UTC)
     line = one_line(title)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
         raise CourseError(f"The title must be one line of 1 to {_LONGEST_TITLE} characters.")
     if zone != course.time_zone and zone not in available_timezones():
         raise CourseError("This is not a time zone. Enter one such as Europe/Vienna.")
+    days = course.late_days if late_days is None else late_days
+    if not 0 <= days <= MOST_LATE_DAYS:
+        raise CourseError(f"Late days must be between 0 and {MOST_LATE_DAYS}.", ["late_days"])
     was_archived = course.archived_at is not None
     pairs = {
         "title": (course.title, line),
         "time_zone": (course.time_zone, zone),
         "archived": (was_archived, archived),
+        "late_days": (course.late_days, days),
     }
     changed: dict[str, Any] = {name: [old, new] for name, (old, new) in pairs.items() if old != new}
     if not changed:
         return False
-    course.title, course.time_zone = line, zone
+    course.title, course.time_zone, course.late_days = line, zone, days
     if archived != was_archived:
         course.archived_at = moment if archived else None
     session.flush()

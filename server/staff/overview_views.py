@@ -13,6 +13,7 @@ from server.courses.models import Role
 from server.courses.service import CourseError, assignments_for
 from server.http.forms import Form, filled, sent
 from server.http.site import site
+from server.staff.assignments.setting_form import whole
 from server.staff.attention import SOON, Attention, attention
 from server.staff.audit_log import Entries, read_entries
 from server.staff.course_settings import change_course, zones
@@ -66,22 +67,28 @@ def show_settings(slug: str) -> str:
     """Show the course's title, time zone and archived state."""
     course = instructor_of(slug)
     archived = "yes" if course.archived else ""
-    return _settings(course, filled({"title": course.title, "zone": course.time_zone, "archived": archived}))
+    with site().readers.begin() as session:
+        days = str(the_course(session, course).late_days)
+    given = {"title": course.title, "zone": course.time_zone, "late_days": days, "archived": archived}
+    return _settings(course, filled(given))
 
 
 @staff.post("/settings")
 def change_settings(slug: str) -> str | Response | tuple[str, int]:
     """Save the settings."""
     course = instructor_of(slug)
-    form = sent("title", "zone", "archived")
+    form = sent("title", "zone", "late_days", "archived")
+    days = whole(form, "late_days")
+    if not form.right:
+        return _settings(course, form), 422
     try:
         with site().sessions.begin() as session:
             change_course(
                 session, the_course(session, course), acting(session), title=form["title"],
-                zone=form["zone"], archived=form.checked("archived"),
+                zone=form["zone"], archived=form.checked("archived"), late_days=days,
             )  # fmt: skip
     except CourseError as error:
-        form.mistake("zone" if "zone" in str(error) else "title", str(error))
+        form.mistake(next(iter(error.fields), "zone" if "zone" in str(error) else "title"), str(error))
         return _settings(course, form), 422
     return back("staff.show_settings", slug, "course-saved")
 

@@ -172,11 +172,11 @@ def _attempts(
 
     A submission that was cancelled early doesn't use an attempt, but starts the interval too.
     """
-    waited_for = or_(_costs(), _job(Job.state == JobState.CANCELLED))
+    waited_for = or_(costs(), _job(Job.state == JobState.CANCELLED))
     query = (
         select(
             Submission.assignment_id,
-            func.sum(case((_costs(), 1), else_=0)),
+            func.sum(case((costs(), 1), else_=0)),
             func.max(case((waited_for, Submission.created_at))),
         )
         .where(
@@ -200,7 +200,7 @@ def _checks(
             Submission.person_id == person,
             Submission.mode == Mode.CHECK,
             Submission.created_at > now - _HOUR,
-            _costs(),
+            costs(),
         )
         .order_by(Submission.created_at.desc())
     )
@@ -210,7 +210,7 @@ def _checks(
     return found
 
 
-def _costs() -> ColumnElement[bool]:
+def costs() -> ColumnElement[bool]:
     """Whether a submission uses an attempt or a check.
 
     System errors don't, and submissions cancelled before a worker started them don't. If the student cancels later, it

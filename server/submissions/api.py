@@ -42,6 +42,7 @@ from server.submissions.refusals import (
     NoSuchAssignment,
     NotAccepted,
     NotOpen,
+    SpendsLateDays,
     TooOften,
 )
 from server.submissions.result.page import watched
@@ -61,6 +62,10 @@ _REFUSALS: dict[type[NotAccepted], tuple[int, str, str]] = {
     NoAttemptsLeft: (403, "No attempts left", ""),
     TooOften: (429, "Too often", ""),
     DiskFull: (503, "The server is out of disk space", ""),
+    SpendsLateDays: (
+        409, "Your late days need a confirmation",
+        " Nothing was submitted. Send it again with `late_days`: this number to spend them, or 0 for the late penalty.",
+    ),
     IdempotencyConflict: (
         409, "The Idempotency-Key was used before",
         " Use a new key for each submission. Repeat a key only with exactly the same request.",
@@ -87,7 +92,7 @@ _INVALID = (422, "A field has an invalid value", "")
         400: "The body isn't valid JSON, or the Idempotency-Key is invalid.",
         403: "The assignment is closed, its course is archived, or no attempts are left.",
         404: "There is no such assignment, or you may not see it.",
-        409: "The Idempotency-Key was used for a different request.",
+        409: "The Idempotency-Key was used for a different request, or `late_days` must confirm to spend late days.",
         413: "The source has more than 64 KiB, or the request more than 256 KiB.",
         415: "The body's type isn't JSON.",
         422: "A field has an invalid value.",
@@ -102,7 +107,9 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
-    submitted = SubmissionInput(person, assignment, asked.source, asked.mode, asked.device_class, asked.key)
+    submitted = SubmissionInput(
+        person, assignment, asked.source, asked.mode, asked.device_class, asked.key, asked.late_days
+    )
     try:
         accepted = submit(submitted)
     except limits.TooOften as often:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar
 
 from server.accounts import limits
-from server.courses.models import SOURCE_BYTES
+from server.courses.models import MOST_LATE_DAYS, SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, is_device_class
 from server.database.storage import is_nearly_full
 from server.http.concurrency_limit import arrived
 from server.http.json_body import invalid, json_object
-from server.http.operation import Text
+from server.http.operation import Range, Text
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions import allowance
@@ -40,12 +40,14 @@ class SubmissionRequest:
     source: the text of one .cu file, at most 64 KiB in UTF-8
     mode: rank for a submission, check for a free check, which isn't measured
     device_class: the GPU to measure on, if not the assignment's own; not with mode check
+    late_days: how many of your late days it may spend; 0 for the late penalty
     """
 
     assignment: Annotated[str, Text(ASSIGNMENT)]
     source: Annotated[str, Text(shortest=1, longest=SOURCE_BYTES)]
     mode: Mode = Mode.RANK
     device_class: Annotated[str, Text(DEVICE_CLASS)] | None = None
+    late_days: Annotated[int, Range(0, MOST_LATE_DAYS)] | None = None
 
     SCHEMA: ClassVar[Mapping[str, Any]] = {
         "not": {
@@ -65,6 +67,7 @@ class NewSubmission:
     assignment: COURSE/ASSIGNMENT
     device_class: None for the assignment's own
     key: the idempotency key; a repeated request with the same key is one submission
+    late_days: how many late days it may spend; None if not given
     """
 
     assignment: str
@@ -72,6 +75,7 @@ class NewSubmission:
     mode: Mode
     device_class: str | None
     key: str | None
+    late_days: int | None
 
 
 def submit(submitted: SubmissionInput) -> Accepted:
@@ -95,7 +99,9 @@ def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     """Read a submission from a request's body; raises Refused, naming the field."""
     # A misspelled field must not be ignored: `mod: check` would use an attempt.
     asked = json_object(body, _FIELDS)
-    return NewSubmission(_assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key))
+    return NewSubmission(
+        _assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key), _late_days(asked)
+    )
 
 
 def _refuse_if_full(submitted: SubmissionInput) -> None:
@@ -155,6 +161,15 @@ def _device_class(asked: Mapping[str, Any]) -> str | None:
             '`device_class` must be a kind of GPU, such as "h200". Leave it out for the assignment\'s own.'
         )
     return text
+
+
+def _late_days(asked: Mapping[str, Any]) -> int | None:
+    number = asked.get("late_days")
+    if number is None:
+        return None
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= MOST_LATE_DAYS:
+        raise invalid(f"`late_days` must be a whole number from 0 to {MOST_LATE_DAYS}.")
+    return number
 
 
 def _key(key: str | None) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from kernels.wording import plural
+
 _AT = "{at}"
 
 
@@ -45,6 +47,16 @@ class Closed(NotAccepted):
     """The assignment has closed."""
 
     code = "closed"
+
+
+class SpendsLateDays(NotAccepted):
+    """The submission would spend late days, and the student hasn't confirmed that. needed: how many."""
+
+    code = "late_days"
+
+    def __init__(self, needed: int, left: int) -> None:
+        super().__init__(f"This spends {needed:,} of your {plural(left, 'late day')}.")
+        self.needed = needed
 
 
 class NoAttemptsLeft(NotAccepted):

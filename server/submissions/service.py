@@ -26,6 +26,7 @@ from server.grading.queue import Place, place_of
 from server.grading.service import Work, keep_source, priority_of, queue_job
 from server.submissions.allowance import allowance, too_many_kept
 from server.submissions.counted_submission import due_for
+from server.submissions.grades.late_days import late_days_of
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import (
     IdempotencyConflict,
@@ -47,6 +48,7 @@ class SubmissionInput:
 
     device_class: None for the assignment's own
     key: the client's idempotency key; a repeated request with the same key is one submission
+    late_days: how many of the student's late days it may spend; None if the student wasn't asked
     """
 
     person: int
@@ -55,11 +57,14 @@ class SubmissionInput:
     mode: Mode = Mode.RANK
     device_class: str | None = None
     key: str | None = None
+    late_days: int | None = None
 
     @property
     def digest(self) -> str:
         """SHA-256 of the whole request."""
         asked = [self.assignment, self.source.digest, self.mode.value, self.device_class]
+        if self.late_days is not None:
+            asked.append(self.late_days)
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -132,6 +137,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
         if most.a_day is not None and (many := too_many_kept(session, submitted.person, now, most.a_day)):
             raise many
         device_class, arch = _device(session, assignment, submitted, now)
+        covered = 0 if staff else _covered(session, assignment, submitted, now)
         submission = Submission(
             public_id=secrets.token_hex(8),
             assignment_id=assignment.id,
@@ -142,6 +148,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
             idempotency_key=submitted.key,
             request_digest=submitted.digest if submitted.key is not None else None,
             created_at=now,
+            late_days=covered,
         )
         session.add(submission)
         session.flush()
@@ -209,6 +216,14 @@ def _assignment(session: Session, submitted: SubmissionInput, now: datetime) -> 
 
 def _due_at(session: Session, assignment: Assignment, submitted: SubmissionInput) -> datetime | None:
     return due_for(assignment, session.get(Extension, (assignment.id, submitted.person))).due_at
+
+
+def _covered(session: Session, assignment: Assignment, submitted: SubmissionInput, now: datetime) -> int:
+    """How many days the student's late days cover."""
+    due_at = assignment.due_at
+    if submitted.mode is Mode.CHECK or due_at is None or now <= due_at:
+        return 0
+    return late_days_of(session, assignment, submitted.person, now).covered(submitted.late_days)
 
 
 def _device(

@@ -46,7 +46,10 @@ class Me:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """An assignment. id: COURSE/ASSIGNMENT; page: its address on the portal."""
+    """An assignment. id: COURSE/ASSIGNMENT; page: its address on the portal.
+
+    late_days_left: of you in its course; late_days_needed: how many of these a submission spends now
+    """
 
     id: str
     title: str
@@ -54,6 +57,8 @@ class Assignment:
     open: bool
     page: str
     due_at: str | None = None
+    late_days_left: int = 0
+    late_days_needed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

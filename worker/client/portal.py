@@ -27,12 +27,17 @@ _ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
 
 @dataclass(frozen=True, slots=True)
 class NewSubmission:
-    """A kernel to submit or check. device_class: None for the assignment's."""
+    """A kernel to submit or check.
+
+    device_class: None for the assignment's
+    late_days: how many late days it may spend; None to be asked
+    """
 
     assignment: str
     source: str
     check: bool
     device_class: str | None
+    late_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Portal:
             "source": new.source,
             "mode": "check" if new.check else "rank",
             **({} if new.device_class is None else {"device_class": new.device_class}),
+            **({} if new.late_days is None else {"late_days": new.late_days}),
         }
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         answer = self._until_answered(

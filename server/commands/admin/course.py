@@ -8,6 +8,7 @@ import click
 from sqlalchemy.orm import Session
 
 from kernels.rendering.text_safety import safe
+from kernels.wording import plural
 from server.accounts.service import find_person
 from server.audit.service import note
 from server.commands.admin.assignment import set_exercise
@@ -58,27 +59,32 @@ def add(session: Session, slug: str, title: str) -> Answer:
 @click.argument("slug")
 @click.option("--title", help="The course's title.")
 @click.option("--zone", help="The course's time zone, such as Europe/Vienna.")
+@click.option("--late-days", type=int, help="Late days of each student, for all assignments.")
 @click.option("--archived/--open", "archived", default=None, help="Archive or reopen it; nothing is deleted.")
 @answering()
-def change(slug: str, title: str | None, zone: str | None, archived: bool | None) -> Answer:
+def change(
+    slug: str, title: str | None, zone: str | None, late_days: int | None, archived: bool | None
+) -> Answer:
     """Change a course's settings. Other settings stay unchanged.
 
     \b
     Example:
       tilelab admin course change cs483 --title "Parallel Programming" --zone America/Chicago
+      tilelab admin course change cs483 --late-days 3
       tilelab admin course change cs483 --archived
     """  # noqa: D301 - click reads the escape
-    if title is None and zone is None and archived is None:
+    if title is None and zone is None and late_days is None and archived is None:
         raise WrongUse("nothing to change. --help lists the settings.")
     with database_in_use() as sessions, sessions.begin() as session:
         found = course_named(session, slug)
         changed = change_course(
             session, found, None, title=found.title if title is None else title,
             zone=found.time_zone if zone is None else zone,
-            archived=found.archived_at is not None if archived is None else archived,
+            archived=found.archived_at is not None if archived is None else archived, late_days=late_days,
         )  # fmt: skip
         shown = _settings(found)
-    over = ", archived" if shown["archived"] else ""
+    over = f", {plural(found.late_days, 'late day')}" if late_days is not None else ""
+    over += ", archived" if shown["archived"] else ""
     return Answer(
         shown | {"changed": changed},
         f"{'Changed' if changed else 'Unchanged'} {slug}: {shown['title']} ({shown['time_zone']}{over}).",
@@ -167,6 +173,7 @@ def _settings(course: Course) -> dict[str, Any]:
         "slug": course.slug,
         "title": course.title,
         "time_zone": course.time_zone,
+        "late_days": course.late_days,
         "archived": course.archived_at is not None,
     }
 

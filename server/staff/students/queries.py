@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -12,6 +13,7 @@ from server.courses.models import Assignment, Extension, StaffNote
 from server.staff.grades.gradebook import Cell, gradebook
 from server.staff.roster.service import Member
 from server.submissions.counted_submission import Deadlines, due_for
+from server.submissions.grades.late_days import LateDays, late_days_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +28,17 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """A student's points and extensions, by assignment. most: the most points possible, as in the gradebook."""
+    """A student's points and extensions, by assignment.
+
+    most: the most points possible, as in the gradebook
+    late_days: None for a course without assignments
+    """
 
     member: Member
     work: tuple[Work, ...]
     total: float
     most: float
+    late_days: LateDays | None
 
 
 def read_student(session: Session, course_id: int, member: Member) -> Student:
@@ -51,7 +58,8 @@ def read_student(session: Session, course_id: int, member: Member) -> Student:
         Work(each, due_for(each, granted.get(each.id)), granted.get(each.id), cell)
         for each, cell in zip(book.assignments, line.cells, strict=True)
     )
-    return Student(member, work, line.total, line.most)
+    days = late_days_at(session, book.assignments, member.person_id, datetime.now(UTC))
+    return Student(member, work, line.total, line.most, next(iter(days.values()), None))
 
 
 def read_notes(session: Session, course_id: int, person_id: int) -> Sequence[StaffNote]:

@@ -14,6 +14,7 @@ from server.http.operation import Moment, operation
 from server.http.site import site
 from server.submissions.allowance import Allowance, allowances
 from server.submissions.grades.grade import Grade, own_grades
+from server.submissions.grades.late_days import LateDays, late_days_at
 
 assignments = Blueprint("assignments", __name__)
 
@@ -47,6 +48,8 @@ class AssignmentAnswer:
     goals_percent: the share of the points of an accepted kernel that misses a goal, in %
     speed_by: what the tiers for speed compare
     speed_tiers: the percentages of the points by speed, such as "0:60 2000:80"
+    late_days_left: your late days left in this course
+    late_days_needed: how many of them a submission spends now, if you confirm
     grade: None if nothing counts yet
     counts: which submission counts: the best, the last, or your chosen one
     attempts: your attempts in all; None if unlimited
@@ -71,6 +74,8 @@ class AssignmentAnswer:
     goals_percent: float
     speed_by: SpeedBy | None
     speed_tiers: str
+    late_days_left: int
+    late_days_needed: int
     grade: GradeAnswer | None
     counts: Counts
     attempts: int | None
@@ -98,11 +103,14 @@ def listed() -> Response:
         found = visible_assignments(session, person, now)
         mine = allowances(session, found, person, now)
         grades = own_grades(session, found, person)
-        answers = tuple(_answer(each, mine[each.id], grades[each.id], now) for each in found)
+        days = late_days_at(session, found, person, now)
+        answers = tuple(_answer(each, mine[each.id], grades[each.id], days[each.id], now) for each in found)
     return jsonify(asdict(AssignmentsAnswer(answers)))
 
 
-def _answer(assignment: Assignment, mine: Allowance, grade: Grade, now: datetime) -> AssignmentAnswer:
+def _answer(
+    assignment: Assignment, mine: Allowance, grade: Grade, days: LateDays, now: datetime
+) -> AssignmentAnswer:
     deadlines = mine.deadlines
     opened = assignment.opens_at is None or assignment.opens_at <= now
     course = assignment.course
@@ -122,6 +130,8 @@ def _answer(assignment: Assignment, mine: Allowance, grade: Grade, now: datetime
         goals_percent=assignment.goals_percent,
         speed_by=assignment.speed_by,
         speed_tiers=assignment.speed_tiers,
+        late_days_left=days.left,
+        late_days_needed=days.needed,
         grade=_grade_answer(grade),
         counts=assignment.counts,
         attempts=mine.attempts,

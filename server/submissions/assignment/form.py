@@ -18,6 +18,7 @@ from server.submissions.source import SubmittedSource, UnusableSource, read_sour
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _REQUEST_KEY = re.compile(rf"({_KEY.pattern})-{_KEY.pattern}")
+_DAYS = re.compile(r"[0-9]{1,3}")
 _SHOWN_NAME = 80
 
 TEXT, FILE = "source", "file"
@@ -40,6 +41,7 @@ class Sent:
     source: the source to submit; None if the form has a mistake
     key: of the form, new each time that the form is shown
     repaired: the repaired text, if the compiler can't read this one
+    late_days: how many late days it may spend; None if its sender wasn't asked
     changes: what the repair changed, if the Repair button sent the form; then `text` is the repaired text
     """
 
@@ -50,6 +52,7 @@ class Sent:
     mistake: Mistake | None = None
     repaired: str | None = None
     changes: tuple[str, ...] | None = None
+    late_days: int | None = None
 
     @property
     def request_key(self) -> str:
@@ -75,8 +78,9 @@ def read_sent() -> Sent:
     A text that the compiler can't read is a mistake before it uses an attempt.
     """
     text = _lines(request.form.get(TEXT, ""))
-    # Without a valid mode it is a check, which never uses an attempt.
-    mode = Mode.RANK if request.form.get("mode") == Mode.RANK else Mode.CHECK
+    days = _late_days()
+    # Without a valid mode it is a check, which never uses an attempt. Only a refused submission asks about late days.
+    mode = Mode.RANK if request.form.get("mode") == Mode.RANK or days is not None else Mode.CHECK
     key = request.form.get("key", "")
     given = key if _KEY.fullmatch(key) else new_key()
     found = _source(text)
@@ -91,7 +95,14 @@ def read_sent() -> Sent:
     if repair is not None:
         mistake = Mistake(TEXT, "repairable", repair.sentence)
         return Sent(text, None, mode, given, mistake, repaired=repair.text)
-    return Sent(text, None, mode, given, changes=()) if asked else Sent(text, found, mode, given)
+    if asked:
+        return Sent(text, None, mode, given, changes=())
+    return Sent(text, found, mode, given, late_days=days)
+
+
+def _late_days() -> int | None:
+    text = request.form.get("late_days", "")
+    return int(text) if _DAYS.fullmatch(text) else None
 
 
 def _lines(text: str) -> str:

@@ -21,6 +21,7 @@ from server.submissions.assignment.earlier_submission import EarlierSubmission, 
 from server.submissions.assignment.form import Sent, new_key
 from server.submissions.assignment.tasks import Task, task_of
 from server.submissions.counted_submission import Counted, Entry, late_days
+from server.submissions.grades.late_days import LateDays, late_days_of
 from server.submissions.models import Mode
 from server.submissions.refusals import NotAccepted
 from server.submissions.rules.points import points_for
@@ -77,6 +78,7 @@ class AssignmentPage:
     earlier: the submission in the editor, if there is one
     attempts: the last submissions and checks, the last one first
     counts: the submission that counts; best: the best one, if it is a different one
+    late_days: the reader's late days; None for course staff
     worth_late: the points of a kernel that is accepted now, after the deadline; None before the deadline
     """
 
@@ -95,6 +97,7 @@ class AssignmentPage:
     more_attempts: int
     counts: Counted | None
     best: Counted | None
+    late_days: LateDays | None
     worth_late: float | None
 
     @property
@@ -129,6 +132,7 @@ def assignment_page(
     if came_from is not None and before is None:
         raise nothing_here()
     limits = None if course.is_staff else allowance(session, assignment, who.id, now)
+    days = None if course.is_staff else late_days_of(session, assignment, who.id, now)
     newest = tuple(reversed(task.entries))
     return AssignmentPage(
         now=now,
@@ -154,7 +158,12 @@ def assignment_page(
         more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
         counts=task.counted,
         best=None if task.best == task.counted else task.best,
-        worth_late=points_for(assignment, late_days(now, task.deadlines), accepted=True)
+        late_days=days,
+        worth_late=points_for(
+            assignment,
+            late_days(now, task.deadlines) - (min(days.here, days.late) if days else 0),
+            accepted=True,
+        )
         if task.overdue(now)
         else None,
     )

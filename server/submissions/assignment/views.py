@@ -21,13 +21,13 @@ from server.submissions.assignment.form import Sent, read_sent
 from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in
 from server.submissions.new_submission import submit
-from server.submissions.refusals import DiskFull, NotAccepted, TooOften
+from server.submissions.refusals import DiskFull, NotAccepted, SpendsLateDays, TooOften
 from server.submissions.service import SubmissionInput
 
 courses = Blueprint("courses", "server.submissions", template_folder="templates", url_prefix="/courses")
 
 _HAND_IN = "courses.hand_in"
-_STATUS: dict[type, int] = {TooOften: 429, DiskFull: 503}
+_STATUS: dict[type, int] = {TooOften: 429, DiskFull: 503, SpendsLateDays: 409}
 logger = logging.getLogger(__name__)
 
 
@@ -68,7 +68,9 @@ def hand_in(course: str, name: str) -> Response:
     sent = read_sent()
     if sent.source is None:
         return _again(reader, sent)
-    submitted = SubmissionInput(reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key)
+    submitted = SubmissionInput(
+        reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key, late_days=sent.late_days
+    )
     try:
         accepted = submit(submitted)
     except limits.TooOften as error:

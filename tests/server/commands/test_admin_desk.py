@@ -46,10 +46,13 @@ def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
     )
     assert "Unchanged" in done("course", "change", "gpu", "--title", "Tiles")
     assert told("course", "change", "gpu", "--archived") == {
-        "slug": "gpu", "title": "Tiles", "time_zone": "Europe/Vienna", "archived": True, "changed": True,
+        "slug": "gpu", "title": "Tiles", "time_zone": "Europe/Vienna", "late_days": 0, "archived": True,
+        "changed": True,
     }  # fmt: skip
     assert "(Europe/Vienna)." in done("course", "change", "gpu", "--open")
-    assert deeds(made) == ["course.changed"] * 3
+    assert "3 late days" in done("course", "change", "gpu", "--late-days", "3")
+    assert "between" in refused("course", "change", "gpu", "--late-days", "-1")
+    assert deeds(made) == ["course.changed"] * 4
     assert "not a time zone" in refused("course", "change", "gpu", "--zone", "Mars/Base")
     assert "--help" in refused("course", "change", "gpu")
     assert "no course none" in refused("course", "change", "none", "--open")

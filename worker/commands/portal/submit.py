@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import click
 
 from kernels.rendering.text_safety import safe
+from kernels.wording import plural
 from worker.client.answers import Accepted, Submission
+from worker.client.errors import NotDone
 from worker.client.portal import PATIENCE_SECONDS, NewSubmission, Portal, submission_path
 from worker.commands.portal.connection import chosen, exit_of, page_of, portal
 from worker.commands.root import Exit, WrongUse, leave
@@ -26,9 +29,20 @@ _BYTES = 64 * 2**10
 @click.option("--check", is_flag=True, help="Check instead of submitting: free, doesn't count.")
 @click.option("--wait", is_flag=True, help="Wait for the verdict, and show the report.")
 @click.option("--device-class", help="Measure on this device class.  [default: the assignment's]")
+@click.option(
+    "--late-days",
+    type=click.IntRange(0, 365),
+    help="Late days to spend, or 0 for the late penalty.  [default: ask]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def submit(
-    file: str, assignment: str | None, check: bool, wait: bool, device_class: str | None, as_json: bool
+    file: str,
+    assignment: str | None,
+    check: bool,
+    wait: bool,
+    device_class: str | None,
+    late_days: int | None,
+    as_json: bool,
 ) -> None:
     """Submit FILE (`-` for standard input) to your course. Sign in first with `tilelab login`.
 
@@ -45,13 +59,35 @@ def submit(
         name = assignment
         if name is None or "/" not in name:
             name = chosen(asked.assignments(), name, "--assignment").id
-        accepted = asked.submit(NewSubmission(name, source, check, device_class))
+        new = NewSubmission(name, source, check, device_class, late_days)
+        accepted = _submitted(asked, new, may_ask=file != "-" and _is_terminal())
         if not wait:
             _show_accepted(asked, accepted, name, check, as_json)
             leave(Exit.ACCEPTED)
         click.echo(f"tilelab: submitted to {safe(name)}: {page_of(asked.url, safe(accepted.id))}", err=True)
         found = _graded(asked, accepted, file, source, as_json)
     leave(exit_of(found))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _submitted(asked: Portal, new: NewSubmission, *, may_ask: bool) -> Accepted:
+    """Submit, and ask before late days are spent."""
+    try:
+        return asked.submit(new)
+    except NotDone as error:
+        if error.code != "late_days":
+            raise
+    found = next((one for one in asked.assignments() if one.id == new.assignment), None)
+    days, left = (found.late_days_needed, found.late_days_left) if found else (0, 0)
+    spends = f"This spends {days:,} of your {plural(left, 'late day')}."
+    if may_ask and click.confirm(f"{spends} Submit?", err=True):
+        return asked.submit(replace(new, late_days=days))
+    raise WrongUse(
+        f"{spends} Nothing was submitted. Add --late-days {days} to spend them, or --late-days 0 for the late penalty."
+    )
 
 
 def _source(file: str) -> str:
