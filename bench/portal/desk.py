@@ -172,12 +172,12 @@ _VERDICT = """
 # Each third attempt is a check, but not the last one. Seven of ten students are accepted in the end.
 _SUBMISSIONS = f"""
 INSERT INTO submissions (id, public_id, assignment_id, person_id, source_digest, mode, device_class, created_at,
-                         judged_job_id, verdict)
+                         judged_job_id, verdict, late_days)
 SELECT n, left(md5('s' || n), 16), a.id, :first + (n - 1) % :people,
        md5((n % 1000)::text) || md5((n % 1000)::text),
        CASE WHEN (n - 1) / (:people * :tasks) % 3 = 0 AND (n - 1) / (:people * :tasks) < :each - 1
             THEN 'check' ELSE 'rank' END, a.device_class, now() - interval '20 days' + n * interval '0.8 s',
-       n, {_VERDICT}
+       n, {_VERDICT}, 0
 FROM generate_series(1, :number) n
 JOIN (SELECT id, device_class, row_number() OVER (ORDER BY id) - 1 AS place FROM assignments) a
   ON a.place = (n - 1) / :people % :tasks

@@ -76,10 +76,11 @@ SELECT md5(n::text) || md5(n::text), convert_to('// ' || n, 'UTF8'), now() FROM 
 """
 
 _SUBMISSIONS = """
-INSERT INTO submissions (id, public_id, assignment_id, person_id, source_digest, mode, device_class, created_at)
+INSERT INTO submissions (id, public_id, assignment_id, person_id, source_digest, mode, device_class, created_at,
+                         late_days)
 SELECT n, left(md5('s' || n), 16), a.id, :first + n % :people, md5((n % :sources)::text) || md5((n % :sources)::text),
        CASE WHEN a.device_class = '' THEN 'check' ELSE 'rank' END, a.device_class,
-       now() - interval '1 day' + n * interval '10 ms'
+       now() - interval '1 day' + n * interval '10 ms', 0
 FROM generate_series(1, :number) n, assignments a WHERE a.id = :assignment
 """
 

@@ -9,12 +9,12 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, CompoundSelect, Row, Select, and_, case, func, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, SpeedBy
+from server.courses.models import Assignment, Counts, SpeedBy
 from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
 from server.submissions.counted_submission import Entry
@@ -60,34 +60,21 @@ def own_entries(
 def ranked_entries(
     session: Session, assignment: Assignment, people: Select[int], staged: int | None = None
 ) -> Iterator[tuple[int, list[Entry]]]:
-    """For each of these people, the submissions that may count under any rule of the assignment.
+    """For each of these people, the submissions that may count.
 
     These are each accepted kernel that measured better than earlier ones with the same late days, tier and goals.
-    Points only fall with time. Chosen ones, the last accepted one and the last failed one are
-    included too. Rows are read in pieces, because a course's attempts may not fit into memory.
+    Points only fall with time. The last one with a verdict is included too, and chosen ones if these count. Rows are
+    read in pieces, because a course's attempts may not fit into memory.
 
     staged: the ID of a staged regrade, to read the entries as they will be once it is applied
     """
     metric = metric_of(assignment.exercise)
-    verdict = judged_verdict(staged)
-    right = verdict == Verdict.ACCEPTED
+    right = judged_verdict(staged) == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
     comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
     score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
-    judged = (
-        Submission.assignment_id == assignment.id,
-        Submission.mode == Mode.RANK,
-        verdict.is_not(None),
-        verdict != Verdict.SYSTEM_ERROR,
-        Submission.person_id.in_(people),
-    )
-    # Most attempts fail, so these are left out before the rows of jobs and results are read.
-    following = func.lead(Submission.id).over(partition_by=alike, order_by=order)
-    each = select(Submission.id, right.label("right"), Submission.chosen_at, following.label("next"))
-    narrow = each.where(*judged).subquery()
-    kept = select(narrow.c.id).where(
-        or_(narrow.c.right, narrow.c.chosen_at.is_not(None), narrow.c.next.is_(None))
-    )
+    following = func.lead(Submission.id).over(partition_by=Submission.person_id, order_by=order)
+    kept = _candidates(assignment, people, staged).subquery()
     found = (
         select(
             *_COLUMNS,
@@ -101,7 +88,8 @@ def ranked_entries(
         .select_from(Submission)
         .join(Job, Job.id == judged_job_id(staged))
         .outerjoin(Result, Result.job_id == Job.id)
-        .where(Submission.id.in_(kept))
+        .join(kept, kept.c.id == Submission.id)
+        .where(Submission.assignment_id == assignment.id)
         .subquery()
     )
     better = or_(found.c.best_before.is_(None), found.c.score > found.c.best_before)
@@ -113,6 +101,34 @@ def ranked_entries(
     )
     for person, rows in groupby(session.execute(query), key=attrgetter("person_id")):
         yield person, [_entry(row, metric, assignment.device_class) for row in rows]
+
+
+def _candidates(assignment: Assignment, people: Select[int], staged: int | None) -> CompoundSelect[int]:
+    """The IDs of accepted, last and chosen submissions, by look-ups in indexes: most attempts fail and never count."""
+    verdict = judged_verdict(staged)
+    judged = (
+        Submission.assignment_id == assignment.id,
+        Submission.mode == Mode.RANK,
+        verdict.is_not(None),
+        verdict != Verdict.SYSTEM_ERROR,
+    )
+    theirs = (*judged, Submission.person_id.in_(people))
+    person = people.subquery()
+    last = (
+        select(Submission.id)
+        .where(*judged, Submission.person_id == person.c[0])
+        .order_by(Submission.created_at.desc(), Submission.id.desc())
+        .limit(1)
+        .correlate(person)
+        .scalar_subquery()
+    )
+    parts = [
+        select(Submission.id).where(*theirs, verdict == Verdict.ACCEPTED),
+        select(last.label("id")).select_from(person),
+    ]
+    if assignment.counts is Counts.CHOSEN:
+        parts.append(select(Submission.id).where(*theirs, Submission.chosen_at.is_not(None)))
+    return union(*parts)
 
 
 def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:

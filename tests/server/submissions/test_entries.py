@@ -175,11 +175,11 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             (SpeedBy.CUBLAS, "0:40 50:80 90:90", 70.0), (SpeedBy.RUNG, "0:40 2:80 9:100", 100.0),
         ):  # fmt: skip
             assignment.speed_by, assignment.speed_tiers, assignment.goals_percent = by, tiers, goals
-            ((_, few),) = ranked_entries(session, assignment, select(Person.id))
-            for counts, due, percent in product(
-                Counts, (None, NOW, later(90_000), later(400_000)), (0.0, 7.5, 50.0)
-            ):
-                assignment.counts, assignment.late_percent_per_day = counts, percent
-                deadlines = Deadlines(due, None)
-                assert counted(assignment, deadlines, few) == counted(assignment, deadlines, everything)
+            for counts in Counts:
+                assignment.counts = counts
+                ((_, few),) = ranked_entries(session, assignment, select(Person.id))
+                for due, percent in product((None, NOW, later(90_000), later(400_000)), (0.0, 7.5, 50.0)):
+                    assignment.late_percent_per_day = percent
+                    deadlines = Deadlines(due, None)
+                    assert counted(assignment, deadlines, few) == counted(assignment, deadlines, everything)
         session.rollback()
