@@ -1,0 +1,1 @@
+"""How similar the sources of independent people are, beyond what many of them share."""
