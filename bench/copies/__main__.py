@@ -45,6 +45,8 @@ def main() -> None:
         print(
             f"\n{name}: {len(sources)} kernels, {options.copies} copies, {seconds:.2f} s for each comparison\n"
         )
+        alone = outcome(sources, starter, _MAIN, 0)
+        print(f"without copies: {alone.false(LEAST_SHARE):,} of {len(alone.independent):,} pairs reported\n")
         by_share = [(f"{share:.1f}", *_row(found[_MAIN], share)) for share in _SHARES]
         print(table((f"share, {_MAIN}", *_HEAD), by_share), end="\n\n")
         by_disguise = [(kind, *_row(one, LEAST_SHARE)) for kind, one in found.items()]

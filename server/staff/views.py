@@ -5,6 +5,7 @@ from __future__ import annotations
 from server.staff import audit_views, overview_views
 from server.staff.assignments import extension_views, update_views
 from server.staff.assignments import views as assignment_views
+from server.staff.copies import views as copies_views
 from server.staff.desk import staff
 from server.staff.grades import correction_views
 from server.staff.grades import views as grade_views
@@ -17,7 +18,7 @@ from server.staff.submissions import staging_views
 from server.staff.submissions import views as submission_views
 
 __all__ = [
-    "assignment_views", "audit_views", "correction_views", "extension_views", "grade_views", "import_views",
-    "overview_views", "progress_pages", "progress_views", "roster_views", "staff", "staging_views", "student_views",
-    "submission_views", "update_views",
+    "assignment_views", "audit_views", "copies_views", "correction_views", "extension_views", "grade_views",
+    "import_views", "overview_views", "progress_pages", "progress_views", "roster_views", "staff", "staging_views",
+    "student_views", "submission_views", "update_views",
 ]  # fmt: skip

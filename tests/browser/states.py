@@ -11,6 +11,8 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
+from bench.copies.authors import kernel
+from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
@@ -46,8 +48,13 @@ def brought(course: ACourse) -> dict[str, str]:
     taken(course, jobs["checking"])
     jobs["queued"] = course.job("queued", source=b"// queued\n")
     jobs["stopped"] = course.job("stopped", source=b"// stopped\n")
+    jobs["original"] = course.job("original", source=kernel(3).encode())
+    jobs["copy"] = course.job(
+        "copy", source=disguised(kernel(3), "renamed, reordered, reformatted, comments", 1).encode()
+    )
     with course.sessions.begin() as session:
-        cancel(session, jobs["stopped"], session.get_one(Person, course.people["stopped"]))
+        for name in ("stopped", "original", "copy"):
+            cancel(session, jobs[name], session.get_one(Person, course.people[name]))
         other = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
         session.add(StagedRegrade(assignment_id=other.id, started_at=NOW))
     return {name: public_id(course, job) for name, job in jobs.items()}

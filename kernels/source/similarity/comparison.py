@@ -21,8 +21,8 @@ LEAST_STUDENTS = 10
 LEAST_SHARE = 0.5
 """Pairs from here on are reported. `python -m bench.copies` measures what that means."""
 
-_DOUBT = 30.0
-"""Weight that is added to what two students don't share, so a few rare features alone make no pair."""
+_DOUBT = 6
+"""The weight of so many rare features is added to the whole. So a few of them alone don't make a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +74,5 @@ def compare(students: Sequence[Features], given: Collection[str]) -> Comparison:
     common = ((table * weight) @ table.T).astype(np.float64)
     total = np.array([sum(weights[feature] for feature in sorted(features)) for features in sets])
     either = total[:, None] + total[None, :] - common
-    return Comparison(common / (either + _DOUBT), carriers)
+    doubt = _DOUBT * float(np.log(max(count, 3) / 2))
+    return Comparison(common / (either + doubt), carriers)

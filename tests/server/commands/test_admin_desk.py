@@ -7,6 +7,8 @@ import json
 import pytest
 from sqlalchemy import select
 
+from bench.copies.authors import kernel
+from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
@@ -263,3 +265,29 @@ def test_two_names_set_an_exercise(course: ACourse) -> None:
     assert told("course", "add", "cs483", "Parallel")["slug"] == "cs483"
     course.person("ada", None)
     assert told("course", "enrol", "gpu", "ada@example.edu")["enrolled"] == ["ada@example.edu"]
+
+
+def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
+    assert told("copies", "gpu", "tiled") == {
+        "students": 0, "identical_files": [], "identical_code": [], "pairs": [], "more_pairs": 0,
+    }  # fmt: skip
+    ada, bob = (
+        course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob")
+    )
+    course.hand_in("eve", source=disguised(kernel(1), "reformatted", 1).encode())
+    course.hand_in("fay", source=disguised(kernel(3), "renamed", 1).encode())
+    for seed in range(2, 12):
+        course.hand_in(f"s{seed}", source=kernel(seed).encode())
+    found = told("copies", "gpu", "tiled")
+    assert found["identical_files"] == [
+        {
+            "many": False,
+            "submissions": [
+                {"email": "ada@example.edu", "submission": ada}, {"email": "bob@example.edu", "submission": bob},
+            ],
+        }
+    ]  # fmt: skip
+    assert "3 students: ada@example.edu, bob@example.edu, eve@example.edu" in done("copies", "gpu", "tiled")
+    assert "% " in next(line for line in done("copies", "gpu", "tiled").splitlines() if "fay@" in line)
+    assert "gpu/none" in refused("copies", "gpu", "none")
+    assert set(deeds(made)) == {"submission.compared"}

@@ -1,0 +1,1 @@
+"""Similar submissions of the students of a course."""

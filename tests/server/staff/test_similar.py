@@ -1,0 +1,147 @@
+"""Similar submissions: identical files, identical code, similar pairs, and two sources side by side."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine
+
+from bench.copies.authors import kernel
+from bench.copies.disguises import disguised
+from server.courses.models import Assignment, Role
+from server.staff.copies.queries import Work, given_code, shared_files, works_of
+from server.staff.copies.similar import similar
+from tests.server.course import NOW
+from tests.server.staff.graded import counted_queries, handed_in
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+PAGE = "/staff/gpu/similar/tiled"
+ALL = "renamed, reordered, reformatted, comments"
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+def fill(portal: Portal) -> None:
+    """Twelve students on their own; eve copied the kernel of s3 with a disguise, and fay has the code of s5."""
+    for seed in range(12):
+        portal.course.hand_in(f"s{seed}", source=kernel(seed).encode())
+    portal.course.hand_in("eve", source=disguised(kernel(3), ALL, 1).encode())
+    portal.course.hand_in("fay", source=disguised(kernel(5), "reformatted", 1).encode())
+
+
+def works(sources: list[str]) -> list[Work]:
+    return [
+        Work(n, f"p{n}", n, f"s{n}", f"s{n}@x", NOW, f"{hash(text)}", text) for n, text in enumerate(sources)
+    ]
+
+
+def test_copies_are_listed_and_compared(portal: Portal, tom: BrowserClient) -> None:
+    fill(portal)
+    page = tom.page(PAGE)
+    assert 'data-no="files"' in page
+    assert 'data-no="codes"' not in page
+    links = re.findall(r"/staff/gpu/similar/tiled/pair\?left=\w+&amp;right=\w+", page)
+    names = []
+    for link in links:
+        text = tom.page(link.replace("&amp;", "&"))
+        names.append(set(re.findall(r'-title">([\w]+)</h2>', text)))
+        assert 'class="rare"' in text
+    assert {"fay", "s5"} in names
+    assert {"eve", "s3"} in names
+    assert len(names) == len(links) <= 4
+
+
+def test_the_same_file_is_found_in_earlier_submissions(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    with course.sessions.begin() as session:
+        (starter, *_) = given_code(session, session.get_one(Assignment, course.assignment))
+    for name in ("ada", "bob"):
+        course.hand_in(name, source=kernel(1).encode())
+        course.hand_in(name, source=starter.encode())
+        course.hand_in(name, source=kernel(20 + len(name) + ord(name[0])).encode())
+    course.hand_in("ada", source=b"// twice")
+    course.hand_in("ada", source=b"// twice")
+    course.person("ina", Role.INSTRUCTOR)
+    course.hand_in("ina", source=kernel(1).encode())
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        groups = shared_files(session, assignment)
+        assert [sorted(one.name for one in group) for group in groups] == [["ada", "bob"]]
+        assert [one.name for one in works_of(session, assignment)] == ["ada", "bob"]
+    page = tom.page(PAGE)
+    assert 'data-no="files"' not in page
+    assert 'data-no="pairs"' in page
+
+
+def test_the_submission_that_counts_is_compared(portal: Portal, tom: BrowserClient) -> None:
+    best = handed_in(portal.course, "ada", source=b"// good")
+    portal.course.hand_in("ada", source=b"// later, without a verdict")
+    with portal.course.sessions.begin() as session:
+        (one,) = works_of(session, session.get_one(Assignment, portal.course.assignment))
+    assert one.public_id == best
+
+
+def test_a_pair_needs_two_submissions_of_this_assignment(portal: Portal, tom: BrowserClient) -> None:
+    one = portal.course.hand_in("ada").submission.public_id
+    assert tom.get(f"{PAGE}/pair?left={one}&right={one}").status_code == 200
+    for query in ("", f"?left={one}", f"?left={one}&right=none", f"?left={one}&right=%00"):
+        assert tom.get(f"{PAGE}/pair{query}").status_code == 404, query
+    assert tom.get("/staff/gpu/similar/none").status_code == 404
+
+
+def test_code_that_many_share_is_said_to_be_usual() -> None:
+    sources = [kernel(seed) for seed in range(20)]
+    same = [disguised(sources[0], "reformatted", n) for n in range(5)]
+    found = similar(works([*sources, *same, sources[1] + "// same code\n"]), [], [])
+    assert [(len(group.works), group.usual) for group in found.codes] == [(2, False), (6, True)]
+
+
+def test_the_given_code_is_no_copy() -> None:
+    given = kernel(90)
+    found = similar(
+        works([kernel(seed) for seed in range(12)] + [given, f"// mine\n{given}", ""] + [""]), [], [given]
+    )
+    assert found.codes == ()
+
+
+def test_a_group_of_equal_files_is_not_listed_again() -> None:
+    both = works([kernel(seed) for seed in range(10)])
+    both.append(replace(both[0], person_id=77))
+    found = similar(both, [[both[0], both[-1]]], [])
+    assert [len(group.works) for group in found.files] == [2]
+    assert found.codes == ()
+
+
+def test_rare_names_and_comments_in_common_are_counted() -> None:
+    sources = [kernel(seed) for seed in range(14)]
+    mine = disguised(sources[2], "comments", 3) + "// wombat and friends\n__device__ int wombat;\n"
+    copy = (
+        disguised(sources[2], "reordered", 4) + "// wombat and friends\n__device__ int wombat; int extra;\n"
+    )
+    found = similar(works([*sources[3:], mine, copy]), [], [])
+    (pair,) = [one for one in found.pairs if {one.left.name, one.right.name} == {"s11", "s12"}]
+    assert pair.names >= 1
+    assert pair.comments == 1
+
+
+def test_the_number_of_statements_does_not_grow(portal: Portal, tom: BrowserClient) -> None:
+    engine: Engine = portal.app.extensions["tilelab"].engine
+    portal.course.hand_in("ada", source=kernel(1).encode())
+    portal.course.hand_in("bob", source=kernel(1).encode())
+    tom.page(PAGE)
+    counts = []
+    for _ in range(2):
+        with counted_queries(engine) as seen:
+            tom.page(PAGE)
+        counts.append(len(seen))
+        for number in range(4):
+            portal.course.hand_in(f"s{number}", source=kernel(1 + number // 2).encode())
+    assert counts[0] == counts[1]
