@@ -11,6 +11,7 @@ from server.fleet import models as fleet
 from server.grading import models as grading
 from server.standings import models as standings
 from server.submissions import models as submissions
+from server.talk import models as talk
 
 __all__ = [
     "Base",
@@ -22,4 +23,5 @@ __all__ = [
     "grading",
     "standings",
     "submissions",
+    "talk",
 ]

@@ -1,4 +1,4 @@
-"""Handouts as HTML."""
+"""Handouts and other texts of course staff as HTML."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
 from kernels.rendering.page.listing.syntax import coloured
+from kernels.rendering.text_safety import safe_lines
 
 _FIRST_LEVEL = 3
 """The top heading level in a handout: level 1 is the assignment's title, level 2 the section "Handout"."""
+
+_BELOW_TITLE = 4
+"""The top heading level in a text with a title on level 3."""
 
 
 @lru_cache(maxsize=64)
@@ -25,10 +29,26 @@ def render(text: str, figures: frozenset[str], address: str) -> Markup:
     figures: the names of existing figures
     address: the address before their names, "…/figures/"
     """
-    reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
-    tokens = _below_title(reader.parse(text))
+    reader = _reader()
+    tokens = _lowered(_without_title(reader.parse(text)), _FIRST_LEVEL)
     given = {"figures": figures, "address": address}
     return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
+
+
+@lru_cache(maxsize=64)
+def render_text(text: str) -> Markup:
+    """Render a text of course staff as HTML, like a handout, but without images.
+
+    Control and format characters are spelled out, so that none reorders the page.
+    """
+    reader = _reader()
+    tokens = _lowered(reader.parse("\n".join(safe_lines(text))), _BELOW_TITLE)
+    given: dict[str, Any] = {"figures": frozenset(), "address": ""}
+    return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
+
+
+def _reader() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
 
 
 class _Renderer(RendererHTML):
@@ -56,12 +76,15 @@ class _Renderer(RendererHTML):
         return "</table></div>\n"
 
 
-def _below_title(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Remove the title, and lower the other headings below the page's headings."""
-    if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
-        tokens = tokens[3:]
+def _without_title(tokens: Sequence[Token]) -> Sequence[Token]:
+    titled = tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
+    return tokens[3:] if titled else tokens
+
+
+def _lowered(tokens: Sequence[Token], first: int) -> Sequence[Token]:
+    """Lower the headings below the page's headings. first: their new top level."""
     levels = [int(token.tag[1]) for token in tokens if token.type == "heading_open"]
-    lower = _FIRST_LEVEL - min(levels, default=_FIRST_LEVEL)
+    lower = first - min(levels, default=first)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(6, int(token.tag[1]) + lower)}"

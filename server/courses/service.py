@@ -250,7 +250,7 @@ def visible_assignments(
         query = query.join(Membership, Membership.course_id == Course.id).where(
             Membership.person_id == person_id,
             Membership.dropped_at.is_(None),
-            or_(Membership.role != Role.STUDENT, _shown_at(now or datetime.now(UTC))),
+            or_(Membership.role != Role.STUDENT, shown_at(now or datetime.now(UTC))),
         )
     return session.scalars(_in_order(query)).all()
 
@@ -263,7 +263,7 @@ def assignments_for(
         select(Assignment).where(Assignment.course_id == course_id).options(joinedload(Assignment.exercise))
     )
     if role is Role.STUDENT:
-        query = query.where(_shown_at(now or datetime.now(UTC)))
+        query = query.where(shown_at(now or datetime.now(UTC)))
     return session.scalars(_in_order(query)).all()
 
 
@@ -273,7 +273,8 @@ def is_shown(assignment: Assignment, role: Role, now: datetime) -> bool:
     return role is not Role.STUDENT or (assignment.listed and opened)
 
 
-def _shown_at(now: datetime) -> ColumnElement[bool]:
+def shown_at(now: datetime) -> ColumnElement[bool]:
+    """Whether students see an assignment at this time."""
     return and_(Assignment.listed, or_(Assignment.opens_at.is_(None), Assignment.opens_at <= now))
 
 

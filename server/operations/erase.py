@@ -31,6 +31,7 @@ from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
 from server.submissions.models import Submission
+from server.talk.models import SeenAnnouncement
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -125,7 +126,8 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))
-    session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
+    for about in (StaffNote, SeenAnnouncement):
+        session.execute(delete(about).where(about.person_id == person.id))
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME

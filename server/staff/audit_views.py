@@ -21,6 +21,7 @@ _AREAS = (
     ("assignment", "Assignments"),
     ("extension", "Extensions"),
     ("regrade", "Staged and cancelled regrades"),
+    ("announcement", "Announcements"),
     ("submission", "Submissions chosen to count"),
     ("job", "Jobs"),
     ("experiment", "Experiments"),

@@ -27,6 +27,7 @@ _TABS = (
     ("Roster", "staff.show_roster", "roster"),
     ("Assignments", "staff.show_assignments", "assignment"),
     ("Progress", "staff.show_all_progress", "progress"),
+    ("Announcements", "staff.show_announcements", "announcements"),
     ("Submissions", "staff.show_submissions", "submission"),
     ("Grades", "staff.show_grades", "grades"),
     ("Audit", "staff.show_audit", "audit"),

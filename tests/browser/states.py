@@ -23,6 +23,7 @@ from server.grading.models import Job
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
+from server.talk.announcements.service import Written, announce, withdraw
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
@@ -58,6 +59,25 @@ def brought(course: ACourse) -> dict[str, str]:
         other = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
         session.add(StagedRegrade(assignment_id=other.id, started_at=NOW))
     return {name: public_id(course, job) for name, job in jobs.items()}
+
+
+def announced(course: ACourse) -> dict[str, str]:
+    """Announcements of ina's, on the course and on its assignment; the last one is withdrawn."""
+    with course.sessions.begin() as session:
+        ina = session.get_one(Person, course.people["ina"])
+        tiled = session.get_one(Assignment, course.assignment)
+        exam = announce(session, course.course, None, ina, _EXAM, later(60))
+        announce(
+            session, course.course, tiled, ina, Written("Tile 32 works now", "Use `TILE_WIDTH`."), later(90)
+        )
+        withdraw(session, announce(session, course.course, None, None, Written("Wrong", "x"), later(95)), ina)
+    return {"announcement": str(exam.id)}
+
+
+_EXAM = Written(
+    "Exam on Friday, in the large lecture hall on the second floor",
+    "# Bring\n\n- paper\n- a pen\n\n| row | seat |\n| --- | --- |\n| 1 | A |\n\n```cuda\nint tile = 16;\n```\n",
+)
 
 
 def experiments(course: ACourse) -> dict[str, str]:

@@ -9,6 +9,7 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
+    "announce": "Write, change and withdraw announcements.",
     "assignment": "Create assignments, change their settings, grant extensions.",
     "audit": "Show changes in a course or on the server, and who made them.",
     "backup": "Write the whole database to one file.",

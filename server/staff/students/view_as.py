@@ -17,7 +17,14 @@ from server.experiments.queries import visible_experiment
 from server.http.site import site
 from server.submissions.models import Submission
 
-_BLUEPRINTS = {"courses", "standings_pages", "history_pages", "submissions_pages", "experiments_pages"}
+_BLUEPRINTS = {
+    "announcement_pages",
+    "courses",
+    "experiments_pages",
+    "history_pages",
+    "standings_pages",
+    "submissions_pages",
+}
 _OWN = {"staff.stop_viewing", "accounts.leave"}
 """Forms that stay the real person's own."""
 

@@ -272,3 +272,29 @@ def test_a_staged_regrade_is_shown_applied_and_dropped(course: ACourse, made: Se
     done(*staged)
     assert done("regrades", "drop", "gpu/tiled") == "Dropped the staged regrade of gpu/tiled.\n"
     assert run("regrades", "drop", "gpu/tiled").exit_code == Exit.WRONG_USE
+
+
+def test_announcements_are_written_at_the_command_line(course: ACourse, tmp_path: Path) -> None:
+    file = tmp_path / "exam.md"
+    file.write_text("On *Friday*.")
+    assert done("announce", "list", "gpu") == "No announcements in gpu yet.\n"
+    assert done("announce", "add", "gpu", "Exam", str(file)) == "Published announcement 1.\n"
+    assert (
+        json.loads(done("announce", "add", "gpu/tiled", "Hint", "-", "--json", stdin="x"))["assignment"]
+        == "tiled"
+    )
+    assert done("announce", "change", "gpu", "1") == "Nothing to change.\n"
+    assert json.loads(done("announce", "change", "gpu", "1", "--title", "Test", "--json"))["title"] == "Test"
+    done("announce", "withdraw", "gpu", "2")
+    listed = json.loads(done("announce", "list", "gpu", "--json"))
+    assert [(each["number"], each["title"], each["withdrawn"]) for each in listed] == [
+        (2, "Hint", True), (1, "Test", False),
+    ]  # fmt: skip
+    assert "withdrawn" in done("announce", "list", "gpu")
+    assert json.loads(done("announce", "publish", "gpu", "2", "--json"))["withdrawn"] is False
+    file.write_bytes(b"\xff")
+    for wrong in (
+        ("add", "gpu", "Exam", str(file)), ("add", "none", "Exam", "-"), ("add", "gpu", "x" * 201, "-"),
+        ("withdraw", "gpu", "4711"),
+    ):  # fmt: skip
+        assert run("announce", *wrong, stdin="x").exit_code == Exit.WRONG_USE, wrong

@@ -20,6 +20,7 @@ from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
 from server.submissions.models import StagedRegrade
 from server.submissions.source import read_source
+from server.talk.models import Announcement, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
@@ -60,6 +61,9 @@ def full_course(made: Sessions) -> ACourse:
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
+        session.add(Announcement(id=1, course_id=course.course, assignment_id=course.assignment, author_id=teacher,
+                                 title="Exam", text="On *Friday*.", created_at=NOW))  # fmt: skip
+        session.add(SeenAnnouncement(announcement_id=1, person_id=ada.id, seen_at=NOW))
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))

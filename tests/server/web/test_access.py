@@ -19,6 +19,7 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import create_assignment
 from server.grading.models import Job
 from server.submissions.models import StagedRegrade, Submission
+from server.talk.announcements.service import Written, announce
 from tests.server.course import NOW, ACourse
 from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
@@ -134,11 +135,14 @@ def house(portal: Portal) -> House:
         session.scalars(select(ApiToken).where(ApiToken.name == "revoked")).one().revoked_at = NOW
     begun = client_of(portal, "ina").post_form("/staff/gpu/regrade", assignment="tiled", newest=str(10**9))
     grade(course, Verdict.ACCEPTED)
+    with course.sessions.begin() as session:
+        announced = announce(session, course.course, None, None, Written("Exam", "On Friday."))
     there = {
         "SUBMISSION": submission,
         "EXPERIMENT": started(course, "ada", assignment=course.assignment),
         "REGRADE": begun.location.partition("?")[0].rpartition("/")[2],
         "NOTE": "1",
+        "ANNOUNCEMENT": str(announced.id),
         "PERSON": str(course.person("zed")),
         "SESSION": "1",
         "TOKEN": "1",
@@ -189,7 +193,7 @@ def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
 
 
 def _endpoint(app: Flask, method: str, path: str) -> str:
-    numbers = {"NOTE": "1", "REGRADE": "1", "PERSON": "1", "SESSION": "1", "TOKEN": "1"}
+    numbers = {"NOTE": "1", "ANNOUNCEMENT": "1", "REGRADE": "1", "PERSON": "1", "SESSION": "1", "TOKEN": "1"}
     for word, number in numbers.items():
         path = path.replace(word, number)
     found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)

@@ -1,0 +1,1 @@
+"""Staff pages of what course staff and students write to each other."""

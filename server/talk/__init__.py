@@ -1,0 +1,1 @@
+"""What course staff and students write to each other."""

@@ -1,0 +1,1 @@
+"""Announcements of course staff."""
