@@ -1,4 +1,4 @@
-"""Announcements.
+"""Announcements, and comments on submissions.
 
 Revision ID: 0018
 Revises: 0015
@@ -14,6 +14,10 @@ down_revision = "0015"
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TIME = sa.DateTime(timezone=True)
+_PARTS = (
+    ("ix_comments_waiting", "waits_since", sa.text("waits_since IS NOT NULL")),
+    ("ix_comments_news", "submission_id", sa.text("news_since IS NOT NULL")),
+)
 
 
 def upgrade() -> None:
@@ -47,9 +51,35 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("announcement_id", "person_id", name=op.f("pk_seen_announcements")),
     )  # fmt: skip
     op.create_index(op.f("ix_seen_announcements_person_id"), "seen_announcements", ["person_id"])
+    op.create_table(
+        "comments",
+        sa.Column("id", _ID, nullable=False),
+        sa.Column("submission_id", _ID, nullable=False),
+        sa.Column("thread_id", _ID, nullable=True),
+        sa.Column("line", sa.Integer(), nullable=True),
+        sa.Column("author_id", _ID, nullable=True),
+        sa.Column("by_staff", sa.Boolean(), nullable=False),
+        sa.Column("text", sa.String(length=4000), nullable=False),
+        sa.Column("created_at", _TIME, nullable=False),
+        sa.Column("removed_at", _TIME, nullable=True),
+        sa.Column("waits_since", _TIME, nullable=True),
+        sa.Column("news_since", _TIME, nullable=True),
+        sa.CheckConstraint("line IS NULL OR (line > 0 AND thread_id IS NULL)",
+                           name=op.f("ck_comments_line_of_thread")),
+        sa.ForeignKeyConstraint(["submission_id"], ["submissions.id"],
+                                name=op.f("fk_comments_submission_id_submissions")),
+        sa.ForeignKeyConstraint(["thread_id"], ["comments.id"], name=op.f("fk_comments_thread_id_comments")),
+        sa.ForeignKeyConstraint(["author_id"], ["people.id"], name=op.f("fk_comments_author_id_people")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_comments")),
+    )  # fmt: skip
+    op.create_index(op.f("ix_comments_submission_id_id"), "comments", ["submission_id", "id"])
+    op.create_index(op.f("ix_comments_thread_id"), "comments", ["thread_id"])
+    for name, column, where in _PARTS:
+        op.create_index(op.f(name), "comments", [column], postgresql_where=where, sqlite_where=where)
 
 
 def downgrade() -> None:
     """Go back to the version before."""
+    op.drop_table("comments")
     op.drop_table("seen_announcements")
     op.drop_table("announcements")

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from server.database.base import Base, BigId
 
 AREAS = (
-    "access", "admin", "announcement", "assignment", "course", "experiment", "extension", "grades", "invitation", "job",
-    "member", "password", "person", "regrade", "reset", "roster", "submission", "token", "worker",
+    "access", "admin", "announcement", "assignment", "comment", "course", "experiment", "extension", "grades",
+    "invitation", "job", "member", "password", "person", "regrade", "reset", "roster", "submission", "token", "worker",
 )  # fmt: skip
 """Areas of the audit log: the first words of actions."""
 

@@ -31,7 +31,7 @@ from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
 from server.submissions.models import Submission
-from server.talk.models import SeenAnnouncement
+from server.talk.models import Comment, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -103,12 +103,14 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
         _erase_account(session, person, moment, done)
         _erase_experiments(session, person_id, moment)
         _erase_work(session, person_id, moment, done)
+        _erase_talk(session, person_id)
         erase_mentions(session, names)
         note(session, None, "person.erased", f"person {person_id}", now=moment, submissions=done.submissions)
     with sessions.begin() as session:
         # A request that was already running waited for the person's row, and then submitted after all.
         _erase_experiments(session, person_id, moment)
         _erase_work(session, person_id, moment, done)
+        _erase_talk(session, person_id)
         done.left = mentions(session, names)
         engine = session.get_bind().engine
     done.compacted = compact(engine)
@@ -126,8 +128,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     viewed = update(BrowserSession).where(BrowserSession.viewing_id == person.id)
     session.execute(viewed.values(viewing_id=None, viewing_course_id=None))
-    for about in (StaffNote, SeenAnnouncement):
-        session.execute(delete(about).where(about.person_id == person.id))
+    session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME
@@ -187,6 +188,13 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
         session.execute(delete(Source).where(Source.digest.in_(some)))
     done.sources += len(gone)
     done.shared += len(sources) - len(gone)
+
+
+def _erase_talk(session: Session, person: int) -> None:
+    """Remove all comments on the person's submissions, and which announcements the person saw."""
+    own = select(Submission.id).where(Submission.person_id == person)
+    session.execute(delete(Comment).where(Comment.submission_id.in_(own)))
+    session.execute(delete(SeenAnnouncement).where(SeenAnnouncement.person_id == person))
 
 
 def _sources(session: Session, person: int, theirs: Any) -> list[str]:

@@ -22,6 +22,7 @@ _AREAS = (
     ("extension", "Extensions"),
     ("regrade", "Staged and cancelled regrades"),
     ("announcement", "Announcements"),
+    ("comment", "Comments"),
     ("submission", "Submissions chosen to count"),
     ("job", "Jobs"),
     ("experiment", "Experiments"),

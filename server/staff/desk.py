@@ -28,6 +28,7 @@ _TABS = (
     ("Assignments", "staff.show_assignments", "assignment"),
     ("Progress", "staff.show_all_progress", "progress"),
     ("Announcements", "staff.show_announcements", "announcements"),
+    ("Questions", "staff.show_questions", "questions"),
     ("Submissions", "staff.show_submissions", "submission"),
     ("Grades", "staff.show_grades", "grades"),
     ("Audit", "staff.show_audit", "audit"),

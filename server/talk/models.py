@@ -1,17 +1,22 @@
-"""Tables of announcements."""
+"""Tables of announcements, and of comments on submissions."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.database.base import Base, BigId
+from server.submissions.models import Submission
 
 LONGEST_TITLE = 200
+LONGEST_COMMENT = 4_000
+
+_WAITS = text("waits_since IS NOT NULL")
+_NEWS = text("news_since IS NOT NULL")
 
 
 class Announcement(Base):
@@ -50,3 +55,42 @@ class SeenAnnouncement(Base):
     announcement_id: Mapped[int] = mapped_column(ForeignKey("announcements.id"), primary_key=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), primary_key=True)
     seen_at: Mapped[datetime]
+
+
+class Comment(Base):
+    """A text by a submission's owner or by course staff about the submission, or about one of its lines.
+
+    The first comment begins a thread. Its state is the thread's.
+
+    thread_id: the first comment of its thread; None for the first one
+    line: of the first comment; None for the whole submission
+    author_id: None for the command line
+    by_staff: whether the author was course staff when writing it
+    text: plain text; "" for a removed comment
+    waits_since: since when the thread waits for an answer of course staff
+    news_since: since when the thread has a comment of course staff that the owner hasn't seen
+    """
+
+    __tablename__ = "comments"
+    __table_args__ = (
+        CheckConstraint("line IS NULL OR (line > 0 AND thread_id IS NULL)", name="line_of_thread"),
+        Index(None, "submission_id", "id"),
+        Index(None, "thread_id"),
+        Index("ix_comments_waiting", "waits_since", postgresql_where=_WAITS, sqlite_where=_WAITS),
+        Index("ix_comments_news", "submission_id", postgresql_where=_NEWS, sqlite_where=_NEWS),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"))
+    thread_id: Mapped[int | None] = mapped_column(ForeignKey("comments.id"))
+    line: Mapped[int | None]
+    author_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    by_staff: Mapped[bool]
+    text: Mapped[str] = mapped_column(String(LONGEST_COMMENT))
+    created_at: Mapped[datetime]
+    removed_at: Mapped[datetime | None]
+    waits_since: Mapped[datetime | None]
+    news_since: Mapped[datetime | None]
+
+    submission: Mapped[Submission] = relationship()
+    author: Mapped[Person | None] = relationship()

@@ -37,6 +37,8 @@ from server.submissions.progress.live import attach_live
 from server.submissions.result.views import submissions_pages
 from server.talk.announcements.api import announcements
 from server.talk.announcements.views import announcement_pages
+from server.talk.comments.api import comments
+from server.talk.comments.views import comment_pages
 from server.web.assets import attach_assets
 from server.web.compression import attach_compression
 from server.web.headers import add_headers
@@ -84,6 +86,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(submissions_pages)
     app.register_blueprint(experiments_pages)
     app.register_blueprint(announcement_pages)
+    app.register_blueprint(comment_pages)
     app.register_blueprint(health)
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")
@@ -92,6 +95,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(me, url_prefix="/api/v1")
     app.register_blueprint(assignments, url_prefix="/api/v1")
     app.register_blueprint(announcements, url_prefix="/api/v1")
+    app.register_blueprint(comments, url_prefix="/api/v1")
     app.register_blueprint(description, url_prefix="/api/v1")
     return app
 

@@ -26,7 +26,7 @@ from server.standings.models import Standing
 from server.standings.ranks import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
-from tests.browser.states import announced, bare_course, brought, experiments
+from tests.browser.states import announced, bare_course, brought, commented, experiments
 from tests.server.course import ACourse
 from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
@@ -91,6 +91,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     bare_course(course)
     names |= brought(course)
     names |= announced(course)
+    commented(course, names["latter"])
     names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)

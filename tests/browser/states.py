@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from bench.copies.authors import kernel
@@ -24,6 +25,7 @@ from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
 from server.talk.announcements.service import Written, announce, withdraw
+from server.talk.comments.service import write_comment
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
@@ -72,6 +74,17 @@ def announced(course: ACourse) -> dict[str, str]:
         )
         withdraw(session, announce(session, course.course, None, None, Written("Wrong", "x"), later(95)), ina)
     return {"announcement": str(exam.id)}
+
+
+def commented(course: ACourse, public_id: str) -> None:
+    """A question about a line of a submission, its answer, a new question, and a remark on all of it."""
+    with course.sessions.begin() as session:
+        found = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
+        ina = session.get_one(Person, course.people["ina"])
+        first = write_comment(session, found, found.person, "Why is this\nslow?", line=6)
+        write_comment(session, found, ina, "Each warp reads one column.", thread=first.id)
+        write_comment(session, found, ina, "Good names.")
+        write_comment(session, found, found.person, "May I use float4 here, " + "and so on " * 20, line=9)
 
 
 _EXAM = Written(

@@ -13,6 +13,7 @@ _VERBS: Mapping[str, str] = {
     "assignment": "Create assignments, change their settings, grant extensions.",
     "audit": "Show changes in a course or on the server, and who made them.",
     "backup": "Write the whole database to one file.",
+    "comments": "Answer questions of students, comment on submissions.",
     "copies": "List identical and similar submissions of an assignment.",
     "course": "Create and change courses, enrol people, create assignments.",
     "export": "Export a course's grades.",

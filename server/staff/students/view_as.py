@@ -19,6 +19,7 @@ from server.submissions.models import Submission
 
 _BLUEPRINTS = {
     "announcement_pages",
+    "comment_pages",
     "courses",
     "experiments_pages",
     "history_pages",

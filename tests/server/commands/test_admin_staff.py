@@ -17,6 +17,8 @@ from server.courses.models import Assignment, Counts, Extension
 from server.database.engine import Sessions, connect, sessions
 from server.grading.models import Job, JobKind
 from server.staff.assignments.assignment_settings import AssignmentSettings
+from server.submissions.models import Submission
+from server.talk.comments.service import write_comment
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in, judged
 from worker.commands.root import Exit, tilelab
@@ -298,3 +300,27 @@ def test_announcements_are_written_at_the_command_line(course: ACourse, tmp_path
         ("withdraw", "gpu", "4711"),
     ):  # fmt: skip
         assert run("announce", *wrong, stdin="x").exit_code == Exit.WRONG_USE, wrong
+
+
+def test_comments_are_written_at_the_command_line(course: ACourse, made: Sessions) -> None:
+    public_id = handed_in(course, "ada")
+    assert done("comments", "questions", "gpu") == "No open questions in gpu.\n"
+    assert done("comments", "show", public_id) == "No comments yet.\n"
+    with made.begin() as session:
+        found = session.scalars(select(Submission)).one()
+        question = write_comment(session, found, found.person, "Why\nso?", line=1).id
+    assert "ada@example.edu  Why so?" in done("comments", "questions", "gpu")
+    done("comments", "settle", public_id, str(question))
+    assert json.loads(done("comments", "questions", "gpu", "--json")) == {"open": 0, "questions": []}
+    reply = json.loads(done("comments", "write", public_id, "So.", "--reply", str(question), "--json"))[
+        "number"
+    ]
+    assert "command line:\n    So." in done("comments", "show", public_id)
+    done("comments", "remove", public_id, str(reply))
+    (thread,) = json.loads(done("comments", "show", public_id, "--json"))
+    assert (thread["line"], [each["text"] for each in thread["comments"]]) == (1, ["Why\nso?"])
+    for wrong in (
+        ("write", public_id, "x", "--line", "99"), ("write", "none", "x"), ("settle", public_id, "4711"),
+        ("write", public_id, "x", "--line", "1", "--reply", str(question)), ("write", public_id, " "),
+    ):  # fmt: skip
+        assert run("comments", *wrong).exit_code == Exit.WRONG_USE, wrong

@@ -20,7 +20,7 @@ from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
 from server.submissions.models import StagedRegrade
 from server.submissions.source import read_source
-from server.talk.models import Announcement, SeenAnnouncement
+from server.talk.models import Announcement, Comment, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
@@ -64,6 +64,11 @@ def full_course(made: Sessions) -> ACourse:
         session.add(Announcement(id=1, course_id=course.course, assignment_id=course.assignment, author_id=teacher,
                                  title="Exam", text="On *Friday*.", created_at=NOW))  # fmt: skip
         session.add(SeenAnnouncement(announcement_id=1, person_id=ada.id, seen_at=NOW))
+        session.add(Comment(id=1, submission_id=1, line=1, author_id=ada.id, by_staff=False, created_at=NOW,
+                            text="Why? by ada", waits_since=NOW))  # fmt: skip
+        session.flush()
+        session.add(Comment(id=2, submission_id=1, thread_id=1, author_id=teacher, by_staff=True, created_at=NOW,
+                            text="Look, Ada Lovelace.", removed_at=None))  # fmt: skip
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))

@@ -20,6 +20,7 @@ from server.courses.service import create_assignment
 from server.grading.models import Job
 from server.submissions.models import StagedRegrade, Submission
 from server.talk.announcements.service import Written, announce
+from server.talk.comments.service import write_comment
 from tests.server.course import NOW, ACourse
 from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
@@ -29,6 +30,7 @@ from tests.server.web.signed_in import COOKIE, BrowserClient, client_of
 
 # Files of scripts and styles are for everyone, by a digest that only the pages know.
 LEFT_OUT = {"assets.show"}
+QUESTION = "why-does-ada-ask"
 REFUSALS = {401, 403, 404}
 SENT = {
     "/api/v1/submissions": {"assignment": "gpu/tiled", "source": SOURCE, "mode": "check"},
@@ -137,12 +139,15 @@ def house(portal: Portal) -> House:
     grade(course, Verdict.ACCEPTED)
     with course.sessions.begin() as session:
         announced = announce(session, course.course, None, None, Written("Exam", "On Friday."))
+        theirs = session.scalars(select(Submission).where(Submission.public_id == submission)).one()
+        said = write_comment(session, theirs, session.get_one(Person, course.person("ada")), QUESTION, line=1)
     there = {
         "SUBMISSION": submission,
         "EXPERIMENT": started(course, "ada", assignment=course.assignment),
         "REGRADE": begun.location.partition("?")[0].rpartition("/")[2],
         "NOTE": "1",
         "ANNOUNCEMENT": str(announced.id),
+        "COMMENT": str(said.id),
         "PERSON": str(course.person("zed")),
         "SESSION": "1",
         "TOKEN": "1",
@@ -193,9 +198,8 @@ def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
 
 
 def _endpoint(app: Flask, method: str, path: str) -> str:
-    numbers = {"NOTE": "1", "ANNOUNCEMENT": "1", "REGRADE": "1", "PERSON": "1", "SESSION": "1", "TOKEN": "1"}
-    for word, number in numbers.items():
-        path = path.replace(word, number)
+    for word in ("NOTE", "ANNOUNCEMENT", "COMMENT", "REGRADE", "PERSON", "SESSION", "TOKEN"):
+        path = path.replace(word, "1")
     found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)
     return str(found)
 
@@ -208,7 +212,7 @@ def test_a_token_opens_no_page_and_a_session_no_api(house: House):
 
 def test_nothing_of_another_student_is_told(house: House):
     """No source, no id, no name, no email of the others on anything that a student can read."""
-    strange = {*of_others(house, "ben"), "ada@example.edu", "dan@example.edu"}
+    strange = {*of_others(house, "ben"), "ada@example.edu", "dan@example.edu", QUESTION}
     for path, text in everything(house, "student"):
         assert not [word for word in strange if word in text], path
     mine = dict(everything(house, "owner"))
@@ -228,7 +232,7 @@ def test_nothing_of_another_student_is_told(house: House):
 def test_the_staff_of_another_course_are_told_nothing_of_this_one(house: House, role: str):
     """Neither where everyone looks, nor at their own desk with the numbers of what is here."""
     members = ("ada", "ben", "dan", "zed", "asa", "ina")
-    strange = {*of_others(house, house.names[role]), *(f"{name}@example.edu" for name in members)}
+    strange = {QUESTION, *of_others(house, house.names[role]), *(f"{name}@example.edu" for name in members)}
     asked = 0
     for method, address, _, _ in routes():
         for path in {address, address.replace("/gpu", "/other")}:

@@ -1,0 +1,180 @@
+"""`tilelab admin comments`: comments on submissions, and questions of students."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import cut, safe, safe_lines
+from server.commands.course_times import clock_text, zone_of
+from server.commands.database import in_session
+from server.commands.names import course_named
+from server.submissions.models import Submission
+from server.talk.comments import service
+from server.talk.comments.queries import OpenQuestion, Thread, open_questions, threads_of
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
+
+_COLUMNS = 60
+_submission = click.argument("submission")
+_number = click.argument("number", type=click.IntRange(1, 2**63 - 1))
+
+
+@click.group()
+def comments() -> None:
+    """Show and answer questions of students, and comment on submissions.
+
+    \b
+    Example:
+      tilelab admin comments questions cs483
+      tilelab admin comments show 6f1c2a9e
+      tilelab admin comments write 6f1c2a9e "Use a barrier here." --line 12
+    """  # noqa: D301 - click reads the escape
+
+
+@comments.command()
+@click.argument("course")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
+@answering()
+@in_session
+def questions(session: Session, course: str, limit: int) -> Answer:
+    """List the questions in COURSE that wait for an answer, the longest waiting first.
+
+    \b
+    Example:
+      tilelab admin comments questions cs483
+    """  # noqa: D301 - click reads the escape
+    of = course_named(session, course)
+    found, number = open_questions(session, of.id, limit)
+    head = ["number", "waits since", "submission", "student", "question"]
+    rows = [
+        [
+            str(one.first.id), clock_text(one.first.waits_since or one.first.created_at, zone_of(of)),
+            one.first.submission.public_id, safe(one.first.submission.person.email),
+            cut(safe(one.last.text.replace("\n", " ")), _COLUMNS),
+        ]
+        for one in found
+    ]  # fmt: skip
+    text = "\n".join(table([head, *rows], "><<<<")) if rows else f"No open questions in {course}."
+    return Answer({"open": number, "questions": [_question(one) for one in found]}, text)
+
+
+@comments.command()
+@_submission
+@answering()
+@in_session
+def show(session: Session, submission: str) -> Answer:
+    """Show the comments on SUBMISSION, with the line of each.
+
+    \b
+    Example:
+      tilelab admin comments show 6f1c2a9e
+    """  # noqa: D301 - click reads the escape
+    found = threads_of(session, _find(session, submission).id)
+    text = "\n".join(line for thread in found for line in _lines(thread)) if found else "No comments yet."
+    return Answer([_shown(thread) for thread in found], text)
+
+
+@comments.command()
+@_submission
+@click.argument("text")
+@click.option("--line", type=click.IntRange(1), help="Line of the source.  [default: the whole submission]")
+@click.option("--reply", type=click.IntRange(1, 2**63 - 1), help="Number of the comment to reply to.")
+@answering()
+@in_session
+def write(session: Session, submission: str, text: str, line: int | None, reply: int | None) -> Answer:
+    """Comment on SUBMISSION, as course staff. Its owner sees the comment at once.
+
+    \b
+    Example:
+      tilelab admin comments write 6f1c2a9e "Use a barrier here." --line 12
+      tilelab admin comments write 6f1c2a9e "Yes, until Friday." --reply 17
+    """  # noqa: D301 - click reads the escape
+    if line is not None and reply is not None:
+        raise WrongUse("--line and --reply exclude each other: a reply is about its comment's line.")
+    made = service.write_comment(session, _find(session, submission), None, text, line=line, thread=reply)
+    return Answer({"number": made.id}, f"Stored comment {made.id}.")
+
+
+@comments.command()
+@_submission
+@_number
+@answering()
+@in_session
+def remove(session: Session, submission: str, number: int) -> Answer:
+    """Remove comment NUMBER on SUBMISSION. Replies to it stay.
+
+    \b
+    Example:
+      tilelab admin comments remove 6f1c2a9e 17
+    """  # noqa: D301 - click reads the escape
+    service.remove_comment(session, _find(session, submission), number, None)
+    return Answer({"number": number}, f"Comment {number} is removed.")
+
+
+@comments.command()
+@_submission
+@_number
+@answering()
+@in_session
+def settle(session: Session, submission: str, number: int) -> Answer:
+    """Take question NUMBER on SUBMISSION off the list of open questions, without an answer.
+
+    \b
+    Example:
+      tilelab admin comments settle 6f1c2a9e 17
+    """  # noqa: D301 - click reads the escape
+    service.settle(session, _find(session, submission), number, None)
+    return Answer({"number": number}, f"Question {number} is settled.")
+
+
+def _find(session: Session, public_id: str) -> Submission:
+    found = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if found is None:
+        raise WrongUse(f"no submission {public_id}. `tilelab admin submissions COURSE` lists them.")
+    return found
+
+
+def _question(one: OpenQuestion) -> dict[str, Any]:
+    first = one.first
+    return {
+        "number": first.id,
+        "submission": first.submission.public_id,
+        "assignment": first.submission.assignment.slug,
+        "email": first.submission.person.email,
+        "line": first.line,
+        "waits_since": None if first.waits_since is None else first.waits_since.isoformat(),
+        "text": one.last.text,
+    }
+
+
+def _lines(thread: Thread) -> list[str]:
+    about = "whole submission" if thread.line is None else f"line {thread.line}"
+    found = [f"{thread.first.id}, {about}{', open question' if thread.waits else ''}:"]
+    for each in thread.comments:
+        author = "command line" if each.author is None else safe(each.author.name)
+        found.append(f"  {author}{', course staff' if each.by_staff and each.author else ''}:")
+        found += [f"    {line}" for line in safe_lines(each.text)]
+    return found
+
+
+def _shown(thread: Thread) -> dict[str, Any]:
+    return {
+        "number": thread.first.id,
+        "line": thread.line,
+        "open": thread.waits,
+        "comments": [
+            {
+                "number": each.id,
+                "author": None if each.author is None else each.author.email,
+                "staff": each.by_staff,
+                "text": each.text,
+                "created_at": each.created_at.isoformat(),
+            }
+            for each in thread.comments
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Comments on submissions: questions of students, answers and remarks of course staff."""

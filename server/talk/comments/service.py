@@ -1,0 +1,183 @@
+"""Write, remove and settle comments on submissions. Each function checks the rights itself.
+
+The audit records what course staff do, without the text.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Course
+from server.courses.service import CourseError, hold_course, is_staff, role_in
+from server.submissions.models import Submission
+from server.talk.models import LONGEST_COMMENT, Comment
+from server.text import storable
+
+MOST_COMMENTS = 200
+"""On one submission, so that its page stays readable."""
+
+
+def write_comment(
+    session: Session,
+    submission: Submission,
+    author: Person | None,
+    text: str,
+    *,
+    line: int | None = None,
+    thread: int | None = None,
+    now: datetime | None = None,
+) -> Comment:
+    """Store a comment; raises CourseError.
+
+    author: None for the command line
+    line: the line that a new thread is about; None for the whole submission
+    thread: the ID of the thread to reply to; None for a new one
+    """
+    moment = now or datetime.now(UTC)
+    written = _checked(text)
+    _active(session, submission)
+    staff = _writes_as_staff(session, submission, author)
+    first = None if thread is None else _thread(session, submission, thread)
+    if first is None and line is not None and not 1 <= line <= lines_of(submission):
+        raise CourseError(
+            f"The source has no line {line}. Its last line is {lines_of(submission)}.", ["line"]
+        )
+    if _number(session, submission) >= MOST_COMMENTS:
+        raise CourseError(f"This submission has {MOST_COMMENTS} comments, so it takes no more.")
+    made = Comment(
+        submission_id=submission.id, thread_id=None if first is None else first.id,
+        line=line if first is None else None, author_id=None if author is None else author.id, by_staff=staff,
+        text=written, created_at=moment,
+    )  # fmt: skip
+    session.add(made)
+    session.flush()
+    _update_thread(first or made, made, owner=author is not None and author.id == submission.person_id)
+    if staff:
+        _note(session, author, "written", submission, made, moment)
+    return made
+
+
+def remove_comment(
+    session: Session, submission: Submission, number: int, actor: Person | None, now: datetime | None = None
+) -> None:
+    """Remove a comment, as its author or as course staff; raises CourseError."""
+    moment = now or datetime.now(UTC)
+    _active(session, submission)
+    staff = _writes_as_staff(session, submission, actor)
+    found = session.scalar(
+        select(Comment)
+        .where(Comment.id == number, Comment.submission_id == submission.id)
+        .with_for_update(of=Comment)
+    )
+    if found is None or found.removed_at is not None:
+        return
+    if not staff and (actor is None or found.author_id != actor.id):
+        raise CourseError("You can remove only your own comments.")
+    found.text, found.removed_at = "", moment
+    first = found if found.thread_id is None else session.get_one(Comment, found.thread_id)
+    session.flush()
+    _update_rest(session, first)
+    if staff:
+        _note(session, actor, "removed", submission, found, moment)
+
+
+def settle(
+    session: Session, submission: Submission, thread: int, actor: Person | None, now: datetime | None = None
+) -> None:
+    """Take a thread off the list of open questions, as course staff; raises CourseError."""
+    moment = now or datetime.now(UTC)
+    if not _writes_as_staff(session, submission, actor):
+        raise CourseError("Only course staff can do this.")
+    first = _thread(session, submission, thread)
+    if first.waits_since is not None:
+        first.waits_since = None
+        _note(session, actor, "settled", submission, first, moment)
+
+
+def mark_read(session: Session, submission_id: int, now: datetime) -> None:
+    """Note that the owner saw the comments of course staff until now."""
+    news = update(Comment).where(Comment.submission_id == submission_id, Comment.news_since <= now)
+    session.execute(news.values(news_since=None))
+
+
+def lines_of(submission: Submission) -> int:
+    """How many lines the source has, as its listing numbers them."""
+    text = submission.source.content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text.rstrip(b"\n").count(b"\n") + 1
+
+
+def _checked(text: str) -> str:
+    written = storable(text[: 2 * LONGEST_COMMENT]).replace("\r\n", "\n").strip()
+    if not written:
+        raise CourseError("Enter a text.", ["text"])
+    if len(written) > LONGEST_COMMENT:
+        raise CourseError(f"This text is too long. The limit is {LONGEST_COMMENT:,} characters.", ["text"])
+    return written
+
+
+def _active(session: Session, submission: Submission) -> None:
+    course = submission.assignment.course_id
+    hold_course(session, course)
+    if session.scalar(select(Course.archived_at).where(Course.id == course)) is not None:
+        raise CourseError("This course is archived. You can read the comments but not change them.")
+
+
+def _writes_as_staff(session: Session, submission: Submission, person: Person | None) -> bool:
+    if person is None:
+        return True
+    role = role_in(session, person.id, submission.assignment.course_id)
+    if is_staff(role):
+        return True
+    if role is None or person.id != submission.person_id:
+        raise CourseError("Only its owner and course staff can comment on a submission.")
+    return False
+
+
+def _thread(session: Session, submission: Submission, number: int) -> Comment:
+    found = session.scalar(
+        select(Comment)
+        .where(Comment.id == number, Comment.submission_id == submission.id, Comment.thread_id.is_(None))
+        .with_for_update(of=Comment)
+    )
+    if found is None:
+        raise CourseError("This comment doesn’t exist any more. Reload the page.")
+    return found
+
+
+def _number(session: Session, submission: Submission) -> int:
+    query = select(func.count()).select_from(Comment).where(Comment.submission_id == submission.id)
+    return session.scalar(query) or 0
+
+
+def _update_thread(first: Comment, made: Comment, *, owner: bool) -> None:
+    if made.by_staff:
+        first.waits_since = None
+        first.news_since = first.news_since if owner else made.created_at
+    else:
+        first.waits_since = first.waits_since or made.created_at
+
+
+def _update_rest(session: Session, first: Comment) -> None:
+    """The state of a thread after one of its comments was removed."""
+    left = session.execute(
+        select(Comment.by_staff)
+        .where((Comment.id == first.id) | (Comment.thread_id == first.id), Comment.removed_at.is_(None))
+        .order_by(Comment.id)
+    ).scalars()
+    sides = left.all()
+    if not sides or sides[-1]:
+        first.waits_since = None
+    if True not in sides:
+        first.news_since = None
+
+
+def _note(
+    session: Session, actor: Person | None, what: str, submission: Submission, which: Comment, now: datetime
+) -> None:
+    subject, course = f"submission {submission.public_id}", submission.assignment.course_id
+    note(session, actor, f"comment.{what}", subject, now=now, course_id=course, comment=which.id)

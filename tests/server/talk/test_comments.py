@@ -1,0 +1,176 @@
+"""Comments on submissions: questions, answers and remarks, and who reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from server.accounts.models import Person
+from server.audit.models import AuditEvent
+from server.courses.models import Course, Membership, Role
+from server.courses.service import CourseError
+from server.submissions.models import Submission
+from server.talk.comments import service
+from server.talk.comments.queries import open_questions, threads_of
+from server.talk.comments.service import write_comment
+from server.talk.comments.views import _listing
+from server.talk.models import LONGEST_COMMENT, Comment
+from tests.server.course import NOW
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+KERNEL = b"// one\n// two\n// <three>\n"
+QUESTIONS, HOME = "/staff/gpu/questions", "/courses/gpu/"
+HOSTILE = "Why <script>alert(1)</script>\n\u202eis this?"
+
+
+@pytest.fixture
+def page(portal: Portal) -> str:
+    """The address of the comments on a submission of ada's."""
+    return f"/submissions/{portal.course.hand_in('ada', KERNEL).submission.public_id}/comments"
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+def wrote(client: BrowserClient, page: str, **fields: Any) -> int:
+    """Write a comment; returns the number of its thread."""
+    answer = client.post_form(page, **fields)
+    assert answer.status_code == 303, answer.text
+    return int(answer.headers["Location"].rpartition("-")[2])
+
+
+def deeds(portal: Portal) -> list[str]:
+    with portal.course.sessions.begin() as session:
+        entries = session.scalars(select(AuditEvent).order_by(AuditEvent.id))
+        return [each.action for each in entries if each.action.startswith("comment.")]
+
+
+def test_a_question_is_answered_and_read(portal: Portal, page: str, tom: BrowserClient) -> None:
+    ada = client_of(portal, "ada")
+    thread = wrote(ada, page, text=HOSTILE, line="3")
+    assert f"{page}#thread-{thread}" in tom.page(QUESTIONS)
+    shown = tom.page(page)
+    assert "<script>alert" not in shown
+    assert "\u202e" not in shown
+    assert shown.index('id="L3"') < shown.index(f'id="thread-{thread}"')
+    wrote(tom, page, text="Because.", thread=thread)
+    assert "thread-" not in tom.page(QUESTIONS)
+    assert 'data-answers="1"' in ada.page("/")
+    assert page in ada.page(HOME)
+    assert "data-new" in ada.page(page)
+    assert "data-new" not in ada.page(page)
+    assert "data-answers" not in ada.page("/")
+    wrote(ada, page, text="And then?", thread=thread)
+    assert "And then?" in tom.page(QUESTIONS)
+    assert deeds(portal) == ["comment.written"]
+
+
+def test_staff_comment_on_lines_and_take_it_back(portal: Portal, page: str, tom: BrowserClient) -> None:
+    thread = wrote(tom, page, text="Unused.", line="2")
+    ada = client_of(portal, "ada")
+    assert "Unused." in ada.page(page)
+    assert ada.post_form(f"{page}/{thread}/remove").status_code == 409
+    wrote(ada, page, text="Sorry.", thread=thread)
+    assert tom.post_form(f"{page}/{thread}/remove").status_code == 303
+    assert "Unused." not in ada.page(page)
+    assert "Sorry." in ada.page(page)
+    assert tom.post_form(f"{page}/{thread}/settle").status_code == 303
+    assert "thread-" not in tom.page(QUESTIONS)
+    assert deeds(portal) == ["comment.written", "comment.removed", "comment.settled"]
+    with portal.course.sessions.begin() as session:
+        assert "Unused." not in str(session.scalars(select(Comment.text)).all())
+
+
+def test_a_removed_question_waits_no_more(portal: Portal, page: str, tom: BrowserClient) -> None:
+    ada = client_of(portal, "ada")
+    thread = wrote(ada, page, text="Why?")
+    assert ada.post_form(f"{page}/{thread}/remove").status_code == 303
+    assert "thread-" not in tom.page(QUESTIONS)
+    assert deeds(portal) == []
+
+
+def test_strangers_read_and_write_nothing(portal: Portal, page: str, tom: BrowserClient) -> None:
+    thread = wrote(client_of(portal, "ada"), page, text="Why?")
+    bob, flo = client_of(portal, "bob"), client_of(portal, "flo", None)
+    with portal.course.sessions.begin() as session:
+        other = Course(slug="other", title="Other", created_at=NOW)
+        session.add(other)
+        session.flush()
+        session.add(Membership(course_id=other.id, person_id=portal.course.person("flo"), role=Role.INSTRUCTOR,
+                               created_at=NOW))  # fmt: skip
+    theirs = portal.course.hand_in("bob", b"// bob's\n").submission.public_id
+    for client in (bob, flo):
+        assert client.get(page).status_code == 404
+        for path in (page, f"{page}/{thread}/remove", f"{page}/{thread}/settle"):
+            assert client.post_form(path, text="Mine").status_code == 404
+    assert "thread-" not in flo.page("/staff/other/questions")
+    for path in ("", f"/{thread}/remove", f"/{thread}/settle"):
+        answer = bob.post_form(f"/submissions/{theirs}/comments{path}", text="Mine", thread=thread)
+        assert answer.status_code in {303, 403, 422}
+    with portal.course.sessions.begin() as session:
+        assert [(each.text, each.removed_at) for each in session.scalars(select(Comment))] == [("Why?", None)]
+
+
+def test_looking_as_the_student_leaves_comments_new(portal: Portal, page: str, tom: BrowserClient) -> None:
+    wrote(tom, page, text="Look.")
+    tom.post_form(f"/staff/gpu/students/{portal.course.person('ada')}/view")
+    assert "data-new" in tom.page(page)
+    assert "data-new" in client_of(portal, "ada").page(page)
+
+
+def test_an_archived_course_keeps_its_comments(portal: Portal, page: str, tom: BrowserClient) -> None:
+    thread = wrote(tom, page, text="Look.")
+    with portal.course.sessions.begin() as session:
+        session.get_one(Course, portal.course.course).archived_at = NOW
+    ada = client_of(portal, "ada")
+    assert "Look." in ada.page(page)
+    assert ada.post_form(page, text="Why?").status_code == 422
+    assert tom.post_form(f"{page}/{thread}/remove").status_code == 409
+
+
+def test_programs_read_them_too(portal: Portal, page: str, tom: BrowserClient) -> None:
+    wrote(tom, page, text="Look.", line="2")
+    answer = portal.get("ada", f"/api/v1{page}").get_json()
+    (thread,) = answer["threads"]
+    assert (thread["line"], thread["new"], thread["comments"][0]["text"]) == (2, True, "Look.")
+    assert portal.get("bob", f"/api/v1{page}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"text": " "}, "text"), ({"text": "x" * (LONGEST_COMMENT + 1)}, "text"), ({"line": "4"}, "line"),
+        ({"line": "0"}, "line"), ({"line": "x"}, "line"), ({"thread": "4711"}, "text"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_comes_back(portal: Portal, page: str, fields: dict[str, str], field: str) -> None:
+    answer = client_of(portal, "ada").post_form(page, **({"text": "Why?"} | fields))
+    assert answer.status_code == 422
+    assert f'<a href="#{field}">' in answer.text
+
+
+def test_a_submission_takes_a_limited_number(
+    portal: Portal, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_COMMENTS", 2)
+    with portal.course.sessions.begin() as session:
+        found = session.scalars(select(Submission)).one()
+        ada = session.get_one(Person, portal.course.person("ada"))
+        first = write_comment(session, found, ada, "One", now=NOW)
+        write_comment(session, found, None, "Two", thread=first.id, now=NOW)
+        with pytest.raises(CourseError):
+            write_comment(session, found, ada, "Three", now=NOW)
+        (thread,) = threads_of(session, found.id)
+        assert (len(thread.comments), thread.waits, thread.new) == (2, False, True)
+        assert open_questions(session, portal.course.course, 9) == ([], 0)
+
+
+def test_a_very_long_source_is_shown_around_its_comments() -> None:
+    shown, after = _listing("x\n" * 5_000, {2_000: ()})
+    assert {line.number for line in shown} == {*range(1, 7), *range(1_995, 2_006)}
+    assert (sum(line.skipped for line in shown) + len(shown) + after) == 5_000
