@@ -1,4 +1,4 @@
-"""Announcements, and comments on submissions.
+"""Announcements, comments on submissions, and regrade requests.
 
 Revision ID: 0018
 Revises: 0015
@@ -76,10 +76,32 @@ def upgrade() -> None:
     op.create_index(op.f("ix_comments_thread_id"), "comments", ["thread_id"])
     for name, column, where in _PARTS:
         op.create_index(op.f(name), "comments", [column], postgresql_where=where, sqlite_where=where)
+    op.create_table(
+        "regrade_requests",
+        sa.Column("id", _ID, nullable=False),
+        sa.Column("submission_id", _ID, nullable=False),
+        sa.Column("reason", sa.String(length=2000), nullable=False),
+        sa.Column("created_at", _TIME, nullable=False),
+        sa.Column("granted", sa.Boolean(), nullable=True),
+        sa.Column("answer", sa.String(length=2000), nullable=False),
+        sa.Column("answered_by", _ID, nullable=True),
+        sa.Column("answered_at", _TIME, nullable=True),
+        sa.CheckConstraint("(granted IS NULL) = (answered_at IS NULL)",
+                           name=op.f("ck_regrade_requests_answered_once")),
+        sa.ForeignKeyConstraint(["submission_id"], ["submissions.id"],
+                                name=op.f("fk_regrade_requests_submission_id_submissions")),
+        sa.ForeignKeyConstraint(["answered_by"], ["people.id"], name=op.f("fk_regrade_requests_answered_by_people")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_regrade_requests")),
+    )  # fmt: skip
+    op.create_index(op.f("ix_regrade_requests_submission_id_id"), "regrade_requests", ["submission_id", "id"])
+    still = sa.text("answered_at IS NULL")
+    op.create_index(op.f("uq_regrade_requests_open"), "regrade_requests", ["submission_id"], unique=True,
+                    postgresql_where=still, sqlite_where=still)  # fmt: skip
 
 
 def downgrade() -> None:
     """Go back to the version before."""
+    op.drop_table("regrade_requests")
     op.drop_table("comments")
     op.drop_table("seen_announcements")
     op.drop_table("announcements")

@@ -12,7 +12,8 @@ from server.database.base import Base, BigId
 
 AREAS = (
     "access", "admin", "announcement", "assignment", "comment", "course", "experiment", "extension", "grades",
-    "invitation", "job", "member", "password", "person", "regrade", "reset", "roster", "submission", "token", "worker",
+    "invitation", "job", "member", "password", "person", "regrade", "request", "reset", "roster", "submission",
+    "token", "worker",
 )  # fmt: skip
 """Areas of the audit log: the first words of actions."""
 

@@ -31,7 +31,7 @@ from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
 from server.submissions.models import Submission
-from server.talk.models import Comment, SeenAnnouncement
+from server.talk.models import Comment, RegradeRequest, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -191,9 +191,10 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
 
 
 def _erase_talk(session: Session, person: int) -> None:
-    """Remove all comments on the person's submissions, and which announcements the person saw."""
+    """Remove all comments and requests on the person's submissions, and which announcements the person saw."""
     own = select(Submission.id).where(Submission.person_id == person)
-    session.execute(delete(Comment).where(Comment.submission_id.in_(own)))
+    for about in (Comment, RegradeRequest):
+        session.execute(delete(about).where(about.submission_id.in_(own)))
     session.execute(delete(SeenAnnouncement).where(SeenAnnouncement.person_id == person))
 
 

@@ -17,7 +17,7 @@ from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
 from server.submissions.models import Mode, StagedRegrade
-from server.talk.models import Announcement, Comment
+from server.talk.models import Announcement, Comment, RegradeRequest
 
 _REMOVED = "erased"
 _OURS = frozenset(str(word) for words in (Role, Counts, Mode, Verdict, LinkPurpose) for word in words)
@@ -42,7 +42,8 @@ _REPLACED = (
 )
 # Texts to check by hand: titles, announcements, names of machines.
 _LOOKED_AT = tuple(
-    _columns(it) for it in (Course, Assignment, Announcement, Comment, ApiToken, StaffNote, Worker)
+    _columns(it)
+    for it in (Course, Assignment, Announcement, Comment, RegradeRequest, ApiToken, StaffNote, Worker)
 )
 
 

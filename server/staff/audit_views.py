@@ -23,6 +23,7 @@ _AREAS = (
     ("regrade", "Staged and cancelled regrades"),
     ("announcement", "Announcements"),
     ("comment", "Comments"),
+    ("request", "Regrade requests"),
     ("submission", "Submissions chosen to count"),
     ("job", "Jobs"),
     ("experiment", "Experiments"),

@@ -16,10 +16,10 @@ from server.staff.roster import views as roster_views
 from server.staff.students import views as student_views
 from server.staff.submissions import staging_views
 from server.staff.submissions import views as submission_views
-from server.staff.talk import announcement_views, question_views
+from server.staff.talk import announcement_views, question_views, request_views
 
 __all__ = [
     "announcement_views", "assignment_views", "audit_views", "copies_views", "correction_views", "extension_views",
-    "grade_views", "import_views", "overview_views", "progress_pages", "progress_views", "question_views", "roster_views",
-    "staff", "staging_views", "student_views", "submission_views", "update_views",
+    "grade_views", "import_views", "overview_views", "progress_pages", "progress_views", "question_views", "request_views",
+    "roster_views", "staff", "staging_views", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

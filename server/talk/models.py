@@ -1,4 +1,4 @@
-"""Tables of announcements, and of comments on submissions."""
+"""Tables of announcements, comments on submissions, and regrade requests."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from server.submissions.models import Submission
 
 LONGEST_TITLE = 200
 LONGEST_COMMENT = 4_000
+LONGEST_REQUEST = 2_000
 
 _WAITS = text("waits_since IS NOT NULL")
+_OPEN = text("answered_at IS NULL")
 _NEWS = text("news_since IS NOT NULL")
 
 
@@ -94,3 +96,37 @@ class Comment(Base):
 
     submission: Mapped[Submission] = relationship()
     author: Mapped[Person | None] = relationship()
+
+
+class RegradeRequest(Base):
+    """A student's request that course staff look at the grade of a submission again.
+
+    granted: None while the request is open
+    answer: for the student
+    answered_by: None for the command line
+    """
+
+    __tablename__ = "regrade_requests"
+    __table_args__ = (
+        CheckConstraint("(granted IS NULL) = (answered_at IS NULL)", name="answered_once"),
+        Index(
+            "uq_regrade_requests_open",
+            "submission_id",
+            unique=True,
+            postgresql_where=_OPEN,
+            sqlite_where=_OPEN,
+        ),
+        Index(None, "submission_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"))
+    reason: Mapped[str] = mapped_column(String(LONGEST_REQUEST))
+    created_at: Mapped[datetime]
+    granted: Mapped[bool | None]
+    answer: Mapped[str] = mapped_column(String(LONGEST_REQUEST), default="")
+    answered_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    answered_at: Mapped[datetime | None]
+
+    submission: Mapped[Submission] = relationship()
+    answerer: Mapped[Person | None] = relationship()

@@ -46,6 +46,8 @@ NOTICES: dict[str, str] = {
     "comment-added": "Comment stored.",
     "comment-removed": "Comment removed.",
     "question-settled": "The question is off the list of open questions.",
+    "request-sent": "Request sent. Course staff’s answer will appear here.",
+    "request-answered": "Request answered. The student sees your answer.",
     "course-saved": "Course settings saved.",
     "experiment-started": "Experiment started. Its points run after all submissions.",
     "experiment-cancelled": "Experiment cancelled. Its results stay.",

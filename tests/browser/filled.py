@@ -91,7 +91,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     bare_course(course)
     names |= brought(course)
     names |= announced(course)
-    commented(course, names["latter"])
+    names |= commented(course, names["latter"])
     names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)

@@ -26,6 +26,7 @@ from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
 from server.talk.announcements.service import Written, announce, withdraw
 from server.talk.comments.service import write_comment
+from server.talk.requests.service import request_regrade
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
@@ -76,15 +77,19 @@ def announced(course: ACourse) -> dict[str, str]:
     return {"announcement": str(exam.id)}
 
 
-def commented(course: ACourse, public_id: str) -> None:
-    """A question about a line of a submission, its answer, a new question, and a remark on all of it."""
+def commented(course: ACourse, public_id: str) -> dict[str, str]:
+    """Comments on a submission with an open question, and a regrade request."""
     with course.sessions.begin() as session:
         found = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
         ina = session.get_one(Person, course.people["ina"])
         first = write_comment(session, found, found.person, "Why is this\nslow?", line=6)
         write_comment(session, found, ina, "Each warp reads one column.", thread=first.id)
         write_comment(session, found, ina, "Good names.")
+        asked = request_regrade(
+            session, found, found.person, "The speed was measured while\nthe GPU was busy."
+        )
         write_comment(session, found, found.person, "May I use float4 here, " + "and so on " * 20, line=9)
+        return {"request": str(asked.id)}
 
 
 _EXAM = Written(

@@ -22,6 +22,7 @@ _VERBS: Mapping[str, str] = {
     "migrate": "Create the database's tables, or upgrade them to this version.",
     "regrade": "Regrade submissions.",
     "regrades": "Show regrades and their progress, or cancel what still waits.",
+    "requests": "Grant or refuse regrade requests of students.",
     "restore": "Read a backup into an empty database.",
     "roster": "Import, export or change a course's roster.",
     "submissions": "List a course's submissions.",

@@ -23,6 +23,7 @@ _BLUEPRINTS = {
     "courses",
     "experiments_pages",
     "history_pages",
+    "request_pages",
     "standings_pages",
     "submissions_pages",
 }

@@ -19,6 +19,7 @@ from server.grading.models import Job, JobKind
 from server.staff.assignments.assignment_settings import AssignmentSettings
 from server.submissions.models import Submission
 from server.talk.comments.service import write_comment
+from server.talk.requests.service import request_regrade
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in, judged
 from worker.commands.root import Exit, tilelab
@@ -324,3 +325,21 @@ def test_comments_are_written_at_the_command_line(course: ACourse, made: Session
         ("write", public_id, "x", "--line", "1", "--reply", str(question)), ("write", public_id, " "),
     ):  # fmt: skip
         assert run("comments", *wrong).exit_code == Exit.WRONG_USE, wrong
+
+
+def test_requests_are_answered_at_the_command_line(course: ACourse, made: Sessions) -> None:
+    assert done("requests", "list", "gpu") == "No open requests in gpu.\n"
+    for name in ("ada", "bob", "eve"):
+        handed_in(course, name)
+    with made.begin() as session:
+        for found in session.scalars(select(Submission).order_by(Submission.id)).all():
+            request_regrade(session, found, found.person, "It\nis right.")
+    assert "ada@example.edu  It is right." in done("requests", "list", "gpu")
+    assert done("requests", "refuse", "gpu", "1", "See line 2.") == "Refused.\n"
+    assert run("requests", "grant", "gpu", "2", "--points", "3").exit_code == Exit.WRONG_USE
+    assert done("requests", "grant", "gpu", "2", "--points", "3", "--yes") == "Granted: 3 points.\n"
+    assert "regrades staged gpu/tiled" in done("requests", "grant", "gpu", "3")
+    assert json.loads(done("requests", "list", "gpu", "--json")) == []
+    answered = json.loads(done("requests", "list", "gpu", "--answered", "--json"))
+    assert [(each["number"], each["granted"]) for each in answered] == [(3, True), (2, True), (1, False)]
+    assert run("requests", "refuse", "gpu", "4711", "x").exit_code == Exit.WRONG_USE

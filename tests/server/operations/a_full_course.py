@@ -20,7 +20,7 @@ from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
 from server.submissions.models import StagedRegrade
 from server.submissions.source import read_source
-from server.talk.models import Announcement, Comment, SeenAnnouncement
+from server.talk.models import Announcement, Comment, RegradeRequest, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
@@ -69,6 +69,7 @@ def full_course(made: Sessions) -> ACourse:
         session.flush()
         session.add(Comment(id=2, submission_id=1, thread_id=1, author_id=teacher, by_staff=True, created_at=NOW,
                             text="Look, Ada Lovelace.", removed_at=None))  # fmt: skip
+        session.add(RegradeRequest(submission_id=1, reason="It is right, says Ada Lovelace.", created_at=NOW))
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))

@@ -21,6 +21,7 @@ from server.grading.models import Job
 from server.submissions.models import StagedRegrade, Submission
 from server.talk.announcements.service import Written, announce
 from server.talk.comments.service import write_comment
+from server.talk.models import RegradeRequest
 from tests.server.course import NOW, ACourse
 from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
@@ -140,6 +141,8 @@ def house(portal: Portal) -> House:
     with course.sessions.begin() as session:
         announced = announce(session, course.course, None, None, Written("Exam", "On Friday."))
         theirs = session.scalars(select(Submission).where(Submission.public_id == submission)).one()
+        asked = RegradeRequest(submission_id=theirs.id, reason=QUESTION, created_at=NOW)
+        session.add(asked)
         said = write_comment(session, theirs, session.get_one(Person, course.person("ada")), QUESTION, line=1)
     there = {
         "SUBMISSION": submission,
@@ -148,6 +151,7 @@ def house(portal: Portal) -> House:
         "NOTE": "1",
         "ANNOUNCEMENT": str(announced.id),
         "COMMENT": str(said.id),
+        "REQUEST": str(asked.id),
         "PERSON": str(course.person("zed")),
         "SESSION": "1",
         "TOKEN": "1",
@@ -198,7 +202,7 @@ def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
 
 
 def _endpoint(app: Flask, method: str, path: str) -> str:
-    for word in ("NOTE", "ANNOUNCEMENT", "COMMENT", "REGRADE", "PERSON", "SESSION", "TOKEN"):
+    for word in ("NOTE", "ANNOUNCEMENT", "COMMENT", "REQUEST", "REGRADE", "PERSON", "SESSION", "TOKEN"):
         path = path.replace(word, "1")
     found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)
     return str(found)

@@ -1,0 +1,1 @@
+"""Regrade requests of students."""
