@@ -21,13 +21,18 @@ from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.progress.forecast import forecast
 from server.staff.progress.states import Bar, bars
 from server.staff.submissions.queries import Part, SubmissionCriteria, listing
+from server.talk.comments.queries import count_open
+from server.talk.requests.queries import count_requests
 
 _LAST = 5
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewPage:
-    """The overview of a course. forecast: of the queue before the next deadline; "" for none."""
+    """The overview of a course. forecast: of the queue before the next deadline; "" for none.
+
+    questions, requests: how many wait for an answer
+    """
 
     desk: Desk
     attention: Attention
@@ -35,6 +40,8 @@ class OverviewPage:
     forecast: str
     last: Part
     entries: Entries
+    questions: int
+    requests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ def overview(slug: str) -> str:
             _forecast(session, found, now),
             listing(session, course.course_id, SubmissionCriteria(), limit=_LAST),
             read_entries(session, course.course_id, limit=_LAST),
+            count_open(session, course.course_id), count_requests(session, course.course_id),
         )  # fmt: skip
     return render_template("staff/overview.html", page=page)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import case, func, or_, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from server.courses.models import Assignment, Course, Membership
@@ -90,12 +90,7 @@ def counts_of(session: Session, submission_id: int) -> Counts:
 
 def open_questions(session: Session, course_id: int, limit: int) -> tuple[list[OpenQuestion], int]:
     """The threads of a course that wait for an answer, the longest waiting first, and how many there are."""
-    waiting = (
-        select(Comment)
-        .join(Comment.submission)
-        .join(Submission.assignment)
-        .where(Comment.waits_since.is_not(None), Assignment.course_id == course_id)
-    )
+    waiting = select(Comment).where(*_waiting(course_id)).join(Comment.submission).join(Submission.assignment)
     found = session.scalars(
         waiting.options(
             joinedload(Comment.submission).joinedload(Submission.assignment),
@@ -104,9 +99,14 @@ def open_questions(session: Session, course_id: int, limit: int) -> tuple[list[O
         .order_by(Comment.waits_since, Comment.id)
         .limit(limit)
     ).all()
-    number = session.scalar(select(func.count()).select_from(waiting.subquery()))
     last = _last_of(session, [each.id for each in found])
-    return [OpenQuestion(each, last.get(each.id, each)) for each in found], number or 0
+    return [OpenQuestion(each, last.get(each.id, each)) for each in found], count_open(session, course_id)
+
+
+def count_open(session: Session, course_id: int) -> int:
+    """How many questions of a course wait for an answer."""
+    query = select(func.count()).select_from(Comment).join(Comment.submission).join(Submission.assignment)
+    return session.scalar(query.where(*_waiting(course_id))) or 0
 
 
 def news_in(session: Session, person_id: int, course_id: int, limit: int) -> list[News]:
@@ -146,6 +146,10 @@ def news_by_course(session: Session, person_id: int) -> Mapping[str, int]:
         .group_by(Course.slug)
     )
     return {row.slug: row.number for row in session.execute(query)}
+
+
+def _waiting(course_id: int) -> tuple[ColumnElement[bool], ...]:
+    return Comment.waits_since.is_not(None), Assignment.course_id == course_id
 
 
 def _last_of(session: Session, threads: Sequence[int]) -> Mapping[int, Comment]:

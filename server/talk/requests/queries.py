@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from server.courses.models import Assignment
@@ -28,12 +28,8 @@ def requests_in(
         select(RegradeRequest)
         .join(RegradeRequest.submission)
         .join(Submission.assignment)
-        .where(
-            Assignment.course_id == course_id,
-            RegradeRequest.answered_at.is_not(None) if answered else RegradeRequest.answered_at.is_(None),
-        )
+        .where(*_of(course_id, answered=answered))
     )
-    number = session.scalar(select(func.count()).select_from(found.subquery())) or 0
     newest = RegradeRequest.id.desc() if answered else RegradeRequest.id
     rows = session.scalars(
         found.options(
@@ -44,7 +40,18 @@ def requests_in(
         .order_by(newest)
         .limit(limit)
     ).all()
-    return rows, number
+    return rows, count_requests(session, course_id, answered=answered)
+
+
+def count_requests(session: Session, course_id: int, *, answered: bool = False) -> int:
+    """How many open or answered requests a course has."""
+    query = select(func.count()).select_from(RegradeRequest).join(RegradeRequest.submission)
+    return session.scalar(query.join(Submission.assignment).where(*_of(course_id, answered=answered))) or 0
+
+
+def _of(course_id: int, *, answered: bool) -> tuple[ColumnElement[bool], ...]:
+    at = RegradeRequest.answered_at
+    return Assignment.course_id == course_id, at.is_not(None) if answered else at.is_(None)
 
 
 def find_request(session: Session, course_id: int, number: int) -> RegradeRequest | None:

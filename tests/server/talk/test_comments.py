@@ -54,6 +54,7 @@ def test_a_question_is_answered_and_read(portal: Portal, page: str, tom: Browser
     ada = client_of(portal, "ada")
     thread = wrote(ada, page, text=HOSTILE, line="3")
     assert f"{page}#thread-{thread}" in tom.page(QUESTIONS)
+    assert 'data-open="1"' in tom.page("/staff/gpu/")
     shown = tom.page(page)
     assert "<script>alert" not in shown
     assert "\u202e" not in shown

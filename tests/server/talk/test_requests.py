@@ -54,6 +54,7 @@ def test_a_request_is_refused_with_a_reason(
     assert ada.post_form(page, reason=REASON).status_code == 303
     assert ada.post_form(page, reason=REASON).status_code == 422
     assert "&lt;b&gt;right" in ina.page(STAFF)
+    assert 'data-open="1"' in ina.page("/staff/gpu/")
     assert "\u202e" not in ina.page(f"{STAFF}/1")
     assert ina.post_form(f"{STAFF}/1", way="refuse", answer=" ").status_code == 422
     assert ina.post_form(f"{STAFF}/1", way="refuse", answer="See line 2.").status_code == 303
