@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Correction
+from server.courses.models import Assignment
 from server.staff.progress.states import UNFINISHED, StudentState, extensions_of
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Submission
@@ -60,13 +60,8 @@ def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Map
 def stuck(
     session: Session, assignment: Assignment, states: Sequence[StudentState], now: datetime
 ) -> list[Stuck]:
-    """Students who seem stuck, the longest quiet first. Excused ones don't: nothing waits for them."""
-    excused = set(
-        session.scalars(
-            select(Correction.person_id).where(Correction.assignment_id == assignment.id, Correction.excused)
-        )
-    )
-    unfinished = [one.person_id for one in states if one.state in UNFINISHED and one.person_id not in excused]
+    """Students who seem stuck, the longest quiet first. Excused ones don't: their state isn't unfinished."""
+    unfinished = [one.person_id for one in states if one.state in UNFINISHED]
     place = func.row_number().over(
         partition_by=Submission.person_id, order_by=(Submission.created_at.desc(), Submission.id.desc())
     )
