@@ -9,6 +9,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from kernels.wording import plural
 from server.commands.course_times import METAVAR, NONE, read_time
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
@@ -23,6 +24,7 @@ from server.staff.assignments import service
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
 from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.service import Grant
+from server.staff.courses.deletion import delete_assignment, losses_of_assignment
 from server.staff.losses import CONFIRMED, losses_confirmed
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -135,6 +137,28 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
         shown | {"changed": sorted(changed)},
         f"{'Changed' if changed else 'Unchanged'} {name}: {now}.",
     )
+
+
+@assignment.command()
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@click.option("--yes", is_flag=True, help="Delete without confirmation.")
+@answering()
+@in_session
+def delete(session: Session, name: str, yes: bool) -> Answer:
+    """Delete an assignment that nothing was submitted to, with its extensions.
+
+    \b
+    Example:
+      tilelab admin assignment delete cs483/tiled
+    """  # noqa: D301 - click reads the escape
+    found = assignment_named(session, name)
+    losses = losses_of_assignment(session, found)
+    if not yes:
+        click.confirm(
+            f"Permanently delete {name} and {plural(losses.extensions, 'extension')}?", abort=True, err=True
+        )
+    delete_assignment(session, found, None)
+    return Answer({"deleted": name, "extensions": losses.extensions}, f"Deleted {name}.")
 
 
 @assignment.command()

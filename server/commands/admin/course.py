@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from server.commands.names import course_named
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
 from server.staff.course_settings import change_course
+from server.staff.courses.deletion import delete_course, losses_of_course
 from server.staff.roster import service as roster
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -89,6 +91,27 @@ def change(
         shown | {"changed": changed},
         f"{'Changed' if changed else 'Unchanged'} {slug}: {shown['title']} ({shown['time_zone']}{over}).",
     )
+
+
+@course.command()
+@click.argument("slug")
+@click.option("--yes", is_flag=True, help="Delete without confirmation.")
+@answering()
+@in_session
+def delete(session: Session, slug: str, yes: bool) -> Answer:
+    """Delete a course that nothing was submitted to. Accounts stay.
+
+    \b
+    Example:
+      tilelab admin course delete cs483-test
+    """  # noqa: D301 - click reads the escape
+    found = course_named(session, slug)
+    losses = losses_of_course(session, found)
+    if not yes:
+        removed = f"{plural(losses.assignments, 'assignment')} and {plural(losses.members, 'membership')}"
+        click.confirm(f"Permanently delete {slug} with {removed}?", abort=True, err=True)
+    delete_course(session, found, None)
+    return Answer({"deleted": slug} | asdict(losses), f"Deleted the course {slug}.")
 
 
 @course.command()

@@ -1,0 +1,1 @@
+"""Courses: created in the portal, copied to the next term, deleted."""
