@@ -33,7 +33,7 @@ class Deadline:
     """An assignment that is due soon or was due recently. missing: students without a submission.
 
     students: without excused ones
-    names: the first of the missing students
+    names: the IDs and names of the first of the missing students
     """
 
     slug: str
@@ -42,7 +42,7 @@ class Deadline:
     past: bool
     students: int
     missing: int
-    names: tuple[str, ...]
+    names: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _deadlines(
     for one in near:
         assert one.due_at is not None
         expected = [person for person in students if (one.id, person.id) not in excused]
-        missing = [person.name for person in expected if person.id not in handed_in[one.id]]
+        missing = [(person.id, person.name) for person in expected if person.id not in handed_in[one.id]]
         made.append(
             Deadline(
                 one.slug,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
+from server.courses.models import Membership, Role
 from server.grading.models import Job
 from server.submissions.models import Submission
 
@@ -42,6 +43,7 @@ class Entry:
 
     by: None for the command line or the system; detail: texts, one for each part
     submission: the public ID of the affected submission; "" for none
+    students: the IDs of students of the course in this entry, under "by", "subject" and "person"
     """
 
     number: int
@@ -51,6 +53,7 @@ class Entry:
     subject: str
     detail: tuple[str, ...]
     submission: str
+    students: Mapping[str, int]
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -103,9 +106,16 @@ def read_entries(
         query = query.where(AuditEvent.id < before)
     found = session.execute(query.order_by(AuditEvent.id.desc()).limit(limit + 1)).all()
     events = [(event, name) for event, name in found[:limit]]
-    names = _names(session, (event for event, _ in events))
+    people = [_people(event) for event, _ in events]
+    names, students = _names(session, course_id, {number for each in people for number in each.values()})
     submissions = _submissions(session, (event for event, _ in events))
-    rows = tuple(_entry(event, by, names, submissions.get(event.subject, "")) for event, by in events)
+    rows = tuple(
+        _entry(
+            event, by, names, submissions.get(event.subject, ""),
+            {place: number for place, number in mentioned.items() if number in students},
+        )
+        for (event, by), mentioned in zip(events, people, strict=True)
+    )  # fmt: skip
     return Entries(rows, rows[-1].number if len(found) > limit else 0)
 
 
@@ -119,16 +129,29 @@ def actors(session: Session, course_id: int) -> list[tuple[int, str]]:
     return [(number, name) for number, name in session.execute(query)]
 
 
-def _names(session: Session, events: Iterable[AuditEvent]) -> Mapping[int, str]:
-    numbers: set[int] = set()
-    for event in events:
-        matched = _PERSON.fullmatch(event.subject)
-        if matched:
-            numbers.add(int(matched[1]))
-        if isinstance(event.detail.get("person"), int):
-            numbers.add(event.detail["person"])
-    query = select(Person.id, Person.name).where(Person.id.in_(numbers))
-    return dict(session.execute(query).all())
+def _people(event: AuditEvent) -> Mapping[str, int]:
+    """The IDs of the people in an entry, by their place in it."""
+    found = {} if event.actor_id is None else {"by": event.actor_id}
+    if matched := _PERSON.fullmatch(event.subject):
+        found["subject"] = int(matched[1])
+    if isinstance(event.detail.get("person"), int):
+        found["person"] = event.detail["person"]
+    return found
+
+
+def _names(
+    session: Session, course_id: int | None, people: Collection[int]
+) -> tuple[Mapping[int, str], Collection[int]]:
+    """The names of these people, and which of them have a student's page in the course."""
+    is_student = and_(
+        Membership.course_id == course_id,
+        Membership.person_id == Person.id,
+        Membership.role == Role.STUDENT,
+        Person.erased_at.is_(None),
+    )
+    query = select(Person.id, Person.name, Membership.id).outerjoin(Membership, is_student)
+    rows = session.execute(query.where(Person.id.in_(people))).all()
+    return {number: name for number, name, _ in rows}, {number for number, _, member in rows if member}
 
 
 def _submissions(session: Session, events: Iterable[AuditEvent]) -> Mapping[str, str]:
@@ -146,7 +169,9 @@ def _submissions(session: Session, events: Iterable[AuditEvent]) -> Mapping[str,
     return found
 
 
-def _entry(event: AuditEvent, by: str | None, names: Mapping[int, str], submission: str) -> Entry:
+def _entry(
+    event: AuditEvent, by: str | None, names: Mapping[int, str], submission: str, students: Mapping[str, int]
+) -> Entry:
     matched = _PERSON.fullmatch(event.subject)
     subject = names.get(int(matched[1]), event.subject) if matched else event.subject
     parts = tuple(
@@ -154,7 +179,7 @@ def _entry(event: AuditEvent, by: str | None, names: Mapping[int, str], submissi
         for name, value in event.detail.items()
         if value not in (None, "")
     )
-    return Entry(event.id, event.at, by, _action(event.action), subject, parts, submission)
+    return Entry(event.id, event.at, by, _action(event.action), subject, parts, submission, students)
 
 
 def _action(text: str) -> str:

@@ -66,7 +66,8 @@ def audit(
 
 
 def _plain(entry: Entry) -> dict[str, object]:
-    return asdict(entry) | {
+    shown = {name: value for name, value in asdict(entry).items() if name != "students"}
+    return shown | {
         "at": entry.at.isoformat(timespec="seconds"),
         "submission": entry.submission or None,
     }

@@ -53,11 +53,16 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What fails most. examined: the number of students whose last failure was read for `faults`."""
+    """What fails most.
+
+    examined: the number of students whose last failure was read for `faults`
+    others: whether more students failed, all of them earlier
+    """
 
     verdicts: tuple[Failed, ...]
     faults: tuple[Fault, ...]
     examined: int
+    others: bool
 
 
 def failures(session: Session, assignment: Assignment) -> Failures:
@@ -97,7 +102,8 @@ def failures(session: Session, assignment: Assignment) -> Failures:
     for number, person in session.execute(latest):
         last_of.setdefault(person, number)
     chosen = list(last_of.values())[:EXAMINED]
-    return Failures(verdicts, _faults(session, assignment, chosen), len(chosen))
+    failing = session.scalar(select(func.count(Submission.person_id.distinct())).where(*failed)) or 0
+    return Failures(verdicts, _faults(session, assignment, chosen), len(chosen), failing > len(chosen))
 
 
 def _faults(session: Session, assignment: Assignment, submissions: Sequence[int]) -> tuple[Fault, ...]:

@@ -79,6 +79,7 @@ class AssignmentPage:
     attempts: the last submissions and checks, the last one first
     counts: the submission that counts; best: the best one, if it is a different one
     late_days: the reader's late days; None for course staff
+    viewed: whether course staff view the page as the student, and can't submit
     worth_late: the points of a kernel that is accepted now, after the deadline; None before the deadline
     """
 
@@ -99,10 +100,13 @@ class AssignmentPage:
     best: Counted | None
     late_days: LateDays | None
     worth_late: float | None
+    viewed: bool
 
     @property
     def over(self) -> bool:
-        return self.course.archived or (self.allowance is not None and self.task.closed(self.now))
+        return (
+            self.viewed or self.course.archived or (self.allowance is not None and self.task.closed(self.now))
+        )
 
     @property
     def never_rank(self) -> bool:
@@ -166,6 +170,7 @@ def assignment_page(
         )
         if task.overdue(now)
         else None,
+        viewed=who.viewing is not None,
     )
 
 

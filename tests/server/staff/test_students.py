@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select
@@ -12,6 +12,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, Extension, Role, StaffNote
 from server.courses.service import Terms, create_assignment
 from server.operations.erase import erase_person
+from server.staff.assignments.service import Grant, grant
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in
@@ -84,6 +85,29 @@ def test_names_link_to_it(portal: Portal, tom: BrowserClient) -> None:
         assert link in tom.page(f"/staff/gpu/{path}"), path
     assert link in tom.page("/courses/gpu/tiled/board/cpu")
     assert link not in client_of(portal, "bob").page("/courses/gpu/tiled/board/cpu")
+
+
+def test_names_in_audit_and_deadlines_link_to_it(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    ada = course.person("ada")
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).due_at = datetime.now(UTC) + DAY
+    link = f'<a href="/staff/gpu/students/{ada}">ada</a>'
+    assert link in tom.page("/staff/gpu/"), "under the deadlines"
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).due_at = None
+    assert link not in tom.page("/staff/gpu/")
+    tom.post_form(f"/staff/gpu/students/{ada}/notes", note="asked")
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        assignment.attempts = 1
+        given = Grant(extra_attempts=1)
+        grant(session, session.get_one(Course, course.course), assignment, None, ada, given)
+    for path in ("", "audit"):
+        page = tom.page(f"/staff/gpu/{path}")
+        assert link in page, path
+        assert f'<a href="/staff/gpu/students/{course.people["tom"]}">' not in page, "staff have no such page"
+    assert f'<a href="/staff/gpu/students/{ada}">person: ada</a>' in tom.page("/staff/gpu/audit")
 
 
 def test_notes_are_for_staff_and_audited(portal: Portal, tom: BrowserClient) -> None:

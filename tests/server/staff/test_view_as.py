@@ -54,6 +54,13 @@ def test_pages_of_the_course_are_the_student_s_and_marked(portal: Portal) -> Non
         assert (answer.status_code, MARK in answer.text) == (403, True), path
 
 
+def test_the_form_is_not_shown(portal: Portal) -> None:
+    page = viewing(portal).page("/courses/gpu/tiled/")
+    assert 'id="hand-in-form"' not in page
+    assert "You can’t submit in this view" in page
+    assert 'id="hand-in-form"' in client_of(portal, "ada").page("/courses/gpu/tiled/")
+
+
 def test_nothing_is_done_for_the_student(portal: Portal) -> None:
     public_id = handed_in(portal.course, "ada")
     tom = viewing(portal)
