@@ -115,6 +115,14 @@ def changed(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> dict[Any, tu
     return {one: (before.get(one), after.get(one)) for one in keys if before.get(one) != after.get(one)}
 
 
+def assert_applied(course: ACourse, before: tuple[Any, Any, Any], shown: Preview) -> None:
+    """Since then, exactly what the preview showed has changed."""
+    verdicts, grades, ranks = (changed(was, now) for was, now in zip(before, state_of(course), strict=True))
+    assert {one.public_id: (one.was, one.now) for one in shown.verdicts} == verdicts
+    assert {one.person_id: (one.was.points, one.now.points) for one in shown.grades} == grades
+    assert {(one.device_class, one.person_id): (one.was, one.now) for one in shown.ranks} == ranks
+
+
 def everything(course: ACourse, *but: str) -> dict[str, list[Any]]:
     """All rows of all tables, but the clocks of queues, which only go on."""
     with course.sessions.begin() as session:
@@ -152,14 +160,8 @@ def test_a_preview_equals_what_applying_changes(staged: Stage) -> None:
     assert state_of(staged.course) == before, "nothing counts before it is applied"
     shown = staged.preview()
     assert staged.apply() == 5
-    verdicts, grades, ranks = (
-        changed(was, now) for was, now in zip(before, state_of(staged.course), strict=True)
-    )
-    assert {one.public_id: (one.was, one.now) for one in shown.verdicts} == verdicts
-    assert {one.person_id: (one.was.points, one.now.points) for one in shown.grades} == grades
-    assert {(one.device_class, one.person_id): (one.was, one.now) for one in shown.ranks} == ranks
-    assert (len(verdicts), len(grades), shown.lower) == (2, 1, 0)
-    assert len(ranks) == 3
+    assert_applied(staged.course, before, shown)
+    assert (len(shown.verdicts), len(shown.grades), len(shown.ranks), shown.lower) == (2, 1, 3, 0)
     with staged.course.sessions.begin() as session:
         assert session.scalars(select(Job).where(Job.regrade_id.is_not(None))).all() == []
         deed = session.scalars(select(AuditEvent).where(AuditEvent.action == "assignment.regraded")).one()
