@@ -154,6 +154,10 @@ def chosen(
     if not parts:
         return []
     numbers = union_all(*(select(query.subquery().c.id) for query in parts)).subquery()
+    # Limited before the last job of each is looked up.
+    first = select(numbers.c.id).where(numbers.c.id > after).order_by(numbers.c.id).limit(most)
+    if newest is not None:
+        first = first.where(numbers.c.id <= newest)
     judged_by, judges_now = aliased(Exercise), aliased(Exercise)
     latest = (
         select(Submission.id, Submission.assignment_id, Job.state, judged_by.digest, judges_now.digest)
@@ -161,12 +165,9 @@ def chosen(
         .join(judged_by, judged_by.id == Job.exercise_id)
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .join(judges_now, judges_now.id == Assignment.exercise_id)
-        .where(Submission.id.in_(select(numbers.c.id)), Job.id == latest_job_id(), Submission.id > after)
+        .where(Submission.id.in_(select(first.subquery().c.id)), Job.id == latest_job_id())
         .order_by(Submission.id)
-        .limit(most)
     )  # fmt: skip
-    if newest is not None:
-        latest = latest.where(Submission.id <= newest)
     found: list[Chosen] = []
     for number, assignment, state, then, now in session.execute(latest):
         waits = state in {JobState.QUEUED, JobState.RUNNING} and then == now
