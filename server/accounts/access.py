@@ -36,6 +36,7 @@ class Viewer:
     """The signed-in person, or the student as whom course staff look at a course.
 
     session_id: this browser's session
+    creates_courses: also true for operators
     viewing: None for the person's own pages
     """
 
@@ -45,6 +46,7 @@ class Viewer:
     admin: bool
     time_zone: str
     session_id: int
+    creates_courses: bool = False
     viewing: Viewing | None = None
 
 
@@ -146,6 +148,14 @@ def admin() -> Viewer:
     return who
 
 
+def course_creator() -> Viewer:
+    """The viewer, if the person may create courses; refuses everyone else."""
+    who = viewer()
+    if not who.creates_courses:
+        raise not_allowed("You can’t create courses. Ask an operator for this right.")
+    return who
+
+
 def nothing_here() -> Refused:
     """The answer for a missing page, and for a page hidden from this viewer: both look alike."""
     return Refused(
@@ -177,5 +187,6 @@ def _look_up() -> tuple[Viewer | None, bool]:
             return view
     person = found.person
     return Viewer(
-        person.id, person.name, person.email, person.admin, person.time_zone, found.session_id
-    ), True
+        person.id, person.name, person.email, person.admin, person.time_zone, found.session_id,
+        creates_courses=person.admin or person.creates_courses,
+    ), True  # fmt: skip

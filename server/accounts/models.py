@@ -18,6 +18,7 @@ class Person(Base):
     email: in small letters, for comparison
     password: an Argon2 hash; None until the person sets one
     admin: an operator, who may do in every course what an instructor may
+    creates_courses: whether the person may create courses in the portal, as operators may
     pseudonym: shown on leaderboards instead of the name; None for the random `made_name`
     shows_name: whether leaderboards show the name itself, once `proven_at` is known
     proven_at: since when staff vouch that the email is this person's: they created the account or sent its link. None
@@ -37,6 +38,7 @@ class Person(Base):
     disabled_at: Mapped[datetime | None]
     erased_at: Mapped[datetime | None]
     admin: Mapped[bool] = mapped_column(default=False)
+    creates_courses: Mapped[bool] = mapped_column(default=False)
     pseudonym: Mapped[str | None] = mapped_column(String(40), unique=True)
     made_name: Mapped[str] = mapped_column(String(40), unique=True, default=draw_name)
     shows_name: Mapped[bool] = mapped_column(default=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import ApiToken, BrowserSession, Person
@@ -25,7 +25,7 @@ _SOME = 500
 class Barrier(StrEnum):
     """Why staff may not change an account.
 
-    ADMIN: an operator's account
+    ADMIN: the account of an operator, or of a person who may create courses
     ELSEWHERE: used in a course of other staff, or never in this staff's courses
     EARLIER: used before this staff's courses added the person
     """
@@ -37,7 +37,10 @@ class Barrier(StrEnum):
 
 @dataclass(slots=True)
 class _Past:
-    """A person's history. submitted: courses with submissions; first_use: of a token or session."""
+    """A person's history.
+
+    admin: as in Barrier; submitted: courses with submissions; first_use: of a token or session
+    """
 
     admin: bool
     has_password: bool
@@ -105,7 +108,8 @@ def _courses_run_by(session: Session, actor: Person) -> frozenset[int]:
 
 def _pasts(session: Session, people: Sequence[int]) -> Mapping[int, _Past]:
     """People's histories, with few queries. Former members count too."""
-    rows = select(Person.id, Person.admin, Person.password.is_not(None)).where(Person.id.in_(people))
+    powerful = or_(Person.admin, Person.creates_courses)
+    rows = select(Person.id, powerful, Person.password.is_not(None)).where(Person.id.in_(people))
     pasts = {person: _Past(admin, has_password) for person, admin, has_password in session.execute(rows)}
     members = select(Membership.person_id, Membership.course_id, Membership.role, Membership.created_at)
     for person, course, role, since in session.execute(members.where(Membership.person_id.in_(people))):

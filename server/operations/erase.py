@@ -135,6 +135,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     person.pseudonym = None
     (person.made_name,) = free_names(session, 1)
     person.password = None
+    person.creates_courses = False
     person.disabled_at = person.disabled_at or now
     person.erased_at = now
     remove_person(session, person.id)

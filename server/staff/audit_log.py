@@ -23,6 +23,7 @@ _TITLES = {
     "admin dismissed": "operator removed", "assignment deadline moved": "deadline moved",
     "course changed": "course settings changed", "course code made": "enrolment code created",
     "course code withdrawn": "enrolment code withdrawn", "course joined": "joined the course",
+    "course creator added": "may create courses", "course creator removed": "may no longer create courses",
     "extension withdrawn": "extension removed", "job cancelled": "grading cancelled",
     "job retried": "grading retried", "member taken back": "member restored",
     "password set by link": "password set with a link", "person password set": "password set by an operator",

@@ -28,6 +28,12 @@ def zones() -> Sequence[str]:
     )  # fmt: skip
 
 
+def check_zone(name: str) -> None:
+    """Raise CourseError if this is not a time zone."""
+    if name not in available_timezones():
+        raise CourseError("This is not a time zone. Enter one such as Europe/Vienna.", ["zone"])
+
+
 def change_course(
     session: Session,
     course: Course,
@@ -47,8 +53,8 @@ def change_course(
     line = one_line(title)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
         raise CourseError(f"The title must be one line of 1 to {_LONGEST_TITLE} characters.")
-    if zone != course.time_zone and zone not in available_timezones():
-        raise CourseError("This is not a time zone. Enter one such as Europe/Vienna.")
+    if zone != course.time_zone:
+        check_zone(zone)
     days = course.late_days if late_days is None else late_days
     if not 0 <= days <= MOST_LATE_DAYS:
         raise CourseError(f"Late days must be between 0 and {MOST_LATE_DAYS}.", ["late_days"])

@@ -6,7 +6,7 @@ from server.staff import audit_views, overview_views
 from server.staff.assignments import extension_views, update_views
 from server.staff.assignments import views as assignment_views
 from server.staff.copies import views as copies_views
-from server.staff.courses import deletion_views
+from server.staff.courses import copy_views, deletion_views
 from server.staff.desk import staff
 from server.staff.grades import correction_views
 from server.staff.grades import views as grade_views
@@ -20,8 +20,8 @@ from server.staff.submissions import views as submission_views
 from server.staff.talk import announcement_views, question_views, request_views
 
 __all__ = [
-    "announcement_views", "assignment_views", "audit_views", "copies_views", "correction_views", "deletion_views",
-    "extension_views", "grade_views", "import_views", "overview_views", "progress_pages", "progress_views",
-    "question_views", "request_views", "roster_views", "staff", "staging_views", "student_views", "submission_views",
-    "update_views",
+    "announcement_views", "assignment_views", "audit_views", "copies_views", "copy_views", "correction_views",
+    "deletion_views", "extension_views", "grade_views", "import_views", "overview_views", "progress_pages",
+    "progress_views", "question_views", "request_views", "roster_views", "staff", "staging_views", "student_views",
+    "submission_views", "update_views",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ from server.http.site import attach_site
 from server.operations.api import metrics
 from server.operations.views import fleet
 from server.settings import Settings
+from server.staff.courses.creation_views import new_courses
 from server.staff.students.view_as import view_as
 from server.staff.views import staff
 from server.standings.api import leaderboards
@@ -81,6 +82,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(enrolment)
     app.register_blueprint(courses)
     app.register_blueprint(staff)
+    app.register_blueprint(new_courses)
     app.register_blueprint(fleet)
     app.register_blueprint(standings_pages)
     app.register_blueprint(history_pages)

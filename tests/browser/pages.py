@@ -153,6 +153,14 @@ _STATES = (
         "staff-assignment-wrong", "/staff/gpu/assignments/tiled", "ina", ("title", ""), ("points", "many")
     ),
     _state("staff-extension-wrong", "/staff/gpu/assignments/tiled", "ina", ("extra_attempts", "many")),
+    _state("staff-delete-assignment", "/staff/bare/assignments/frozen/delete", "ina"),
+    _state("staff-delete-assignment-refused", "/staff/gpu/assignments/tiled/delete", "ina"),
+    _state("staff-delete-course", "/staff/void/delete", "ina"),
+    _state("staff-delete-course-refused", "/staff/gpu/delete", "ina"),
+    _state("staff-copy", "/staff/gpu/copy", "root"),
+    _state("staff-copy-wrong", "/staff/gpu/copy", "root", ("slug", "gpu"), ("days", "many")),
+    _state("new-course", "/new-course", "root"),
+    _state("new-course-wrong", "/new-course", "root", ("slug", "A B")),
     _state("staff-settings-wrong", "/staff/gpu/settings", "ina", ("title", "")),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import click
@@ -15,10 +16,11 @@ from server.audit.service import note
 from server.commands.admin.assignment import set_exercise
 from server.commands.course_times import time_text
 from server.commands.database import database_in_use, in_session
-from server.commands.names import course_named
+from server.commands.names import course_named, person_named
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
 from server.staff.course_settings import change_course
+from server.staff.courses.course_copy import copy_course, days_until
 from server.staff.courses.deletion import delete_course, losses_of_course
 from server.staff.roster import service as roster
 from worker.commands.answer import Answer, answering
@@ -33,6 +35,7 @@ def course() -> None:
     Example:
       tilelab admin course add cs483 "Applied Parallel Programming"
       tilelab admin course change cs483 --zone America/Chicago
+      tilelab admin course copy cs483 cs483-s27 --starts 2027-01-18
       tilelab admin course enrol cs483 ada@university.edu --role instructor
       tilelab admin course code cs483
       tilelab admin course assign cs483 tiled --device-class h200 --due 2026-03-01T23:59
@@ -91,6 +94,45 @@ def change(
         shown | {"changed": changed},
         f"{'Changed' if changed else 'Unchanged'} {slug}: {shown['title']} ({shown['time_zone']}{over}).",
     )
+
+
+@course.command()
+@click.argument("slug")
+@click.argument("new_slug")
+@click.option("--title", help="The copy's title.  [default: the same]")
+@click.option("--days", type=int, default=0, help="Days to move all dates.  [default: 0]")
+@click.option(
+    "--starts", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="First day, instead of --days."
+)
+@click.option("--instructor", metavar="EMAIL", help="Person to add as the copy's instructor.")
+@answering()
+@in_session
+def copy(
+    session: Session,
+    slug: str,
+    new_slug: str,
+    title: str | None,
+    days: int,
+    starts: datetime | None,
+    instructor: str | None,
+) -> Answer:
+    """Copy a course's settings and assignments to NEW_SLUG, without people and submissions.
+
+    --starts moves the first date of an assignment to DAY, and all other dates by as many days.
+
+    \b
+    Example:
+      tilelab admin course copy cs483 cs483-s27 --starts 2027-01-18 --instructor ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    if days and starts:
+        raise WrongUse("use either --days or --starts.")
+    found = course_named(session, slug)
+    if starts is not None:
+        days = days_until(session, found, starts.date())
+    person = None if instructor is None else person_named(session, instructor)
+    made = copy_course(session, found, None, new_slug, title or found.title, days=days, instructor=person)
+    shown = _shown(session, made, with_members=True) | {"days": days}
+    return Answer(shown, "\n".join(_lines(session, made, with_members=True)))
 
 
 @course.command()

@@ -21,6 +21,7 @@ from server.courses.service import enrol
 from server.enrolment.admins import appoint, dismiss
 from server.enrolment.email_confirmation import confirm_email
 from server.settings import read_public_url
+from server.staff.courses.creation import allow, disallow
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -263,6 +264,24 @@ def make_admin(session: Session, email: str, end: bool) -> Answer:
     return Answer(_shown(person), line)
 
 
+@user.command("course-creator")
+@click.argument("email")
+@click.option("--end", is_flag=True, help="End this right.")
+@answering()
+@in_session
+def course_creator(session: Session, email: str, end: bool) -> Answer:
+    """Let a person create and copy courses in the portal.
+
+    \b
+    Example:
+      tilelab admin user course-creator ada@university.edu
+      tilelab admin user course-creator ada@university.edu --end
+    """  # noqa: D301 - click reads the escape
+    person = person_named(session, email)
+    (disallow if end else allow)(session, person, None)
+    return Answer(_shown(person), f"{person.email} {'can no longer' if end else 'can'} create courses.")
+
+
 @user.command()
 @click.argument("email")
 @click.option("--yes", is_flag=True, help="Erase without confirmation.")
@@ -319,6 +338,7 @@ def _subject(person: Person) -> str:
 def _line(person: Person) -> str:
     marks = (
         ("admin", person.admin),
+        ("creates courses", person.creates_courses),
         ("disabled", person.disabled_at is not None),
         ("joined with a code", person.proven_at is None),
     )
@@ -333,6 +353,7 @@ def _shown(person: Person) -> dict[str, Any]:
         "name": person.name,
         "disabled": person.disabled_at is not None,
         "admin": person.admin,
+        "creates_courses": person.creates_courses,
         "proven": person.proven_at is not None,
         "created_at": person.created_at.isoformat(),
     }

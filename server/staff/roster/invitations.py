@@ -73,7 +73,7 @@ def _why_not(session: Session, actor: Person | None, person: Person) -> str:
 
 
 _REASONS: Mapping[Barrier, str] = {
-    Barrier.ADMIN: "{name} is an operator, so course staff can’t create a link for this account. ",
+    Barrier.ADMIN: "{name} is an operator or may create courses, so course staff can’t create a link. ",
     Barrier.ELSEWHERE: "{name} is or was in a course that you don’t teach. A link would open that course, too. ",
     Barrier.EARLIER: "{name} used this account before your course added it. ",
 }

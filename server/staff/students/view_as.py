@@ -60,9 +60,9 @@ def view_as(found: SignedIn) -> tuple[Viewer, bool] | None:
             return None
         allowed = request.method in {"GET", "HEAD"} and _belongs(session, course, number)
     viewing = Viewing(found.person.name, course.slug)
-    return (
-        Viewer(person.id, person.name, person.email, False, person.time_zone, found.session_id, viewing), allowed
-    )  # fmt: skip
+    return Viewer(
+        person.id, person.name, person.email, False, person.time_zone, found.session_id, viewing=viewing
+    ), allowed  # fmt: skip
 
 
 def _student(session: Session, course_id: int, number: int) -> Person | None:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from server.courses.models import Assignment, Course
 from server.database.engine import Sessions
 from tests.server.commands.test_admin_desk import deeds, refused, told
-from tests.server.commands.test_admin_staff import course, made, run
+from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import ACourse
 
 __all__ = ["course", "made"]
@@ -27,3 +27,25 @@ def test_submissions_keep_course_and_assignment(course: ACourse) -> None:
     course.hand_in("ada")
     assert "1 submission" in refused("assignment", "delete", "gpu/tiled", "--yes")
     assert "Archive it" in refused("course", "delete", "gpu", "--yes")
+
+
+def test_a_course_is_copied(course: ACourse, made: Sessions) -> None:
+    course.hand_in("ada")
+    done("assignment", "change", "gpu/tiled", "--due", "2026-05-04T23:59")
+    copied = told(
+        "course", "copy", "gpu", "gpu-2", "--starts", "2027-05-03", "--instructor", "ada@example.edu"
+    )
+    assert copied["days"] == 364
+    assert "2027-05-03T23:59" in str(copied["assignments"])
+    assert str(copied["members"]).count("instructor") == 1
+    assert "gpu-3: GPU" in done("course", "copy", "gpu", "gpu-3")
+    assert "--starts" in refused("course", "copy", "gpu", "x", "--days", "1", "--starts", "2027-05-03")
+    assert "already exists" in refused("course", "copy", "gpu", "gpu-2")
+
+
+def test_who_may_create_courses(course: ACourse, made: Sessions) -> None:
+    course.person("ada")
+    assert told("user", "course-creator", "ada@example.edu")["creates_courses"] is True
+    assert "(creates courses)" in done("user", "list")
+    assert told("user", "course-creator", "ada@example.edu", "--end")["creates_courses"] is False
+    assert deeds(made)[-2:] == ["course.creator_added", "course.creator_removed"]

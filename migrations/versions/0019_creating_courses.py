@@ -1,0 +1,29 @@
+"""The right to create courses in the portal.
+
+Revision ID: 0019
+Revises: 0015
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0019"
+down_revision = "0015"
+
+
+def upgrade() -> None:
+    """Upgrade to this version."""
+    with op.batch_alter_table("people") as table:
+        table.add_column(
+            sa.Column("creates_courses", sa.Boolean(), nullable=False, server_default=sa.false())
+        )
+    with op.batch_alter_table("people") as table:
+        table.alter_column("creates_courses", server_default=None)
+
+
+def downgrade() -> None:
+    """Go back to the version before."""
+    with op.batch_alter_table("people") as table:
+        table.drop_column("creates_courses")

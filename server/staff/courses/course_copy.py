@@ -1,0 +1,121 @@
+"""Copy a course to the next term: its settings and assignments, without people and their work."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import insert, literal, select
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
+from server.courses.service import CourseError, assignments, create_course, enrol
+from server.database.base import Base
+from server.staff.local_time import zone_named
+
+MOST_DAYS = 3_660
+_OF_THE_COURSE = frozenset({"id", "slug", "title", "created_at", "archived_at", "enrolment_code"})
+_OF_THE_ASSIGNMENT = frozenset({"id", "course_id", "exercise_id", "created_at"})
+
+
+def first_day(session: Session, course: Course) -> date | None:
+    """The first day with a date of an assignment, in the course's time zone; None without dates."""
+    times = [
+        moment
+        for one in assignments(session, course)
+        for moment in (one.opens_at, one.due_at, one.closes_at)
+        if moment is not None
+    ]
+    return min(times).astimezone(zone_named(course.time_zone)).date() if times else None
+
+
+def days_until(session: Session, course: Course, starts: date) -> int:
+    """By how many days a copy moves its dates, so that the first day is `starts`; raises CourseError."""
+    first = first_day(session, course)
+    if first is None:
+        raise CourseError("No assignment has a date. Leave this empty.", ["starts"])
+    return (starts - first).days
+
+
+def copy_course(
+    session: Session,
+    source: Course,
+    actor: Person | None,
+    slug: str,
+    title: str,
+    *,
+    days: int = 0,
+    instructor: Person | None = None,
+    now: datetime | None = None,
+) -> Course:
+    """Copy a course's settings and assignments; raises CourseError. Later changes in one don't change the other.
+
+    days: added to all dates; the time of day stays, also when clocks change
+    instructor: the copy's only member
+    """
+    if abs(days) > MOST_DAYS:
+        raise CourseError(f"The shift must be at most {MOST_DAYS:,} days.", ["days", "starts"])
+    moment = now or datetime.now(UTC)
+    made = create_course(session, slug, title, moment)
+    for name, value in _values(source, _OF_THE_COURSE).items():
+        setattr(made, name, value)
+    session.flush()
+    zone = zone_named(source.time_zone)
+    versions: dict[int, int] = {}
+    found = assignments(session, source)
+    for one in found:
+        values = {name: _moved(value, days, zone) for name, value in _values(one, _OF_THE_ASSIGNMENT).items()}
+        exercise = _copied(session, one.exercise, made.id, moment, versions)
+        session.add(Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values))
+    if instructor is not None:
+        enrol(session, made, instructor, Role.INSTRUCTOR, moment)
+    session.flush()
+    note(
+        session, actor, "course.copied", f"course {made.slug}", now=moment, course_id=made.id,
+        source=f"course {source.slug}", assignments=len(found), days=days,
+    )  # fmt: skip
+    return made
+
+
+def _values(row: Base, without: frozenset[str]) -> dict[str, Any]:
+    """The columns of a row by name. A column added later is copied, too."""
+    return {
+        column.name: getattr(row, column.name)
+        for column in row.__table__.columns
+        if column.name not in without
+    }
+
+
+def _moved(value: Any, days: int, zone: ZoneInfo) -> Any:
+    """A time so many days later on the course's clock; other values unchanged."""
+    if not isinstance(value, datetime):
+        return value
+    local = value.astimezone(zone).replace(tzinfo=None) + timedelta(days=days)
+    later = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if later.astimezone(zone).replace(tzinfo=None) == local:
+        return later
+    return local.replace(tzinfo=zone, fold=0).astimezone(UTC)  # clocks skip this time
+
+
+def _copied(
+    session: Session, exercise: Exercise, course_id: int, now: datetime, versions: dict[int, int]
+) -> int:
+    """The ID of the copy's exercise. A course's own exercise gets a new row."""
+    if exercise.course_id is None:
+        return exercise.id
+    if exercise.id not in versions:
+        values = _values(exercise, frozenset({"id", "course_id", "added_at"}))
+        made = Exercise(course_id=course_id, added_at=now, **values)
+        session.add(made)
+        session.flush()
+        files = select(literal(made.id), ExerciseFile.name, ExerciseFile.content)
+        session.execute(
+            insert(ExerciseFile).from_select(
+                ["exercise_id", "name", "content"], files.where(ExerciseFile.exercise_id == exercise.id)
+            )
+        )
+        versions[exercise.id] = made.id
+    return versions[exercise.id]

@@ -1,0 +1,165 @@
+"""Courses made in the portal: who may, a new one, and a copy for the next term."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from server.accounts.models import Person
+from server.audit.models import AuditEvent
+from server.courses.exercises import installed_content, keep, kept_content
+from server.courses.models import Assignment, Counts, Course, Exercise, Extension, Membership, Role
+from server.courses.service import Terms, create_assignment, find_course
+from server.enrolment.authority import Barrier, barrier
+from server.staff.courses.course_copy import copy_course, days_until
+from server.submissions.models import Submission
+from tests.server.course import NOW
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+COPY = "/staff/gpu/copy"
+
+
+@pytest.fixture
+def root(portal: Portal) -> BrowserClient:
+    found = client_of(portal, "root", None)
+    with portal.course.sessions.begin() as session:
+        session.get_one(Person, portal.course.people["root"]).admin = True
+    return found
+
+
+@pytest.fixture
+def ina(portal: Portal, root: BrowserClient) -> BrowserClient:
+    """An instructor who may create courses."""
+    found = client_of(portal, "ina", Role.INSTRUCTOR)
+    assert found.get("/new-course").status_code == found.post_form("/new-course").status_code == 403
+    assert root.post_form("/new-course/people", email="ina@example.edu").status_code == 303
+    return found
+
+
+def members(portal: Portal, slug: str) -> list[tuple[str, Role]]:
+    with portal.course.sessions.begin() as session:
+        query = select(Membership).join(Course).where(Course.slug == slug)
+        return [(one.person.name, one.role) for one in session.scalars(query)]
+
+
+def test_an_operator_gives_and_takes_the_right(
+    portal: Portal, root: BrowserClient, ina: BrowserClient
+) -> None:
+    number = portal.course.people["ina"]
+    assert "ina@example.edu" in root.page("/new-course")
+    assert "New course" in ina.page("/")
+    assert "People with this right" not in ina.page("/new-course")
+    assert ina.post_form("/new-course/people", email="ina@example.edu").status_code == 403
+    assert root.post_form("/new-course/people", email="x@example.edu").status_code == 422
+    client_of(portal, "tim", Role.INSTRUCTOR)
+    with portal.course.sessions.begin() as session:
+        tim = session.get_one(Person, portal.course.people["tim"])
+        assert barrier(session, tim, session.get_one(Person, number)) is Barrier.ADMIN
+    assert root.post_form(f"/new-course/people/{number}/remove").status_code == 303
+    for page in ("/new-course", COPY):
+        assert ina.get(page).status_code == 403, page
+    assert "New course" not in ina.page("/")
+    assert "may create courses" in root.page("/fleet/audit")
+
+
+def test_who_creates_a_course_teaches_it(portal: Portal, ina: BrowserClient) -> None:
+    given = {"slug": "next", "title": "Next", "zone": "Europe/Vienna"}
+    for wrong, field in (({"slug": "A b"}, "slug"), ({"slug": "gpu"}, "slug"), ({"title": ""}, "title"),
+                         ({"zone": "Mars/Base"}, "zone")):  # fmt: skip
+        answer = ina.post_form("/new-course", **(given | wrong))
+        assert answer.status_code == 422
+        assert f'id="{field}-error"' in answer.text, wrong
+    assert ina.post_form("/new-course", **given).location == "/staff/next/?notice=course-created"
+    assert members(portal, "next") == [("ina", Role.INSTRUCTOR)]
+    with portal.course.sessions.begin() as session:
+        made = find_course(session, "next")
+        assert made is not None
+        assert (made.title, made.time_zone, made.enrolment_code) == ("Next", "Europe/Vienna", None)
+    assert "course created" in ina.page("/staff/next/audit")
+
+
+def fill(portal: Portal) -> None:
+    """An assignment with every setting, around a change of clocks, and work that no copy may have."""
+    course = portal.course
+    portal.course.hand_in("ada")
+    with course.sessions.begin() as session:
+        found = session.get_one(Course, course.course)
+        found.time_zone, found.enrolment_code = "Europe/Vienna", "k7qf"
+        own = keep(session, installed_content("tiled"), course.course, NOW)
+        one = session.get_one(Assignment, course.assignment)
+        one.exercise_id, one.points, one.counts, one.attempts = own.id, 7.5, Counts.CHOSEN, 12
+        one.opens_at = datetime(2026, 3, 2, 8, tzinfo=UTC)
+        one.due_at = datetime(2026, 3, 20, 22, 59, tzinfo=UTC)  # 23:59 in winter
+        one.closes_at = datetime(2026, 3, 31, 21, 59, tzinfo=UTC)  # 23:59 in summer
+        one.late_percent_per_day, one.listed, one.grades_held, one.tile = 12.5, False, True, 16
+        session.add(Extension(assignment_id=one.id, person_id=course.people["ada"], extra_attempts=1,
+                              created_at=NOW))  # fmt: skip
+        create_assignment(session, found, "naive", Terms(slug="second"), NOW)
+
+
+def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserClient) -> None:
+    fill(portal)
+    assert "2026-03-02" in ina.page(COPY)
+    given = {"slug": "gpu-2", "title": "GPU 2", "starts": "2026-03-16"}
+    assert ina.post_form(COPY, **given).location == "/staff/gpu-2/assignments?notice=course-copied"
+    assert members(portal, "gpu-2") == [("ina", Role.INSTRUCTOR)]
+    with portal.course.sessions.begin() as session:
+        made = find_course(session, "gpu-2")
+        assert made is not None
+        assert (made.time_zone, made.enrolment_code, made.archived_at) == ("Europe/Vienna", None, None)
+        query = select(Assignment).where(Assignment.course_id == made.id).order_by(Assignment.slug.desc())
+        tiled, second = session.scalars(query).all()
+        source = session.get_one(Assignment, portal.course.assignment)
+        same = ("slug", "title", "device_class", "arch", "tile", "points", "late_percent_per_day", "attempts", "counts",
+                "min_interval_seconds", "checks_per_hour", "listed", "grades_held")  # fmt: skip
+        for name in same:
+            assert getattr(tiled, name) == getattr(source, name), name
+        assert tiled.opens_at == datetime(2026, 3, 16, 8, tzinfo=UTC)
+        assert tiled.due_at == datetime(2026, 4, 3, 21, 59, tzinfo=UTC)  # 23:59 in summer now
+        assert tiled.closes_at == datetime(2026, 4, 14, 21, 59, tzinfo=UTC)
+        assert (tiled.exercise.course_id, second.exercise.course_id) == (made.id, None)
+        assert kept_content(session, tiled.exercise).files == kept_content(session, source.exercise).files
+        work = select(Submission.id).where(Submission.assignment_id == tiled.id)
+        assert session.scalars(work).all() == []
+        assert session.scalars(select(Extension.assignment_id)).all() == [source.id]
+        deed = session.scalars(select(AuditEvent).where(AuditEvent.action == "course.copied")).one()
+        assert deed.detail == {"source": "course gpu", "assignments": 2, "days": 14}
+    assert "course copied" in ina.page("/staff/gpu-2/audit")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"slug": "gpu"}, "slug"), ({"starts": "soon"}, "starts"), ({"days": "many"}, "days"),
+        ({"days": "99999"}, "days"), ({"days": "7", "starts": "2027-01-01"}, "days"), ({"title": ""}, "title"),
+        ({"starts": "9999-12-31"}, "days"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_copies_nothing(
+    portal: Portal, ina: BrowserClient, wrong: dict[str, str], field: str
+) -> None:
+    fill(portal)
+    answer = ina.post_form(COPY, **({"slug": "gpu-2", "title": "GPU 2"} | wrong))
+    assert answer.status_code == 422
+    assert f'id="{field}-error"' in answer.text
+    with portal.course.sessions.begin() as session:
+        assert len(session.scalars(select(Course.id)).all()) == 1
+
+
+def test_an_archived_course_is_copied_again_and_again(portal: Portal) -> None:
+    fill(portal)
+    with portal.course.sessions.begin() as session:
+        source = session.get_one(Course, portal.course.course)
+        source.archived_at = NOW
+        assert days_until(session, source, date(2027, 3, 1)) == 364
+        copy = copy_course(session, source, None, "b", "B", days=364)
+        last = copy_course(session, copy, None, "c", "C", days=-1)
+        assert last.archived_at is None
+        assert len(session.scalars(select(Exercise).where(Exercise.course_id.is_not(None))).all()) == 3
+        due = session.scalars(select(Assignment.due_at).where(Assignment.slug == "tiled")).all()
+    assert sorted(one - due[0] for one in due if one and due[0]) == [
+        timedelta(0), timedelta(days=363), timedelta(days=364),
+    ]  # fmt: skip
