@@ -32,10 +32,7 @@ SETTING = "/staff/gpu/assignments/tiled"
 
 
 @pytest.fixture
-def ina(portal: Portal) -> BrowserClient:
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
+def ina(portal: Portal, due_tomorrow: None) -> BrowserClient:
     return client_of(portal, "ina", Role.INSTRUCTOR)
 
 

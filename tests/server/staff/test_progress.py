@@ -28,14 +28,6 @@ DAY = timedelta(days=1)
 PAGE = "/staff/gpu/progress/tiled"
 
 
-@pytest.fixture
-def tom(portal: Portal) -> BrowserClient:
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
-    return client_of(portal, "tom", Role.ASSISTANT)
-
-
 def fill(portal: Portal) -> None:
     """A student in each state."""
     course = portal.course

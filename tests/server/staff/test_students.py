@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Course, Extension, Role, StaffNote
+from server.courses.models import Assignment, Course, Extension, StaffNote
 from server.courses.service import Terms, create_assignment
 from server.operations.erase import erase_person
 from server.staff.assignments.service import Grant, grant
@@ -20,14 +19,6 @@ from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def tom(portal: Portal) -> BrowserClient:
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
-    return client_of(portal, "tom", Role.ASSISTANT)
 
 
 def test_it_has_points_extensions_and_attempts(portal: Portal, tom: BrowserClient) -> None:
