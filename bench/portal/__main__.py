@@ -16,6 +16,7 @@ SECTIONS = {
     "submits": "Submissions accepted a second",
     "pages": "Pages by number of submissions",
     "desk": "Staff pages of a large course",
+    "staged": "A staged regrade by number of submissions",
     "streams": "Open streams of events",
     "crowds": "Pages during attacks by other clients",
     "restarts": "Live pages while the server and the broker are killed",

@@ -43,7 +43,18 @@ _PAGES: Mapping[str, str] = {
     "gradebook by an assignment": f"grades?by={_FIRST}&down=yes",
     "gradebook by total": "grades?by=total&down=yes",
     "student": "students/{person}",
+    "a grade": f"grades/{_FIRST}/{{person}}",
     "assignments": "assignments",
+    "an assignment": f"assignments/{_FIRST}",
+    "new assignment": "assignments/new",
+    "update of an exercise": f"assignments/{_FIRST}/update",
+    "deletion of an assignment": f"assignments/{_FIRST}/delete",
+    "deletion of the course": "delete",
+    "copy of the course": "copy",
+    "settings": "settings",
+    "roster import": "roster/import",
+    "regrade of an assignment": f"regrade?assignment={_FIRST}",
+    "regrades": "regrades",
     "audit": "audit",
 }
 
@@ -92,13 +103,13 @@ def _pages(full: Full, ground: Ground) -> dict[str, Any]:
         _say(name)
         address = f"/staff/{COURSE}/{path.format(person=full.people[3])}"
         _look(client, address)
-        before = _processor(ground)
+        before = processor_seconds(ground)
         times = []
         for _ in range(_LOOKS):
             times.append(_look(client, address))
             if sum(times) > 10:
                 break
-        spent = (_processor(ground) - before) / len(times)
+        spent = (processor_seconds(ground) - before) / len(times)
         with counted_queries(engine) as statements:
             size = _size(client, address)
         found[name] = {
@@ -108,7 +119,7 @@ def _pages(full: Full, ground: Ground) -> dict[str, Any]:
     return found
 
 
-def _processor(ground: Ground) -> float:
+def processor_seconds(ground: Ground) -> float:
     """Processor seconds of this process and of the database. Other programs on the machine don't change them."""
     return time.process_time() + ground.cpu_seconds()["postgresql"]
 

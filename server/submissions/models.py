@@ -57,7 +57,7 @@ class Submission(Base):
     chosen_at: Mapped[datetime | None]
     # Jobs refer to submissions too. So this key is checked at commit, and ignored when tables are sorted for creation.
     judged_job_id: Mapped[int | None] = mapped_column(
-        ForeignKey("jobs.id", use_alter=True, deferrable=True, initially="DEFERRED")
+        ForeignKey("jobs.id", use_alter=True, deferrable=True, initially="DEFERRED"), index=True
     )
     verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     late_days: Mapped[int] = mapped_column(default=0)

@@ -6,6 +6,7 @@ As in server.grading.attempts, the caller locks the rows, the step before its jo
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, ScalarSelect, exists, func, select
@@ -115,6 +116,7 @@ def latest_job_id() -> ScalarSelect[Any]:
     return query.correlate(Submission).scalar_subquery()
 
 
+@lru_cache(maxsize=8)  # a preview asks once for each student
 def judged_job_id(staged: int | None = None) -> ColumnElement[Any]:
     """In a query of submissions, the ID of the job that gives each its verdict.
 

@@ -1,4 +1,4 @@
-"""The right to create courses in the portal.
+"""The right to create courses in the portal, and an index of the jobs that give verdicts.
 
 Revision ID: 0019
 Revises: 0015
@@ -21,9 +21,11 @@ def upgrade() -> None:
         )
     with op.batch_alter_table("people") as table:
         table.alter_column("creates_courses", server_default=None)
+    op.create_index(op.f("ix_submissions_judged_job_id"), "submissions", ["judged_job_id"])
 
 
 def downgrade() -> None:
     """Go back to the version before."""
+    op.drop_index(op.f("ix_submissions_judged_job_id"), "submissions")
     with op.batch_alter_table("people") as table:
         table.drop_column("creates_courses")
