@@ -1,7 +1,7 @@
 """Announcements, comments on submissions, and regrade requests.
 
 Revision ID: 0018
-Revises: 0015
+Revises: 0017
 """
 
 from __future__ import annotations

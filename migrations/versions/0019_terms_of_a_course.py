@@ -1,7 +1,7 @@
 """The right to create courses in the portal, and an index of the jobs that give verdicts.
 
 Revision ID: 0019
-Revises: 0015
+Revises: 0018
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0019"
-down_revision = "0015"
+down_revision = "0018"
 
 
 def upgrade() -> None:
