@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
@@ -52,10 +52,7 @@ def _title(finding: Finding, style: Style) -> list[str]:
 
 def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
     """The lines of a finding, underlined, with their neighbours; empty if none is known."""
-    first, second = finding.kind.roles
-    both = finding.other_line not in (None, finding.line)
-    labels = {finding.other_line: first, finding.line: second if both else ""}
-    marked = {n: text for n, text in labels.items() if n is not None and 1 <= n <= len(lines)}
+    marked = excerpt_labels(finding, len(lines))
     if not marked:
         return []
     bar = "│" if style.unicode else "|"
@@ -63,7 +60,7 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
     room = style.width - margin - 5
     out = [""]
     previous = None
-    for number in _shown(marked, len(lines)):
+    for number in excerpt_numbers(marked, len(lines)):
         if previous is not None and number != previous + 1:
             out.append(f"  {'':>{margin}} ...")
         previous = number
@@ -76,9 +73,22 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
     return out
 
 
-def _shown(marked: Iterable[int], last: int) -> list[int]:
+def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
+    """The lines of a finding, each with the event there.
+
+    last: the last line of the source
+    """
+    first, second = finding.kind.roles
+    both = finding.other_line not in (None, finding.line)
+    labels = {finding.other_line: first, finding.line: second if both else ""}
+    return {number: text for number, text in labels.items() if number is not None and 1 <= number <= last}
+
+
+def excerpt_numbers(marked: Iterable[int], last: int) -> Sequence[int]:
     """The marked lines with their neighbours, and all lines between two close ones."""
     numbers = sorted(marked)
+    if not numbers:
+        return []
     shown = {m for n in numbers for m in range(n - _CONTEXT, n + _CONTEXT + 1)}
     if numbers[-1] - numbers[0] <= _NEAR:
         shown.update(range(numbers[0], numbers[-1]))

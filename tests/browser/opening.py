@@ -15,7 +15,10 @@ _SEND = """fields => {
   form.noValidate = true;
   form.requestSubmit();
 }"""
-_UNFOLD = "for (const each of document.querySelectorAll('details')) each.open = true"
+_UNFOLD = """() => {
+  for (const each of document.querySelectorAll("details")) each.open = true;
+  for (const each of document.querySelectorAll(".off")) each.classList.remove("off");
+}"""
 # Rows, choices and lines that are alike cost a check much time and tell it nothing.
 _ALIKE = "tbody tr:nth-child(n + 6), option:nth-child(n + 6), .listing > .line:nth-child(n + 32)"
 _THIN = f"for (const each of document.querySelectorAll('{_ALIKE}')) each.remove()"

@@ -58,6 +58,10 @@ def verdict(page: Page):
     return page.locator("section.verdict .stamp")
 
 
+def tab(page: Page, name: str):
+    return page.get_by_role("navigation", name="Parts of the report").get_by_role("link", name=name)
+
+
 def test_a_page_that_is_watched_goes_on_to_the_verdict_by_itself(page, portal):
     sign_in(page, portal, "student")
     page.goto(hand_in(portal, RACE))
@@ -69,6 +73,7 @@ def test_a_page_that_is_watched_goes_on_to_the_verdict_by_itself(page, portal):
 def test_a_finding_stands_below_its_line_and_leads_to_the_other(page, portal, race):
     sign_in(page, portal, "student")
     page.goto(race)
+    tab(page, "Source").click()
     line = page.locator("#L20")
     mark = page.locator('.mark[data-line="20"]').first
     expect(mark).to_contain_text("data race")
@@ -77,6 +82,17 @@ def test_a_finding_stands_below_its_line_and_leads_to_the_other(page, portal, ra
     mark.get_by_role("link", name="line 25").first.click()
     assert page.url.endswith("#L25")
     expect(page.locator("#L25")).to_be_in_viewport()
+
+
+def test_a_line_of_the_card_opens_the_source_there(page, portal, race):
+    sign_in(page, portal, "student")
+    page.goto(race)
+    expect(page.locator("#listing")).to_be_hidden()
+    page.locator(".excerpt").get_by_role("link", name="Line 25").click()
+    expect(page.locator("#L25")).to_be_in_viewport()
+    expect(tab(page, "Source")).to_have_attribute("aria-current", "true")
+    tab(page, "Result").click()
+    expect(page.locator("#listing")).to_be_hidden()
 
 
 def test_stopping_ends_it_and_says_so(page, portal):
@@ -92,6 +108,7 @@ def test_the_margin_is_switched_by_the_keyboard(page, portal, right):
     sign_in(page, portal, "student")
     page.goto(right)
     expect(verdict(page)).to_have_text("accepted")
+    tab(page, "Source").click()
     page.get_by_role("radio", name="Cost").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("radio", name="Global memory")).to_be_checked()

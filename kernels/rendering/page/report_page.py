@@ -5,7 +5,7 @@ The result is one complete file, or sections for a page of the portal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,18 +13,20 @@ from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
 from kernels.ladder import Ladder
-from kernels.rendering.findings import informative_findings, summary_sentence
+from kernels.rendering.findings import informative_findings
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.environment import environment
+from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.page.summary import figures
+from kernels.rendering.page.verdict_card import ExcerptLine, VerdictCard, verdict_card
 from kernels.rendering.text_safety import safe_lines
 from kernels.report import Report, launch_sentence
-from kernels.report.advice import advice_for
-from kernels.verdict import Severity, Verdict
+from kernels.report.model import first_error
+from kernels.verdict import Severity
 
 _PRINTED_LINES = 400
 
@@ -36,11 +38,15 @@ class ReportContext:
     file: the author's name for the source
     ladder: the reference kernels of its exercise, if any
     facts: more lines at the top of a complete page, by title
+    worth: what it earns, such as "10/10, counts now"; "" if unknown
+    actions: buttons for the card of the verdict
     """
 
     file: str = "kernel.cu"
     ladder: Ladder | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    worth: str = ""
+    actions: Markup = field(default_factory=Markup)
 
 
 def render_report(report: Report, source: str, around: ReportContext) -> str:
@@ -76,19 +82,21 @@ def analysis_of(report: Report) -> Analysis:
 
 def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]:
     analysis = analysis_of(report)
-    lines = safe_lines(source.rstrip())
     measured = measured_view(report, around.ladder)
+    card = verdict_card(report, safe_lines(source.rstrip()), measured.standing if measured else ())
     printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),
         "figures": _figures(report, analysis),
         "report": report,
-        "verdict": report.verdict.words,
-        "state": _STATES.get(report.verdict, "poor"),
-        "sentence": summary_sentence(report),
+        "card": card,
+        # The card has all of a single finding.
+        "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict),)},
+        "excerpt": _excerpt(card, source),
+        "worth": around.worth,
+        "actions": around.actions,
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,
-        "next_step": advice_for(report, lines),
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
         "cases": cases_view(report, around.file),
         "measured": measured,
@@ -97,7 +105,12 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
     }
 
 
-_STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
+def _excerpt(card: VerdictCard, source: str) -> Sequence[tuple[ExcerptLine, Sequence[Piece]]]:
+    """The lines of the card with their code."""
+    if not card.excerpt:
+        return []
+    pieces = coloured(source)
+    return [(line, pieces[line.number - 1]) for line in card.excerpt if line.number <= len(pieces)]
 
 
 def _figures(report: Report, analysis: Analysis) -> tuple[Any, ...]:

@@ -1,12 +1,35 @@
 "use strict";
-// All of this is convenience. Without it, the page shows all pictures one below the other.
+// All of this is convenience. Without it, the page shows all its parts and pictures one below the other. A page that
+// adds a report later calls it again by an event: report.dispatchEvent(new Event("added", {bubbles: true})).
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  /** How to show a part that may be hidden. */
+  const shows = new WeakMap();
+
+  // Tabs: <nav data-tabs> with links to the parts of the page. One part is visible at a time.
+  const addTabs = (nav) => {
+    const parts = all("a", nav).map((link) => [link, document.getElementById(link.hash.slice(1))]);
+    const show = (chosen) => {
+      for (const [link, part] of parts) {
+        part.classList.toggle("off", part !== chosen);
+        if (part === chosen) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+    };
+    for (const [, part] of parts) shows.set(part, () => show(part));
+    nav.addEventListener("click", (event) => {
+      const link = event.target.closest("a");
+      if (link === null) return;
+      event.preventDefault();
+      shows.get(document.getElementById(link.hash.slice(1)))();
+    });
+    show((parts.find(([link]) => link.hasAttribute("aria-current")) ?? parts[0])[1]);
+  };
 
   // Shows one picture of the phases at a time. Buttons, arrow keys, Home and End change it.
-  for (const stage of all("[data-stepper]")) {
+  const addSteps = (stage) => {
     const pictures = all("figure", stage);
-    if (pictures.length < 2) continue;
+    if (pictures.length < 2) return;
     const bar = document.createElement("div");
     bar.className = "steps";
     const button = (text, label) => {
@@ -37,27 +60,14 @@
       event.preventDefault();
       show(to);
     });
-    const open = () => {
-      const asked = pictures.findIndex((picture) => `#${picture.id}` === location.hash);
-      if (asked >= 0) show(asked);
-    };
-    window.addEventListener("hashchange", open);
+    pictures.forEach((picture, each) => shows.set(picture, () => show(each)));
     window.addEventListener("beforeprint", () => pictures.forEach((picture) => { picture.hidden = false; }));
     window.addEventListener("afterprint", () => show(shown));
     stage.prepend(bar);
     show(0);
-    open();
-  }
-
-  // A link to a line opens the line's details.
-  const reveal = () => {
-    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (target && target.matches("details")) target.open = true;
   };
-  window.addEventListener("hashchange", reveal);
-  reveal();
 
-  for (const toggle of all("[data-open-all]")) {
+  const addOpener = (toggle) => {
     toggle.hidden = false;
     toggle.addEventListener("click", () => {
       const rows = all("details", document.getElementById("listing"));
@@ -65,5 +75,30 @@
       rows.forEach((row) => { row.open = open; });
       toggle.textContent = open ? "Close all lines" : "Open all lines";
     });
-  }
+  };
+
+  const enhance = (within) => {
+    all("[data-tabs]", within).forEach(addTabs);
+    all("[data-stepper]", within).forEach(addSteps);
+    all("[data-open-all]", within).forEach(addOpener);
+  };
+
+  /** Show the element with this ID, and all that it is in. */
+  const reveal = (hash) => {
+    const target = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
+    for (let each = target; each !== null; each = each.parentElement) {
+      shows.get(each)?.();
+      if (each.matches("details")) each.open = true;
+    }
+    return target;
+  };
+
+  enhance(document);
+  document.addEventListener("added", (event) => enhance(event.target));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href^='#']:not([data-tabs] *)");
+    if (link && !event.defaultPrevented) reveal(link.hash);
+  });
+  window.addEventListener("hashchange", () => reveal(location.hash)?.scrollIntoView());
+  if (location.hash !== "") reveal(location.hash)?.scrollIntoView();
 })();

@@ -87,7 +87,7 @@ def earlier_submission(
         text=content.decode("utf-8", errors="replace"),
         is_check=found.mode is Mode.CHECK,
         verdict=None if job is None else job.verdict,
-        marks=_marks(findings),
+        marks=line_marks(findings),
         told=[FindingText(found.line, found.headline, found.message) for found in findings[:_MOST_FINDINGS]],
     )
 
@@ -100,7 +100,8 @@ def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
         return None
 
 
-def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
+def line_marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
+    """The marks of these findings, line by line."""
     return [
         LineMark(
             line=line,

@@ -12,7 +12,10 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.http.numbers import points
 from server.submissions.assignment.form import form_of
+from server.submissions.assignment.tasks import task_of
+from server.submissions.grades.worth import Worth, worth_text
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
@@ -58,6 +61,7 @@ class SubmissionPage:
     own: whether it is the reader's; staff: whether the reader is course staff
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; judged: the result that gave its verdict, None before the first verdict
+    worth: what it is worth to its student, such as "10/10, counts now"; "" before the verdict
     """
 
     number: int
@@ -81,6 +85,7 @@ class SubmissionPage:
     source: str
     status: SubmissionStatus
     judged: Judged | None
+    worth: str
 
     @property
     def file(self) -> str:
@@ -125,6 +130,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         return None
     assignment = found.assignment
     course = assignment.course
+    staff = is_staff(role_in(session, person, course.id))
     return SubmissionPage(
         number=found.id,
         public_id=found.public_id,
@@ -138,7 +144,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         person=found.person.name,
         email=found.person.email,
         own=found.person_id == person,
-        staff=is_staff(role_in(session, person, course.id)),
+        staff=staff,
         mode=found.mode,
         limited=found.mode is Mode.CHECK or assignment.attempts is not None,
         device_class=found.device_class,
@@ -147,7 +153,19 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         source=found.source.content.decode("utf-8", "replace"),
         status=read_statuses(session, [found.id], now)[found.id],
         judged=_judged(session, found),
+        worth=_worth(session, found, now, as_staff=staff),
     )
+
+
+def _worth(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
+    if submission.judged_job_id is None:
+        return ""
+    assignment = submission.assignment
+    task = task_of(session, assignment, submission.person_id)
+    own = next((one for one in task.entries if one.submission_id == submission.id), None)
+    if own is None:
+        return ""
+    return worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff), points)
 
 
 def watched(

@@ -46,9 +46,8 @@ def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -
     return StoredReport(plain, report if report.message else replace(report, message=verdict.headline))
 
 
-def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:
+def sections(report: Report, source: str, around: ReportContext) -> Markup:
     """Render the result as part of a page."""
-    around = ReportContext(file, ladder, {})
     return _first_that_works(report, lambda each: render_sections(each, source, around))
 
 

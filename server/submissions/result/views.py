@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from flask import Blueprint, Response, render_template, url_for
+from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from kernels.ladder import Ladder, shipped_ladder
+from kernels.rendering.page.report_page import ReportContext
+from kernels.report import Report
 from server.accounts import browser_sessions
 from server.accounts.access import nothing_here, viewer
 from server.accounts.cookies import session_token
@@ -18,6 +22,8 @@ from server.accounts.models import Person
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
+from server.submissions.assignment.earlier_submission import line_marks
+from server.submissions.assignment.form import new_key
 from server.submissions.changes import NotPossible, cancel, cancel_own, retry, revoke
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
@@ -54,9 +60,22 @@ def show(public_id: str) -> str:
         live=markup_of(progress) if page.waits else "",
         now=clock(),
         report=None if kept is None else kept.report,
-        result="" if kept is None else sections(kept.report, page.source, page.file, _ladder(page)),
+        result="" if kept is None else _result(page, kept.report),
+        marks=_marks(page, kept),
         durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
     )
+
+
+def _result(page: SubmissionPage, report: Report) -> Markup:
+    actions = render_template("submissions/card_actions.html", page=page, report=report, key=new_key())
+    around = ReportContext(page.file, _ladder(page), {}, page.worth, Markup(actions.strip()))  # noqa: S704 - a template of ours
+    return sections(report, page.source, around)
+
+
+def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
+    """The marks for the editor, as JSON."""
+    found = () if kept is None or not page.own else kept.report.findings
+    return json.dumps([asdict(mark) for mark in line_marks(found)])
 
 
 @submissions_pages.get("/<public_id>/state")

@@ -250,7 +250,9 @@ def test_who_only_checked_a_right_kernel_is_told_that_it_counts_for_nothing_yet(
         session.get_one(Assignment, portal.course.assignment).device_class = ""
     name, job = handed_in(portal.course, "ada", mode)
     graded(portal.course, job)
-    assert ('class="notice"' in ada.page(f"/submissions/{name}")) is told
+    page = ada.page(f"/submissions/{name}")
+    assert ('name="mode" value="rank"' in page) is told, "a button that submits this version"
+    assert ("Check, doesn’t count" in page) is told
 
 
 def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):

@@ -1,0 +1,78 @@
+"""What one submission is worth to its student, in a few words for the top of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from server.courses.models import Assignment, Counts
+from server.submissions.counted_submission import Deadlines, Entry, late_days, points_for
+from server.submissions.grades.grade import Grade
+from server.submissions.models import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """A submission and the grade of its assignment.
+
+    now: for a check, which would count from now on
+    as_staff: whether the reader sees points that aren't released yet
+    """
+
+    assignment: Assignment
+    deadlines: Deadlines
+    grade: Grade
+    entry: Entry
+    now: datetime
+    as_staff: bool = False
+
+
+def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
+    """`10/10, counts now`; "" without a verdict about the kernel.
+
+    shown: a number of points as text
+    """
+    entry, grade, most = worth.entry, worth.grade, worth.assignment.points
+
+    def out_of(points: float) -> str:
+        return f"{shown(points)}/{shown(most)}"
+
+    if not entry.judged:
+        return ""
+    if entry.mode is Mode.CHECK:
+        points = _points(worth, worth.now)
+        return (
+            f"Worth {out_of(points)} if you submit it" if entry.accepted and most else "Check, doesn’t count"
+        )
+    if grade.excused:
+        return "Excused, doesn’t count"
+    if grade.held and most and not worth.as_staff:
+        return "Points not released yet"
+    if grade.score is not None and most:
+        return f"{out_of(grade.score)}, set by course staff"
+    own = out_of(_points(worth, entry.created_at)) if most else ""
+    return (
+        ", ".join(filter(None, (own, _standing(worth, out_of))))
+        if own
+        else _standing(worth, out_of).capitalize()
+    )
+
+
+def _points(worth: Worth, at: datetime) -> float:
+    return points_for(worth.assignment, late_days(at, worth.deadlines), accepted=worth.entry.accepted)
+
+
+def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
+    """Whether this submission counts, and what counts instead."""
+    counted = worth.grade.counted
+    if counted is None:
+        return "doesn’t count"
+    if counted.entry.submission_id == worth.entry.submission_id:
+        days = counted.late_days
+        return f"{days} day{'' if days == 1 else 's'} late, counts now" if days else "counts now"
+    stays = f" stays {out_of(counted.points)}" if worth.assignment.points else " counts"
+    if worth.assignment.counts is Counts.LAST:
+        return f"your last submission{stays}"
+    chosen = worth.assignment.counts is Counts.CHOSEN and counted.entry.chosen_at is not None
+    return f"your {'chosen submission' if chosen else 'best'}{stays}"

@@ -1,0 +1,64 @@
+"""The first lines of a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kernels.evidence import Advice, Evidence
+from kernels.rendering.page.report_page import ReportContext, render_sections
+from kernels.rendering.page.verdict_card import verdict_card
+from kernels.verdict import Finding, Verdict
+from tests.kernels.test_report_text import RACE, SOURCE, report
+
+LINES = SOURCE.split("\n")
+WRONG = "P[0][0] is 0, not 5 (Width=1). 1 of 1 element is incorrect."
+
+
+def test_a_race_shows_both_accesses_among_their_neighbours():
+    card = verdict_card(report(RACE), LINES)
+    assert [line.number for line in card.excerpt] == list(range(10, 16))
+    assert {line.number: line.label for line in card.excerpt if line.hit} == {
+        11: "first access",
+        14: "second access",
+    }
+    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs")
+
+
+def test_accesses_far_apart_leave_a_gap():
+    far = verdict_card(report(replace(RACE, other_line=30)), LINES).excerpt
+    assert [(line.number, line.after_gap) for line in far] == [
+        (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),
+    ]  # fmt: skip
+
+
+def test_a_diagnosis_leads_and_the_element_follows():
+    wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} The result equals M times N transposed.")
+    card = verdict_card(report(wrong, verdict=Verdict.WRONG_ANSWER), LINES)
+    assert (card.sentence, card.detail) == ("The result equals M times N transposed.", WRONG)
+    plain = verdict_card(report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER), LINES)
+    assert (plain.sentence, plain.detail) == (Verdict.WRONG_ANSWER.headline, WRONG)
+
+
+def test_an_error_of_the_compiler_is_the_sentence():
+    error = Finding(Verdict.COMPILE_ERROR, "A `;` is missing at the end of this line.", 3)
+    card = verdict_card(report(error, verdict=Verdict.COMPILE_ERROR), LINES)
+    assert (card.sentence, card.detail, card.line) == (error.message, "", 3)
+
+
+def test_an_accepted_kernel_gets_the_next_idea():
+    found = report(verdict=Verdict.ACCEPTED, evidence=Evidence(advice=(Advice("Coarsen.", 7),)))
+    card = verdict_card(found, LINES)
+    assert (card.step, card.step_line, card.excerpt) == ("Coarsen.", 7, ())
+    assert (
+        verdict_card(found, LINES, ("Level with rung 3.", "Next idea: unroll.")).step == "Next idea: unroll."
+    )
+
+
+def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out():
+    html = str(render_sections(report(RACE), SOURCE, ReportContext("my.cu", worth="0/10, counts now")))
+    assert 'id="findings"' not in html
+    assert '<p class="worth">0/10, counts now</p>' in html
+    assert 'href="#tab-source"' in html
+    assert 'href="#tab-performance"' not in html
+    two = str(render_sections(report(RACE, replace(RACE, line=20)), SOURCE, ReportContext("my.cu")))
+    assert 'id="findings"' in two

@@ -1,0 +1,69 @@
+"""What a result says about points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernels.verdict import Verdict
+from server.courses.models import Counts
+from server.http.numbers import points
+from server.submissions.counted_submission import Deadlines, Entry, counted
+from server.submissions.grades.grade import Grade
+from server.submissions.grades.worth import Worth, worth_text
+from server.submissions.models import Mode
+from tests.server.submissions.test_counted_submission import DAY, DUE, NO_DEADLINE, SECOND, assignment, entry
+
+RIGHT, WRONG = entry(1), entry(2, Verdict.DATA_RACE)
+
+
+def text(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more: Any) -> str:
+    own = {key: more.pop(key) for key in ("score", "excused", "held") if key in more}
+    staff = more.pop("as_staff", False)
+    given = assignment(**more)
+    grade = Grade(counted(given, deadlines, entries or (of,)), **own)
+    return worth_text(Worth(given, deadlines, grade, of, DUE, staff), points)
+
+
+def test_what_counts_and_what_stays():
+    assert text(RIGHT) == "10/10, counts now"
+    assert text(WRONG) == "0/10, counts now"
+    assert text(WRONG, RIGHT, WRONG) == "0/10, your best stays 10/10"
+    assert text(RIGHT, RIGHT, WRONG, counts=Counts.LAST) == "10/10, your last submission stays 0/10"
+    chosen = entry(1, chosen_at=DUE)
+    assert (
+        text(entry(3), chosen, entry(3), counts=Counts.CHOSEN) == "10/10, your chosen submission stays 10/10"
+    )
+
+
+def test_late_days_are_named():
+    late = entry(1, created_at=DUE + SECOND)
+    assert text(late, deadlines=Deadlines(DUE, None)) == "8/10, 1 day late, counts now"
+
+
+def test_a_check_says_what_it_would_earn_now():
+    assert text(entry(1, mode=Mode.CHECK)) == "Worth 10/10 if you submit it"
+    assert (
+        text(entry(1, mode=Mode.CHECK), deadlines=Deadlines(DUE - DAY, None)) == "Worth 8/10 if you submit it"
+    )
+    assert text(entry(2, Verdict.DATA_RACE, mode=Mode.CHECK)) == "Check, doesn’t count"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"held": True}, "Points not released yet"),
+        ({"held": True, "as_staff": True}, "10/10, counts now"),
+        ({"excused": True}, "Excused, doesn’t count"),
+        ({"score": 7.0}, "7/10, set by course staff"),
+        ({"points": 0.0}, "Counts now"),
+    ],
+)
+def test_decisions_of_course_staff(more, expected):
+    assert text(RIGHT, **more) == expected
+
+
+def test_no_verdict_says_nothing():
+    assert text(entry(1, None)) == ""
+    assert text(entry(1, Verdict.SYSTEM_ERROR)) == ""
