@@ -123,7 +123,7 @@ def test_on_a_phone_both_sides_stand_below_each_other(page, site):
     [
         (BOARD, "3,120 GFLOPS"),
         (HISTORY, "on the leaderboard"),
-        ("/courses/gpu/tiled/", "Edit again"),
+        ("/courses/gpu/tiled/#attempts", "Edit again"),
     ],
     ids=["board", "history", "assignment"],
 )

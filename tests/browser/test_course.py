@@ -18,7 +18,6 @@ from tests.browser.test_editor import DROP
 _LONG = pytest.mark.long("the short suite has one of these ways")
 
 COURSE = "/courses/demo/"
-SUBMITTED = re.compile(r"/submissions/[0-9a-f]{16}")
 UNSOLVED = "Matrix multiplication, one thread per element"
 """Nobody hands in a right kernel for it here, so that it stays due."""
 SOLUTION = find_exercise("tiled").solution.read_text()
@@ -57,12 +56,19 @@ def check(page: Page) -> None:
 
 
 def handed_in(page: Page, portal: Deployment) -> str:
-    """The source as the server has it, of the submission whose page this is."""
-    page.wait_for_url(SUBMITTED)
-    address = page.url.partition("?")[0]
-    answer = page.request.get(f"{address}/source.cu")
+    """The source as the server has it, of the submission that was just sent."""
+    answer = page.request.get(f"{portal.url}{submission(page)}/source.cu")
     assert answer.ok
     return answer.text()
+
+
+def submission(page: Page) -> str:
+    """The address of the submission that was just sent, on its own page or beside the editor."""
+    return page.locator("#outcome").get_attribute("data-address") or ""
+
+
+def tab(page: Page, name: str):
+    return page.get_by_role("navigation", name="Parts of the assignment").get_by_role("link", name=name)
 
 
 @_LONG
@@ -98,6 +104,7 @@ def test_edit_and_check_and_hand_in(student, portal):
     student.get_by_role("button", name="Submit").click()
     assert handed_in(student, portal) == f"{SOLUTION}// for points\n"
     open_assignment(student, portal)
+    tab(student, "Submissions").click()
     rows = student.get_by_role("table").get_by_role("row")
     expect(rows.nth(1)).to_contain_text("submission")
     # the demo itself may submit meanwhile, as this student
@@ -131,7 +138,7 @@ def test_a_draft_is_there_again_and_gone_when_it_is_handed_in(student, portal):
     expect(editor(student)).to_contain_text("half a thought")
     check(student)
     handed_in(student, portal)
-    first = student.url.rpartition("/")[2]
+    first = submission(student).rpartition("/")[2]
     open_assignment(student, portal, "naive")
     expect(editor(student)).to_contain_text("half a thought")
     expect(student.get_by_text("restored")).to_have_count(0)
@@ -152,9 +159,9 @@ def test_what_was_wrong_is_marked_where_it_is_changed(student, portal):
         student.wait_for_timeout(500)
     number = address.rpartition("/")[2]
     student.goto(f"{portal.url}{COURSE}tiled/?from={number}#hand-in")
-    expect(student.locator(".before")).to_contain_text("data race")
+    expect(student.locator("#panel .stamp")).to_have_text("data race")
     expect(student.locator(".cm-mark-error").first).to_be_visible()
-    student.locator(".before [data-editor-line]").first.click()
+    student.locator("#panel .excerpt [data-editor-line]").first.click()
     expect(editor(student)).to_be_focused()
 
 
@@ -165,6 +172,7 @@ def test_a_button_pressed_twice_hands_in_once(student, portal):
     student.locator(CHECK).dblclick()
     handed_in(student, portal)
     open_assignment(student, portal, "coarsened")
+    tab(student, "Submissions").click()
     expect(student.get_by_role("table").get_by_role("row")).to_have_count(2)
 
 

@@ -98,7 +98,7 @@ def test_a_headline_names_the_lines(finding, headline):
 
 def test_the_verdict_card_links_the_lines_of_its_first_finding():
     html = str(render_sections(report(RACE), SOURCE, ReportContext("my.cu")))
-    card = html.partition('<p class="sentence">')[2].partition("</p>")[0]
+    card = html.partition('<p class="where">')[2].partition("</p>")[0]
     assert '<a class="to" href="#L11">11</a> and <a class="to" href="#L14">14</a>' in card
     assert "Second access; first" in html
     assert "First access; second" in html

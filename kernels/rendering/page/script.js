@@ -87,7 +87,7 @@
   const reveal = (hash) => {
     const target = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
     for (let each = target; each !== null; each = each.parentElement) {
-      shows.get(each)?.();
+      if (getComputedStyle(each).display === "none") shows.get(each)?.();
       if (each.matches("details")) each.open = true;
     }
     return target;

@@ -32,6 +32,7 @@ class VerdictCard:
     """The first things to know about a result.
 
     state: good, fair or poor
+    where: `lines 11 and 14`, or ""
     sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs`, or ""
     line: where to begin in the source; None if no line is known
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
@@ -39,6 +40,7 @@ class VerdictCard:
 
     name: str
     state: str
+    where: str
     sentence: str
     detail: str
     count: str
@@ -60,6 +62,7 @@ def verdict_card(report: Report, lines: Sequence[str], ideas: Sequence[str] = ()
     return VerdictCard(
         name=report.verdict.words,
         state=_STATES.get(report.verdict, "poor"),
+        where="" if leading is None else leading.lines,
         sentence=sentence,
         detail=detail,
         count="" if leading is None else leading.count_text,
@@ -72,15 +75,15 @@ def verdict_card(report: Report, lines: Sequence[str], ideas: Sequence[str] = ()
 
 def _sentences(report: Report, leading: Finding | None) -> tuple[str, str]:
     """What is wrong, and an example. For an incorrect result, the diagnosis leads."""
-    summary = summary_sentence(report)
     if leading is None:
-        return summary, ""
+        return summary_sentence(report), ""
+    headline = report.verdict.headline if leading.lines else summary_sentence(report)
     if report.verdict is Verdict.WRONG_ANSWER:
         example, *diagnosis = _SHARE.split(leading.message, maxsplit=1)
-        return (diagnosis[0], example) if diagnosis else (summary, example)
+        return (diagnosis[0], example) if diagnosis else (headline, example)
     if report.verdict in _EXACT:
         return leading.message, ""
-    return summary, "" if leading.message == report.verdict.headline else leading.message
+    return headline, "" if leading.message in {headline, report.verdict.headline} else leading.message
 
 
 def _step(report: Report, lines: Sequence[str], ideas: Sequence[str]) -> tuple[str, int | None]:

@@ -41,10 +41,9 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
     if not entry.judged:
         return ""
     if entry.mode is Mode.CHECK:
-        points = _points(worth, worth.now)
-        return (
-            f"Worth {out_of(points)} if you submit it" if entry.accepted and most else "Check, doesn’t count"
-        )
+        if not entry.accepted or not most:
+            return "Check, doesn’t count"
+        return f"Worth {out_of(_points(worth, worth.now))} if you submit it"
     if grade.excused:
         return "Excused, doesn’t count"
     if grade.held and most and not worth.as_staff:

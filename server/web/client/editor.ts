@@ -13,7 +13,8 @@
 //                                                  reader hasn't changed the text since
 //   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
 //
-// Without scripts, the text area works alone.
+// The event `marks` on the text area, with such JSON as its detail, marks other lines. An address that ends with
+// #line-20 opens with the cursor there. Without scripts, the text area works alone.
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
@@ -34,6 +35,7 @@ import { NotASource, readSource } from "./source-file";
 import { tabKey } from "./tab-key";
 import { theme } from "./theme";
 import { typeOverSelection } from "./type-over-selection";
+import { Workbench } from "./workbench";
 
 const DRAFT_MS = 400;
 
@@ -52,7 +54,7 @@ class Editor {
     this.given = lines(area.value);
     this.unkept = "draftIgnored" in area.dataset;
     this.hint = make("p", { className: "fine editor-hint", id: `${area.id}-keys` });
-    this.hint.textContent = "Tab indents once you type or click here. To leave the editor, press Esc, then Tab. You can drop a file on it.";
+    this.hint.textContent = "Ctrl+Enter checks. Tab indents once you type or click here. Esc, then Tab leaves. You can drop a file here.";
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
     // A hidden required field would block the form.
@@ -63,6 +65,8 @@ class Editor {
     this.keepPage();
     this.bringBackDraft();
     if (this.text === this.given) showMarks(this.view, readMarks(area.dataset["marks"]));
+    const line = /^#line-(\d+)$/.exec(location.hash);
+    if (line !== null) goToLine(this.view, Number(line[1]));
   }
 
   private get text(): string {
@@ -115,6 +119,7 @@ class Editor {
     const { area } = this;
     area.labels[0]?.addEventListener("click", () => this.view.focus());
     area.form?.addEventListener("submit", (event) => this.submit(event));
+    area.addEventListener("marks", (event) => showMarks(this.view, readMarks((event as CustomEvent<string>).detail)));
     area.form?.addEventListener("reset", () => window.setTimeout(() => this.replace(lines(area.value))));
     window.addEventListener("pagehide", () => this.keep());
     document.addEventListener("click", (event) => {
@@ -290,3 +295,4 @@ function lines(text: string): string {
 }
 
 for (const area of all<HTMLTextAreaElement>("textarea[data-editor]")) new Editor(area);
+for (const bench of all("[data-bench]")) new Workbench(bench);

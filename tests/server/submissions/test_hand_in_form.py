@@ -158,7 +158,7 @@ def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient,
     assert f'data-refusal="{refusal.code}"' in page
     assert ("Retry-After" in answer.headers) == (status == 429)
     assert typed(page) == "// mine\n"
-    assert '<a href="#source">below</a>' in page
+    assert '<a href="#source">editor</a>' in page
     if "closes_at" in values:
         assert "<form" not in page.partition("<main")[2], "it can only be copied"
     else:

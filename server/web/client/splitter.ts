@@ -1,0 +1,67 @@
+// The bar between the two sides of a workbench: dragged, or moved with the arrow keys. This browser remembers its place,
+// and whether the left side is hidden.
+
+import { make } from "./page";
+
+const PLACE = "tilelab-side";
+const HIDDEN = "tilelab-side-hidden";
+const [LEAST, MOST, STEP] = [25, 70, 2];
+
+export function splitter(bench: HTMLElement): void {
+  const bar = make("div", { className: "bar-between", tabIndex: 0 });
+  const set = (percent: number): void => {
+    const place = Math.min(MOST, Math.max(LEAST, Math.round(percent)));
+    bench.style.setProperty("--side", `${place}%`);
+    bar.setAttribute("aria-valuenow", `${place}`);
+    remember(PLACE, `${place}`);
+  };
+  const attributes = {
+    role: "separator", "aria-orientation": "vertical", "aria-label": "Width of the left side", "aria-controls": "side",
+    "aria-valuemin": `${LEAST}`, "aria-valuemax": `${MOST}`,
+  };
+  for (const [name, value] of Object.entries(attributes)) bar.setAttribute(name, value);
+  set(Number(remembered(PLACE)) || 42);
+  bar.addEventListener("pointerdown", (event) => bar.setPointerCapture(event.pointerId));
+  bar.addEventListener("pointermove", (event) => {
+    if (!bar.hasPointerCapture(event.pointerId)) return;
+    const room = bench.getBoundingClientRect();
+    set((100 * (event.clientX - room.left)) / room.width);
+  });
+  bar.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    set(Number(bar.getAttribute("aria-valuenow")) + by);
+  });
+  bench.querySelector("#side")?.after(bar);
+  for (const button of document.querySelectorAll<HTMLElement>("[data-fold-side]")) addFold(bench, button);
+}
+
+function addFold(bench: HTMLElement, button: HTMLElement): void {
+  const fold = (hide: boolean): void => {
+    bench.classList.toggle("alone", hide);
+    button.textContent = hide ? "Show handout" : "Hide handout";
+    button.setAttribute("aria-expanded", String(!hide));
+    remember(HIDDEN, hide ? "yes" : "");
+  };
+  button.hidden = false;
+  button.addEventListener("click", () => fold(!bench.classList.contains("alone")));
+  bench.addEventListener("result", () => fold(false));
+  if (remembered(HIDDEN) === "yes") fold(true);
+}
+
+function remembered(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null; // no storage
+  }
+}
+
+function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // as above
+  }
+}

@@ -1,0 +1,166 @@
+// An assignment's page as a workbench. Its forms are sent without leaving the page, and the server's pages are shown in
+// the panel. Without this script, the forms lead to the submission's page.
+//
+//   <div data-bench>                     its <nav data-tabs> is the work of report.js
+//     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
+//     <form>                             sent here, if a button named `mode` was pressed; Ctrl+Enter presses the first
+//     <p data-says></p>                  announces what happens
+//   <… id="x" data-fresh>                gets its new content from the server after each verdict
+//   <button data-fold-side>              hides and shows the left side
+
+import { dropSent } from "./drafts";
+import { Live } from "./follow";
+import { splitter } from "./splitter";
+import { all, make } from "./page";
+
+const WIDE = window.matchMedia("(min-width: 68.75rem)");
+
+export class Workbench {
+  private following: Live | null = null;
+  private busy = false;
+  private readonly panel: HTMLElement;
+  private readonly area: HTMLTextAreaElement | null;
+
+  constructor(private readonly bench: HTMLElement) {
+    this.panel = bench.querySelector<HTMLElement>("#panel") ?? bench;
+    this.area = bench.querySelector<HTMLTextAreaElement>("textarea[data-editor]");
+    bench.classList.add("on");
+    bench.addEventListener("submit", (event) => this.submit(event));
+    bench.addEventListener("click", (event) => this.click(event));
+    document.addEventListener("keydown", (event) => this.press(event), true);
+    WIDE.addEventListener("change", () => this.arrange());
+    splitter(bench);
+    this.open();
+  }
+
+  /** Choose the part to begin with. The page loads report.js first, so the tabs work. */
+  private open(): void {
+    const asked = new URL(location.href);
+    const isBack = asked.searchParams.has("from") || /^#(line-|source|hand-in)/.test(asked.hash);
+    const isRefused = document.querySelector("[data-mistake], [data-refusal], [data-repaired]") !== null;
+    if (isBack && WIDE.matches) this.tab("checked");
+    else if (isBack || isRefused) this.tab(WIDE.matches ? "about" : "work");
+  }
+
+  private arrange(): void {
+    const current = this.bench.querySelector("[data-tabs] [aria-current]");
+    if (WIDE.matches && current?.getAttribute("href") === "#work") this.tab("about");
+  }
+
+  private tab(part: string): void {
+    this.bench.querySelector<HTMLElement>(`[data-tabs] a[href="#${part}"]`)?.click();
+    if (this.bench.getBoundingClientRect().top < 0) this.bench.scrollIntoView();
+  }
+
+  private click(event: MouseEvent): void {
+    const link = event.target instanceof Element ? event.target.closest<HTMLElement>("a") : null;
+    if (link?.getAttribute("href") === "#checked") void this.showEarlier();
+    if (link?.dataset["editorLine"] !== undefined && !WIDE.matches) this.tab("work");
+  }
+
+  private press(event: KeyboardEvent): void {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    const check = this.bench.querySelector<HTMLButtonElement>("button[name=mode]");
+    if (check === null || this.area?.form !== check.form) return;
+    event.preventDefault();
+    event.stopPropagation();
+    check.click();
+  }
+
+  private submit(event: SubmitEvent): void {
+    const { target, submitter } = event;
+    if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement) || submitter.name !== "mode") return;
+    event.preventDefault();
+    if (!this.busy) void this.send(target as HTMLFormElement, submitter);
+  }
+
+  private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
+    const sent = new FormData(form, button);
+    this.busy = true;
+    this.tell("Sending…");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: sent });
+      const page = await parsed(answer);
+      const outcome = page.getElementById("outcome");
+      if (outcome !== null) {
+        dropSent(String(sent.get("key")));
+        this.show(outcome);
+      } else if (page.querySelector("[data-mistake]") !== null) form.submit(); // shows the page with the mistake
+      else this.refuse(page);
+    } catch {
+      this.tell("No answer from the server. Try again: it submits only once.");
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private refuse(page: Document): void {
+    const reason = page.querySelector("[data-refusal] p")?.textContent ?? "You are signed out. Reload the page to sign in.";
+    this.tell(`Not submitted. ${reason.replace(/ Your text is still in the editor\.$/, "")}`);
+  }
+
+  private async showEarlier(): Promise<void> {
+    const { earlier } = this.panel.dataset;
+    delete this.panel.dataset["earlier"];
+    if (earlier !== undefined) await this.load(earlier, false);
+  }
+
+  private async load(address: string, isNew = true): Promise<void> {
+    const outcome = (await parsed(await fetch(address))).getElementById("outcome");
+    if (outcome !== null) this.show(outcome, isNew);
+  }
+
+  /** Show a submission's progress or result. isNew: whether the reader has just sent it */
+  private show(outcome: HTMLElement, isNew = true): void {
+    this.following?.stop();
+    delete this.panel.dataset["earlier"];
+    const shown = document.importNode(outcome, true);
+    shown.querySelector("#tab-source")?.remove();
+    shown.querySelector('a[href="#tab-source"]')?.parentElement?.remove();
+    shown.querySelector(".verdict .actions:not(:has(form)) > a:not([data-editor-line])")?.parentElement?.remove();
+    shown.querySelector(".verdict .actions a:not([data-editor-line])")?.remove();
+    for (const link of all<HTMLAnchorElement>('a[href^="#L"]', shown)) link.dataset["editorLine"] = link.hash.slice(2);
+    const address = shown.dataset["address"] ?? "";
+    const whole = make("p", {}, make("a", { href: address }, "Open the submission’s page"));
+    this.panel.replaceChildren(shown, whole);
+    this.panel.dispatchEvent(new Event("added", { bubbles: true }));
+    if (isNew) {
+      this.bench.dispatchEvent(new Event("result"));
+      this.tab("checked");
+    }
+    const live = shown.querySelector<HTMLElement>("[data-live]");
+    if (live !== null) this.follow(live, address);
+    else if (isNew) this.finish(shown);
+  }
+
+  private follow(live: HTMLElement, address: string): void {
+    this.tell("Being graded.");
+    this.following = new Live(live, live.dataset["state"] ?? "", live.dataset["events"], () => void this.load(address));
+    this.following.start();
+  }
+
+  private finish(shown: HTMLElement): void {
+    const verdict = shown.querySelector(".stamp")?.textContent ?? "";
+    const worth = shown.querySelector(".worth")?.textContent ?? "";
+    this.tell(`${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}. ${worth}`);
+    this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
+    void this.refresh();
+  }
+
+  /** Update what the new verdict changes elsewhere on the page. */
+  private async refresh(): Promise<void> {
+    const page = await parsed(await fetch(location.pathname));
+    for (const old of all("[data-fresh]")) {
+      const now = page.getElementById(old.id);
+      if (now !== null) old.innerHTML = now.innerHTML;
+    }
+  }
+
+  private tell(text: string): void {
+    for (const place of all("[data-says]", this.bench)) place.textContent = text;
+  }
+}
+
+async function parsed(answer: Response): Promise<Document> {
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}

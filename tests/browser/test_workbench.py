@@ -1,0 +1,123 @@
+"""The assignment's page as a workbench: handout, editor and result on one screen."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import assert_accessible
+from tests.browser.deployment import Deployment
+from tests.browser.opening import unfold_and_thin
+from tests.browser.signing_in import sign_in
+from tests.browser.test_course import COURSE, SOLUTION, editor, submission, tab, write
+from tests.browser.viewports import NARROW, WIDE
+
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, which checks and submits here"
+)
+
+FIRST = 12
+RACE = SOLUTION.replace("__syncthreads();", "", 1)
+LONG = 60_000
+
+
+@pytest.fixture
+def student(page: Page, portal: Deployment) -> Page:
+    sign_in(page, portal, "student")
+    page.goto(f"{portal.url}{COURSE}tiled/")
+    return page
+
+
+def verdict(page: Page):
+    return page.locator("#panel .stamp")
+
+
+def cursor(page: Page) -> str:
+    return page.locator(".cm-lineNumbers .cm-activeLineGutter").inner_text()
+
+
+def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, portal):
+    write(student, RACE)
+    student.keyboard.press("Control+Enter")
+    expect(verdict(student)).to_have_text("data race", timeout=LONG)
+    assert student.url == f"{portal.url}{COURSE}tiled/"
+    expect(editor(student)).to_be_focused()
+    expect(student.locator("[data-says]")).to_contain_text("Data race. Check, doesn’t count")
+    expect(student.locator(".cm-mark-error").first).to_be_visible()
+    link = student.locator("#panel .excerpt a").first
+    link.click()
+    assert cursor(student) == link.inner_text()
+    expect(student.locator("#tab-source")).to_have_count(0)
+    unfold_and_thin(student)
+    assert_accessible(student)
+
+
+def test_the_version_of_a_check_is_submitted_and_counts(student):
+    write(student, f"{SOLUTION}// checked, then submitted\n")
+    student.get_by_role("button", name="Check").click()
+    expect(verdict(student)).to_have_text("accepted", timeout=LONG)
+    checked = submission(student)
+    write(student, "// changed meanwhile\n")
+    student.get_by_role("button", name="Submit this version").click()
+    expect(student.locator(f"#outcome:not([data-address='{checked}']) .worth")).to_contain_text(
+        "10/10", timeout=LONG
+    )
+    expect(editor(student)).to_contain_text("changed meanwhile")
+    expect(student.locator("#state")).to_contain_text("10 of 10 points")
+    tab(student, "Submissions").click()
+    expect(student.get_by_role("table").get_by_role("row").nth(1)).to_contain_text("submission")
+
+
+@pytest.mark.parametrize("viewport", [NARROW], ids=["phone"])
+def test_a_phone_has_one_part_at_a_time(student):
+    expect(student.get_by_text("What to submit")).to_be_visible()
+    expect(editor(student)).to_be_hidden()
+    tab(student, "Code").click()
+    expect(student.get_by_text("What to submit")).to_be_hidden()
+    write(student, RACE)
+    expect(student.get_by_role("button", name="Check")).to_be_in_viewport()
+    student.get_by_role("button", name="Check").click()
+    expect(verdict(student)).to_have_text("data race", timeout=LONG)
+    expect(verdict(student)).to_be_in_viewport()
+    expect(editor(student)).to_be_hidden()
+    student.locator("#panel").get_by_role("link", name="Show in editor").click()
+    expect(editor(student)).to_be_focused()
+
+
+@pytest.mark.parametrize("viewport", [WIDE], ids=["laptop"])
+def test_the_sides_keep_their_widths(student):
+    bar = student.get_by_role("separator", name="Width of the left side")
+    before = student.locator("#side").bounding_box()["width"]
+    bar.focus()
+    student.keyboard.press("ArrowLeft")
+    after = student.locator("#side").bounding_box()["width"]
+    assert after < before
+    student.reload()
+    assert student.locator("#side").bounding_box()["width"] == after
+    student.get_by_role("button", name="Hide handout").click()
+    student.reload()
+    expect(student.locator("#side")).to_be_hidden()
+    write(student, RACE)
+    student.keyboard.press("Control+Enter")
+    expect(verdict(student)).to_be_visible(timeout=LONG)
+
+
+def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
+    complaints.allow("status of 409|status of 422|status of 429")
+    write(student, RACE)
+    student.route(
+        "**/submissions",
+        lambda route: route.fulfill(
+            status=429, content_type="text/html", body='<p data-refusal="x"><p>Wait 9 s.</p>'
+        ),
+    )
+    student.keyboard.press("Control+Enter")
+    expect(student.locator("[data-says]")).to_contain_text("Not submitted.")
+    expect(editor(student)).to_contain_text("MatrixMulKernel")
+
+
+def test_a_line_of_a_submission_opens_in_the_editor(student, portal):
+    name = portal.hand_in(portal.person("student"), "demo/tiled", RACE).rpartition("/")[2]
+    student.goto(f"{portal.url}{COURSE}tiled/?from={name}#line-{FIRST}")
+    assert cursor(student) == str(FIRST)
+    expect(editor(student)).to_be_focused()
