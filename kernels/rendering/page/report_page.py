@@ -29,6 +29,7 @@ from kernels.report.model import first_error
 from kernels.verdict import Severity
 
 _PRINTED_LINES = 400
+_SPEEDS = {"Speed", "Bandwidth", "Time", "Of cuBLAS", "At best"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def analysis_of(report: Report) -> Analysis:
 def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]:
     analysis = analysis_of(report)
     measured = measured_view(report, around.ladder)
-    card = verdict_card(report, safe_lines(source.rstrip()), measured.standing if measured else ())
+    card = verdict_card(report, safe_lines(source.rstrip()), measured.standing[1:] if measured else ())
     printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),
@@ -94,6 +95,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict),)},
         "excerpt": _excerpt(card, source),
         "worth": around.worth,
+        "speeds": [each for each in _figures(report, analysis) if measured and each.title in _SPEEDS],
         "actions": around.actions,
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,

@@ -54,7 +54,7 @@ def verdict_card(report: Report, lines: Sequence[str], ideas: Sequence[str] = ()
     """Make the card.
 
     lines: of the graded source
-    ideas: sentences about a measured speed, the next idea last
+    ideas: what would make a measured kernel faster
     """
     leading = first_error(report.findings, report.verdict)
     sentence, detail = _sentences(report, leading)
@@ -90,7 +90,7 @@ def _step(report: Report, lines: Sequence[str], ideas: Sequence[str]) -> tuple[s
     if report.verdict is not Verdict.ACCEPTED:
         return advice_for(report, lines), None
     if ideas:
-        return ideas[-1], None
+        return ideas[0], None
     first = next(iter(report.evidence.advice), None)
     return ("", None) if first is None else (first.text, first.line)
 
