@@ -20,6 +20,7 @@ from server.submissions.models import Mode
 from server.submissions.progress.answer import WaitAnswer, wait_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
+from server.submissions.result.worth import worth_of
 from worker.contract.messages import StepKind
 
 _NOT_RUN = "not_run"
@@ -64,6 +65,7 @@ class SubmissionAnswer:
     assignment: COURSE/ASSIGNMENT
     device_class: the GPU that measures it; "" for none
     state: queued, running, done or cancelled; verdict: None before the first verdict
+    worth: the points in words, such as "10/10, counts now"; "" without a verdict
     position: in the queue, 1 for the next, 0 in progress; None if it is over
     wait: the time until a worker starts it; None if it is over
     steps: compile, check, and measure if a GPU measures it
@@ -77,6 +79,7 @@ class SubmissionAnswer:
     device_class: str
     state: JobState
     verdict: Verdict | None
+    worth: str
     position: int | None
     wait: WaitAnswer | None
     steps: tuple[StepAnswer, ...]
@@ -129,6 +132,7 @@ def read_submission(
         device_class=submission.device_class,
         state=status.state,
         verdict=status.verdict,
+        worth=worth_of(session, submission, now, as_staff=sees_seed),
         position=status.position,
         wait=wait_answer(status.place),
         steps=step_answers(status, report if status.id == submission.judged_job_id else None),

@@ -114,7 +114,7 @@ class Submission:
     """A submission with its state and verdict.
 
     created_at, measured: only in a list
-    position, wait, steps, result: only of a single one
+    worth, position, wait, steps, result: only of a single one
     """
 
     id: str
@@ -122,6 +122,7 @@ class Submission:
     mode: str
     state: str
     verdict: str | None = None
+    worth: str = ""
     position: int | None = None
     wait: Wait | None = None
     steps: tuple[Step, ...] = ()

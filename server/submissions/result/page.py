@@ -12,13 +12,11 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
-from server.http.numbers import points
 from server.submissions.assignment.form import form_of
-from server.submissions.assignment.tasks import task_of
-from server.submissions.grades.worth import Worth, worth_text
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
+from server.submissions.result.worth import worth_of
 from worker.contract.messages import StepKind
 
 
@@ -153,19 +151,8 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         source=found.source.content.decode("utf-8", "replace"),
         status=read_statuses(session, [found.id], now)[found.id],
         judged=_judged(session, found),
-        worth=_worth(session, found, now, as_staff=staff),
+        worth=worth_of(session, found, now, as_staff=staff),
     )
-
-
-def _worth(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
-    if submission.judged_job_id is None:
-        return ""
-    assignment = submission.assignment
-    task = task_of(session, assignment, submission.person_id)
-    own = next((one for one in task.entries if one.submission_id == submission.id), None)
-    if own is None:
-        return ""
-    return worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff), points)
 
 
 def watched(

@@ -11,8 +11,8 @@ from server.courses.models import Counts
 from server.http.numbers import points
 from server.submissions.counted_submission import Deadlines, Entry, counted
 from server.submissions.grades.grade import Grade
-from server.submissions.grades.worth import Worth, worth_text
 from server.submissions.models import Mode
+from server.submissions.result.worth import Worth, worth_text
 from tests.server.submissions.test_counted_submission import DAY, DUE, NO_DEADLINE, SECOND, assignment, entry
 
 RIGHT, WRONG = entry(1), entry(2, Verdict.DATA_RACE)

@@ -33,7 +33,8 @@ def report_text(found: Submission, source: str, file: str, style: Style, page: s
         *(["--exercise", report.exercise] if report.exercise != USUAL_EXERCISE else []),
         *(["--arch", report.arch] if report.arch != DEFAULT_ARCH else []),
     ]
-    return render(report, source, file, style, options)
+    shown = render(report, source, file, style, options)
+    return f"{_worth(found, style)}\n{shown}" if found.worth else shown
 
 
 def title(found: Submission, style: Style) -> str:
@@ -46,6 +47,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
     lines = [
         title(found, style),
         _verdict(found.verdict, style) if found.over and found.verdict else phase(found).capitalize(),
+        *([_worth(found, style)] if found.worth else []),
     ]
     if isinstance(found.result, dict) and isinstance(message := found.result.get("message"), str):
         lines += style.wrap(safe(message[:2000]), "  ")
@@ -81,6 +83,11 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
 def _verdict(verdict: str | None, style: Style) -> str:
     text = safe((verdict or "no verdict").replace("_", " "))
     return style.paint(text, _COLOURS.get(verdict or "", _RED))
+
+
+def _worth(found: Submission, style: Style) -> str:
+    """The points, in the words of the submission's page."""
+    return style.paint(safe(found.worth[:200]), _BOLD)
 
 
 def _kind(mode: str) -> str:

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy.orm import Session
+
 from server.courses.models import Assignment, Counts
+from server.http.numbers import points
+from server.submissions.assignment.tasks import task_of
 from server.submissions.counted_submission import Deadlines, Entry, late_days, points_for
 from server.submissions.grades.grade import Grade
-from server.submissions.models import Mode
+from server.submissions.models import Mode, Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,18 @@ class Worth:
     entry: Entry
     now: datetime
     as_staff: bool = False
+
+
+def worth_of(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
+    """What a submission is worth, in the words of its page; "" before its verdict."""
+    if submission.judged_job_id is None:
+        return ""
+    assignment = submission.assignment
+    task = task_of(session, assignment, submission.person_id)
+    own = next((one for one in task.entries if one.submission_id == submission.id), None)
+    if own is None:
+        return ""
+    return worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff), points)
 
 
 def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
