@@ -46,6 +46,7 @@ _STATES = (
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
     Shown("assignment", "/courses/demo/tiled/", "student"),
+    Shown("assignment-race", "/courses/demo/tiled/?from={race}", "student"),
     Shown("result-race", "/submissions/{race}", "student"),
     Shown("result-right", "/submissions/{right}", "student"),
     Shown("board", "/courses/gpu/tiled/board/", "ada", measured=True),
