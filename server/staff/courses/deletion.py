@@ -25,6 +25,7 @@ from server.courses.service import CourseError, hold_course
 from server.experiments.models import Experiment
 from server.standings.models import StandingCount
 from server.submissions.models import Submission
+from server.talk.models import Announcement, SeenAnnouncement
 
 _COUNTED = 1_000
 
@@ -94,6 +95,7 @@ def delete_course(
         session, actor, "course.deleted", f"course {course.slug}", now=now, assignments=losses.assignments,
         members=losses.members, notes=losses.notes,
     )  # fmt: skip
+    _delete_announcements(session, Announcement.course_id == course.id)
     _delete_assignments(session, inside)
     own = select(Exercise.id).where(Exercise.course_id == course.id)
     for statement in (
@@ -142,8 +144,15 @@ def _hold_assignments(session: Session, which: ColumnElement[bool]) -> None:
     session.execute(select(Assignment.id).where(which).order_by(Assignment.id).with_for_update())
 
 
+def _delete_announcements(session: Session, which: ColumnElement[bool]) -> None:
+    seen = SeenAnnouncement.announcement_id.in_(select(Announcement.id).where(which))
+    for statement in (delete(SeenAnnouncement).where(seen), delete(Announcement).where(which)):
+        session.execute(statement.execution_options(synchronize_session=False))
+
+
 def _delete_assignments(session: Session, which: ColumnElement[bool]) -> None:
     chosen = select(Assignment.id).where(which)
+    _delete_announcements(session, Announcement.assignment_id.in_(chosen))
     for statement in (
         delete(Extension).where(Extension.assignment_id.in_(chosen)),
         delete(StandingCount).where(StandingCount.assignment_id.in_(chosen)),

@@ -27,6 +27,7 @@ from server.grading.service import keep_source
 from server.staff.courses.deletion import delete_assignment, delete_course
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import NoSuchAssignment
+from server.talk.models import Announcement, SeenAnnouncement
 from tests.server.course import DIGEST, NOW, SOURCE
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.experiments.started import started
@@ -52,6 +53,13 @@ def fill(portal: Portal) -> int:
             Extension(assignment_id=course.assignment, person_id=ada, extra_attempts=1, created_at=NOW)
         )
         session.add(StaffNote(course_id=course.course, person_id=ada, text="asks a lot", created_at=NOW))
+        for assignment in (None, course.assignment):
+            said = Announcement(
+                course_id=course.course, assignment_id=assignment, title="New", text="Soon.", created_at=NOW
+            )
+            session.add(said)
+            session.flush()
+            session.add(SeenAnnouncement(announcement_id=said.id, person_id=ada, seen_at=NOW))
     return ada
 
 
@@ -64,7 +72,7 @@ def test_an_assignment_is_deleted_with_its_extensions(portal: Portal, ina: Brows
     fill(portal)
     assert "1 extension is deleted" in ina.page(ASSIGNMENT)
     assert ina.post_form(ASSIGNMENT).status_code == 303
-    assert count(portal, Assignment, Extension, Course) == [0, 0, 1]
+    assert count(portal, Assignment, Extension, Course, Announcement, SeenAnnouncement) == [0, 0, 1, 1, 1]
     assert "assignment deleted" in ina.page("/staff/gpu/audit")
     assert ina.get(ASSIGNMENT).status_code == 404
 
@@ -78,6 +86,7 @@ def test_a_course_is_deleted_and_people_stay(portal: Portal, ina: BrowserClient)
     assert (answer.status_code, answer.location) == (303, "/?notice=course-deleted")
     assert count(portal, Course, Assignment, Exercise, Extension, Membership, StaffNote) == [0, 0, 1, 0, 0, 0]
     assert count(portal, Person) == people
+    assert count(portal, Announcement, SeenAnnouncement) == [0, 0]
     with portal.course.sessions.begin() as session:
         deed = session.scalars(select(AuditEvent).where(AuditEvent.action == "course.deleted")).one()
         assert set(session.scalars(select(AuditEvent.course_id))) == {None}
