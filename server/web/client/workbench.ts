@@ -13,6 +13,7 @@ import { Live } from "./follow";
 import { splitter } from "./splitter";
 import { all, make } from "./page";
 
+const LATE_DAYS = '[data-refusal="late_days"]';
 const WIDE = window.matchMedia("(min-width: 68.75rem)");
 
 export class Workbench {
@@ -86,12 +87,22 @@ export class Workbench {
         dropSent(String(sent.get("key")));
         this.show(outcome);
       } else if (page.querySelector("[data-mistake]") !== null) form.submit(); // shows the page with the mistake
+      else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page);
       else this.refuse(page);
     } catch {
       this.tell("No answer from the server. Try again: it submits only once.");
     } finally {
       this.busy = false;
     }
+  }
+
+  /** Show the question whether to spend late days. Its buttons send the form as without a script. */
+  private askForLateDays(page: Document): void {
+    const question = document.importNode(page.querySelector<HTMLElement>(LATE_DAYS)!, true);
+    document.querySelector(LATE_DAYS)?.remove();
+    this.bench.before(question);
+    question.focus();
+    this.tell("");
   }
 
   private refuse(page: Document): void {
