@@ -155,13 +155,12 @@ def best(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry])
 
 def _that_may(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> list[Counted]:
     return [
-        _counted(assignment, deadlines, entry)
-        for entry in entries
-        if entry.mode is Mode.RANK and entry.judged
+        valued(assignment, deadlines, entry) for entry in entries if entry.mode is Mode.RANK and entry.judged
     ]
 
 
-def _counted(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:
+def valued(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:
+    """An entry with its points, as if it counted."""
     days = late_days(entry.created_at, deadlines)
     achieved = Achieved(
         accepted=entry.accepted,

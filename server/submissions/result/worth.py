@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 from server.courses.models import Assignment, Counts
 from server.http.numbers import points
 from server.submissions.assignment.tasks import task_of
-from server.submissions.counted_submission import Deadlines, Entry, late_days, points_for
+from server.submissions.counted_submission import Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode, Submission
+from server.submissions.rules.points import points_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +60,21 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
     if entry.mode is Mode.CHECK:
         if not entry.accepted or not most:
             return "Check, doesn’t count"
-        return f"Worth {out_of(_points(worth, worth.now))} if you submit it"
+        upto = "up to " if worth.assignment.speed_tiers or worth.assignment.goals_percent < 100 else ""
+        days = late_days(worth.now, worth.deadlines)
+        return f"Worth {upto}{out_of(points_for(worth.assignment, days, accepted=True))} if you submit it"
     if grade.excused:
         return "Excused, doesn’t count"
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"
     if grade.score is not None and most:
         return f"{out_of(grade.score)}, set by course staff"
-    own = out_of(_points(worth, entry.created_at)) if most else ""
-    return (
-        ", ".join(filter(None, (own, _standing(worth, out_of))))
-        if own
-        else _standing(worth, out_of).capitalize()
-    )
-
-
-def _points(worth: Worth, at: datetime) -> float:
-    return points_for(worth.assignment, late_days(at, worth.deadlines), accepted=worth.entry.accepted)
+    standing = _standing(worth, out_of)
+    if not most:
+        return standing.capitalize()
+    own = valued(worth.assignment, worth.deadlines, entry)
+    why = f" ({'; '.join(own.why)})" if entry.accepted and own.why else ""
+    return f"{out_of(own.points)}{why}, {standing}"
 
 
 def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
@@ -84,8 +83,7 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
     if counted is None:
         return "doesn’t count"
     if counted.entry.submission_id == worth.entry.submission_id:
-        days = counted.late_days
-        return f"{days} day{'' if days == 1 else 's'} late, counts now" if days else "counts now"
+        return "counts now"
     stays = f" stays {out_of(counted.points)}" if worth.assignment.points else " counts"
     if worth.assignment.counts is Counts.LAST:
         return f"your last submission{stays}"

@@ -39,7 +39,7 @@ def test_what_counts_and_what_stays():
 
 def test_late_days_are_named():
     late = entry(1, created_at=DUE + SECOND)
-    assert text(late, deadlines=Deadlines(DUE, None)) == "8/10, 1 day late, counts now"
+    assert text(late, deadlines=Deadlines(DUE, None)) == "8/10 (20 % a day late, 1 day), counts now"
 
 
 def test_a_check_says_what_it_would_earn_now():
@@ -56,12 +56,20 @@ def test_a_check_says_what_it_would_earn_now():
         ({"held": True}, "Points not released yet"),
         ({"held": True, "as_staff": True}, "10/10, counts now"),
         ({"excused": True}, "Excused, doesn’t count"),
-        ({"score": 7.0}, "7/10, set by course staff"),
         ({"points": 0.0}, "Counts now"),
     ],
 )
 def test_decisions_of_course_staff(more, expected):
     assert text(RIGHT, **more) == expected
+
+
+def test_points_by_course_staff_go_first():
+    assert text(RIGHT, score=7.0).startswith("7/10, ")
+
+
+def test_what_a_check_may_earn_with_tiers_is_a_limit():
+    check = entry(1, mode=Mode.CHECK)
+    assert text(check, goals_percent=50.0).startswith("Worth up to ")
 
 
 def test_no_verdict_says_nothing():
