@@ -54,10 +54,15 @@ def load_exercise(folder: Path) -> Exercise:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
-    exercise = _whole(folder.name, with_solution(text, folder), path, folder)
+    exercise = _whole(folder.name, with_solution(text, _solution_in(folder)), path, folder)
+    check_solution_given(exercise, path)
+    return exercise
+
+
+def check_solution_given(exercise: Exercise, path: Path) -> None:
+    """Check that an exercise that needs its solution's text has it. Raises ExerciseError."""
     if exercise.operation is Operation.SOLUTION and not exercise.solution_text:
         raise ExerciseError(path, "operation", 'write it on a line of its own: operation = "solution"')
-    return exercise
 
 
 def definition_in(folder: Path) -> str:
@@ -65,16 +70,19 @@ def definition_in(folder: Path) -> str:
 
     raise (OSError, UnicodeDecodeError): a file can't be read
     """
-    return with_solution((folder / DEFINITION).read_text("utf-8"), folder)
+    return with_solution((folder / DEFINITION).read_text("utf-8"), _solution_in(folder))
 
 
-def with_solution(text: str, folder: Path) -> str:
-    """The text of an exercise. For the operation `solution`, its first line has the folder's solution."""
+def with_solution(text: str, solution: bytes) -> str:
+    """The text of an exercise. For the operation `solution`, its first line has the solution."""
     if not _NEEDS_SOLUTION.search(text):
         return text
-    solution = (folder / "solution.cu").read_bytes().decode("utf-8", errors="replace")
     # In TOML, a field of the whole file comes before all tables.
-    return f"solution = {json.dumps(solution)}\n{without_solution(text)}"
+    return f"solution = {json.dumps(solution.decode(errors='replace'))}\n{without_solution(text)}"
+
+
+def _solution_in(folder: Path) -> bytes:
+    return (folder / "solution.cu").read_bytes()
 
 
 def without_solution(text: str) -> str:
@@ -112,9 +120,10 @@ def _read_once(name: str, text: str, path: Path, folder: Path | None, _judge: in
     """Kept for the same text, because pages and jobs ask for the same few, and each takes milliseconds."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        digest = _digest(data)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
-    exercise = _read(Table(path, "", data), name, folder, _digest(data))
+    exercise = _read(Table(path, "", data), name, folder, digest)
     check_whole(exercise, path)
     return exercise
 

@@ -7,6 +7,7 @@ exercise's cases expose the usual mistakes. Verdicts of submissions don't depend
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,13 +46,25 @@ def wrong_kernels(exercise: Exercise) -> tuple[WrongKernel, ...]:
     """
     path = exercise.root / TABLE
     files = {file.stem: file for file in sorted((exercise.root / FOLDER).glob("*.cu"))}
-    if not path.is_file():
+    return read_wrong_kernels(path.read_bytes() if path.is_file() else None, files, path)
+
+
+def read_wrong_kernels(text: bytes | None, files: Mapping[str, Path], path: Path) -> tuple[WrongKernel, ...]:
+    """The incorrect kernels of a table, in its order.
+
+    text: of the table; None for no table
+    files: by the kernel's name
+    path: of the table, for messages
+
+    raise (ExerciseError): as `wrong_kernels`
+    """
+    if text is None:
         if files:
             raise ExerciseError(path, "", "this file is missing, but there are incorrect kernels")
         return ()
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
     table = Table(path, "", data)
     named = table.fields()
@@ -60,7 +73,7 @@ def wrong_kernels(exercise: Exercise) -> tuple[WrongKernel, ...]:
     return tuple(_wrong_kernel(table.table(name), name, files) for name in named)
 
 
-def _wrong_kernel(table: Table, name: str, files: dict[str, Path]) -> WrongKernel:
+def _wrong_kernel(table: Table, name: str, files: Mapping[str, Path]) -> WrongKernel:
     table.only("verdict", "line", "why")
     if name not in files:
         raise table.error("verdict", f"there is no file {FOLDER}/{name}.cu")

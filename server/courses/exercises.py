@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +19,10 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
-from kernels.exercise.schema import DEFINITION, with_solution
+from kernels.exercise.schema import DEFINITION, check_solution_given, with_solution
+from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
+from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
+from kernels.exercise.wrong_kernels import WrongKernel, read_wrong_kernels
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Exercise, ExerciseFile
 from server.database.upsert import insert_into
 
@@ -28,6 +32,12 @@ _STARTER = "starter.cu"
 _LARGEST = {DEFINITION: SOURCE_BYTES, _HANDOUT: 2**20, _STARTER: SOURCE_BYTES, SOLUTION: SOURCE_BYTES}
 _FIGURE = ".svg"
 _MOST_FIGURES = 50
+_MOST_WRONG = 20
+# Reading and proving an uploaded exercise takes time with each of these.
+_MOST = {
+    "sizes": 8, "operands": 16, "parameters": 32, "constants": 16, "goals": 16, "cases": 32, "macros": 8,
+    "size_macros": 8, "tile.allowed": 16,
+}  # fmt: skip
 _LONGEST_NAME = 60
 _LONGEST_TITLE = 200
 _LONGEST_FILE_NAME = 100
@@ -66,23 +76,42 @@ class Material:
 def read_content(exercise: Found) -> Content:
     """Read an exercise with the files in its folder; raises ExerciseError for a file that can't be stored."""
     root = exercise.root
-    for field, text, longest in (
-        ("", exercise.name, _LONGEST_NAME),
-        ("title", exercise.title, _LONGEST_TITLE),
-    ):
-        if len(text) > longest:
-            raise ExerciseError(root, field, f"{len(text)} characters; the limit is {longest}")
-    figures = sorted(file.name for file in root.iterdir() if file.suffix == _FIGURE)
-    if len(figures) > _MOST_FIGURES:
-        raise ExerciseError(root, "", f"it has {len(figures)} figures; the limit is {_MOST_FIGURES}")
-    files = {name: _read(root / name) for name in (*_LARGEST, *figures)}
-    for name in (DEFINITION, _HANDOUT, _STARTER):
-        try:
-            files[name].decode()
-        except UnicodeDecodeError as error:
-            raise ExerciseError(root / name, "", "this file isn't UTF-8") from error
-    definition = with_solution(files.pop(DEFINITION).decode(), root)
+    names = [*_LARGEST, *sorted(file.name for file in root.iterdir() if file.suffix == _FIGURE)]
+    if not comes_with_tilelab(exercise):
+        names += [WRONG_TABLE] if (root / WRONG_TABLE).is_file() else []
+        names += sorted(f"{WRONG_FOLDER}/{file.name}" for file in (root / WRONG_FOLDER).glob("*.cu"))
+    files = {name: _read(root / name) for name in names}
+    _check_content(exercise, files, root)
+    definition = with_solution(files.pop(DEFINITION).decode(), files[SOLUTION])
     return Content(exercise, definition, files)
+
+
+def content_of(name: str, files: Mapping[str, bytes]) -> Content:
+    """The exercise that a course's staff uploaded or edited; raises ExerciseError.
+
+    files: by path in the exercise's folder
+    """
+    root = Path(name)
+    for file in _LARGEST:
+        if file not in files:
+            raise ExerciseError(root / file, "", "this file is missing")
+    for file, content in files.items():
+        _check_size(root / file, len(content))
+        if not file.endswith(_FIGURE):
+            _check_text(root / file, content)
+    text = files[DEFINITION].decode()
+    _check_counts(text, root / DEFINITION)
+    definition = with_solution(text, files[SOLUTION])
+    exercise = read_exercise(name, definition)
+    check_solution_given(exercise, root / DEFINITION)
+    _check_content(exercise, files, root)
+    return Content(exercise, definition, {file: files[file] for file in files if file != DEFINITION})
+
+
+def wrong_kernels_of(content: Content) -> tuple[WrongKernel, ...]:
+    """The incorrect kernels of a stored exercise; raises ExerciseError."""
+    root = Path(content.exercise.name)
+    return _wrong_kernels(content.files, root)
 
 
 def installed_content(name: str) -> Content:
@@ -155,14 +184,64 @@ def _of(row: Exercise) -> ColumnElement[bool]:
 
 
 def _read(file: Path) -> bytes:
-    largest = _LARGEST.get(file.name, EXERCISE_FILE_BYTES)
-    if len(file.name) > _LONGEST_FILE_NAME:
-        raise ExerciseError(file, "", f"its name has more than {_LONGEST_FILE_NAME} characters")
     try:
         with file.open("rb") as stream:
-            content = stream.read(largest + 1)
+            content = stream.read(EXERCISE_FILE_BYTES + 1)
     except OSError as error:
         raise ExerciseError(file, "", f"can't read this file ({error.strerror})") from error
-    if len(content) > largest:
-        raise ExerciseError(file, "", f"this file has more than {largest // 1024:,} KiB")
+    _check_size(file, len(content))
     return content
+
+
+def _check_size(file: Path, size: int) -> None:
+    largest = _LARGEST.get(file.name, EXERCISE_FILE_BYTES if file.suffix == _FIGURE else SOURCE_BYTES)
+    if len(file.name) > _LONGEST_FILE_NAME:
+        raise ExerciseError(file, "", f"its name has more than {_LONGEST_FILE_NAME} characters")
+    if size > largest:
+        raise ExerciseError(file, "", f"this file has more than {largest // 1024:,} KiB")
+
+
+def _check_text(file: Path, content: bytes) -> None:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ExerciseError(file, "", "this file isn't UTF-8") from error
+    if "\0" in text:
+        raise ExerciseError(file, "", "this file has NUL characters")
+
+
+def _check_counts(text: str, path: Path) -> None:
+    """Check how long the lists of a definition are, before it is read."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ExerciseError(path, "", f"this is not TOML: {error}") from None
+    for field, most in _MOST.items():
+        value: object = data
+        for key in field.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, list | dict) and len(value) > most:
+            raise ExerciseError(path, field, f"there are {len(value):,} entries; the limit is {most}")
+
+
+def _check_content(exercise: Found, files: Mapping[str, bytes], root: Path) -> None:
+    """Check what the database stores of an exercise."""
+    for field, text, longest in (
+        ("", exercise.name, _LONGEST_NAME),
+        ("title", exercise.title, _LONGEST_TITLE),
+    ):
+        if len(text) > longest:
+            raise ExerciseError(root, field, f"{len(text)} characters; the limit is {longest}")
+    figures = sum(file.endswith(_FIGURE) for file in files)
+    if figures > _MOST_FIGURES:
+        raise ExerciseError(root, "", f"it has {figures} figures; the limit is {_MOST_FIGURES}")
+    for file in (DEFINITION, _HANDOUT, _STARTER):
+        _check_text(root / file, files[file])
+    wrong = len(_wrong_kernels(files, root))
+    if wrong > _MOST_WRONG:
+        raise ExerciseError(root, "", f"it has {wrong} incorrect kernels; the limit is {_MOST_WRONG}")
+
+
+def _wrong_kernels(files: Mapping[str, bytes], root: Path) -> tuple[WrongKernel, ...]:
+    kernels = {Path(file).stem: root / file for file in files if file.startswith(f"{WRONG_FOLDER}/")}
+    return read_wrong_kernels(files.get(WRONG_TABLE), kernels, root / WRONG_TABLE)

@@ -8,15 +8,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels.exercise import Exercise, Operation
-from kernels.exercise.wrong_kernels import WrongKernel, wrong_kernels
+from kernels.exercise import Exercise
+from kernels.exercise.wrong_kernels import wrong_kernels
 from kernels.report import Report
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.report.exercise_proof import STARTER, ProofKernel, proof_kernels
+from kernels.verdict import Finding, Severity
 from worker.steps.grading import Job, grade
 from worker.steps.stages import Stages
 
 _SEED_BYTES = 16
-_STOPS_COMPILING = frozenset({Verdict.COMPILE_ERROR, Verdict.RESOURCE_LIMIT, Verdict.UNSUPPORTED})
 
 Opened = Callable[[], AbstractContextManager[Stages]]
 """Opens the processes for one kernel."""
@@ -57,46 +57,18 @@ class Prover:
 
     def proofs(self) -> Iterator[Proof]:
         """The solution at every tile, the starter, and each incorrect kernel. Raises ExerciseError."""
-        wrong = wrong_kernels(self.exercise)
-        for tile in sorted(self.exercise.tiles, key=lambda tile: tile != self.exercise.tile):
-            yield self._solution(tile)
-        yield self._starter()
-        yield from map(self._wrong, wrong)
+        for kernel in proof_kernels(self.exercise, wrong_kernels(self.exercise)):
+            report = self._graded(kernel)
+            tile = report.tile if kernel.tile is None else kernel.tile
+            yield Proof(kernel.file, tile, report, kernel.problem(self.exercise, report))
 
-    def _solution(self, tile: int) -> Proof:
-        report = self._graded(self.exercise.solution, tile)
-        problem = "" if report.verdict is Verdict.ACCEPTED else "the solution must be accepted"
-        return Proof(self.exercise.solution.name, tile, report, problem)
-
-    def _starter(self) -> Proof:
-        file = self.exercise.starter
-        report = self._graded(file, None, evidence=True)
-        return Proof(file.name, report.tile, report, self._starter_problem(report))
-
-    def _starter_problem(self, report: Report) -> str:
-        if report.verdict in _STOPS_COMPILING:
-            return "the starter must compile and run"
-        if report.verdict is Verdict.SYSTEM_ERROR:
-            return "the starter can't be graded"
-        if report.verdict is not Verdict.ACCEPTED or self.exercise.operation is Operation.ANALYSIS:
-            return ""
-        return (
-            ""
-            if any(not goal.met for goal in report.evidence.goals)
-            else "the starter must leave something to do"
-        )
-
-    def _wrong(self, wrong: WrongKernel) -> Proof:
-        report = self._graded(wrong.file, None)
-        problem = ""
-        if not wrong.shown_by(report.verdict, report.findings):
-            at = f" at line {wrong.line}" if wrong.line is not None else ""
-            problem = f"expected: {wrong.verdict.words}{at}"
-        return Proof(f"{wrong.file.parent.name}/{wrong.file.name}", report.tile, report, problem)
-
-    def _graded(self, file: Path, tile: int | None, *, evidence: bool = False) -> Report:
+    def _graded(self, kernel: ProofKernel) -> Report:
         seed = os.urandom(_SEED_BYTES).hex()
-        source = file.read_bytes()
-        job = Job(source, self.exercise, self.arch, seed, self.cache, tile, evidence=evidence, gpu=self.gpu)
+        source = (self.exercise.root / kernel.file).read_bytes()
+        # The goals decide about a starter that is accepted.
+        evidence = kernel.file == STARTER
+        job = Job(
+            source, self.exercise, self.arch, seed, self.cache, kernel.tile, evidence=evidence, gpu=self.gpu
+        )
         with self.opened() as stages:
             return grade(job, stages)
