@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, case, select
+from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
-from kernels.exercise.schema import DEFINITION, check_solution_given, with_solution
+from kernels.exercise.schema import DEFINITION, check_solution_given, with_solution, without_solution
 from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
 from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
 from kernels.exercise.wrong_kernels import WrongKernel, read_wrong_kernels
-from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Exercise, ExerciseFile
+from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Course, Exercise, ExerciseFile
 from server.database.upsert import insert_into
 
 SOLUTION = "solution.cu"
@@ -126,8 +126,63 @@ def kept_content(session: Session, row: Exercise) -> Content:
     return Content(read_exercise(row.name, row.definition), row.definition, files)
 
 
+def files_of(session: Session, row: Exercise) -> Mapping[str, bytes]:
+    """All files of a stored exercise by path, as its author wrote them. Very old ones have only a definition."""
+    rows = session.execute(select(ExerciseFile.name, ExerciseFile.content).where(_of(row)))
+    files = {name: bytes(content) for name, content in rows}
+    return {DEFINITION: without_solution(row.definition).encode()} | files
+
+
 def keep(session: Session, content: Content, course_id: int | None, now: datetime) -> Exercise:
-    """Find or insert the row of this version. course_id: its owner; None if it comes with Tilelab."""
+    """Find or insert the row of this version. A course's own becomes a published version, if it isn't one.
+
+    course_id: its owner; None if it comes with Tilelab
+    """
+    number = None if course_id is None else _next_number(session, course_id, content.exercise.name)
+    row = _insert(session, content, course_id, now, number=number)
+    if course_id is not None:
+        publish(session, row, now)
+    return row
+
+
+def keep_draft(
+    session: Session, content: Content, course_id: int, person_id: int | None, now: datetime
+) -> Exercise:
+    """Find or insert the row of this version as a draft. The caller has deleted any other draft of this exercise."""
+    return _insert(session, content, course_id, now, added_by=person_id)
+
+
+def publish(session: Session, row: Exercise, now: datetime) -> None:
+    """Give a course's own exercise its number, unless it has one."""
+    assert row.course_id is not None, "an exercise that comes with Tilelab has no number"
+    if row.number is None:
+        row.number = _next_number(session, row.course_id, row.name)
+        row.published_at = now
+        session.flush()
+
+
+def newest_published(session: Session, course_id: int, name: str) -> Exercise | None:
+    """The newest published version of a course's own exercise; None for none."""
+    query = select(Exercise).where(Exercise.course_id == course_id, Exercise.name == name)
+    return session.scalars(query.where(Exercise.number.is_not(None)).order_by(Exercise.number.desc())).first()
+
+
+def _next_number(session: Session, course_id: int, name: str) -> int:
+    """The next version's number. Locks the course, so that two transactions get different ones."""
+    session.execute(select(Course.id).where(Course.id == course_id).with_for_update(key_share=True))
+    query = select(func.max(Exercise.number)).where(Exercise.course_id == course_id, Exercise.name == name)
+    return (session.scalar(query) or 0) + 1
+
+
+def _insert(
+    session: Session,
+    content: Content,
+    course_id: int | None,
+    now: datetime,
+    *,
+    number: int | None = None,
+    added_by: int | None = None,
+) -> Exercise:
     found = content.exercise
     version = content.version
     is_it = (
@@ -143,7 +198,8 @@ def keep(session: Session, content: Content, course_id: int | None, now: datetim
         insert_into(session, Exercise)
         .values(
             course_id=course_id, name=found.name, version=version, digest=found.digest, title=found.title,
-            definition=content.definition, added_at=now,
+            definition=content.definition, added_at=now, added_by=added_by, number=number,
+            published_at=None if number is None else now,
         )
         .on_conflict_do_nothing()
         .returning(Exercise.id)

@@ -17,6 +17,7 @@ LONGEST_NOTE = 2_000
 MOST_LATE_DAYS = 365
 
 _SHIPPED = text("course_id IS NULL")
+_DRAFT = text("course_id IS NOT NULL AND number IS NULL")
 
 
 class Role(StrEnum):
@@ -91,8 +92,12 @@ class Membership(Base):
 class Exercise(Base):
     """One version of an exercise. A row never changes; a changed exercise gets a new row.
 
+    A course's own exercise is a draft until it is published. Publishing sets `number` and `published_at`, once.
+
     course_id: its course; None for an exercise that comes with Tilelab
     name: the name of its folder
+    number: of a published version in its course, from 1 up; None for a draft and for Tilelab's own
+    added_by: None for the command line
     version: a hash of everything in it, see server.courses.exercises
     digest: a hash of everything that verdicts depend on; versions with the same digest judge alike
     definition: the text of its exercise.toml
@@ -101,6 +106,16 @@ class Exercise(Base):
     __tablename__ = "exercises"
     __table_args__ = (
         UniqueConstraint("course_id", "name", "version"),
+        UniqueConstraint("course_id", "name", "number"),
+        CheckConstraint("(number IS NULL) = (published_at IS NULL)", name="published_has_number"),
+        Index(
+            "uq_exercises_draft",
+            "course_id",
+            "name",
+            unique=True,
+            postgresql_where=_DRAFT,
+            sqlite_where=_DRAFT,
+        ),
         # The constraint above doesn't cover these rows, because each NULL counts as different.
         Index(
             "uq_exercises_shipped",
@@ -120,6 +135,9 @@ class Exercise(Base):
     title: Mapped[str] = mapped_column(String(200))
     definition: Mapped[str] = mapped_column(Text)
     added_at: Mapped[datetime]
+    added_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    number: Mapped[int | None]
+    published_at: Mapped[datetime | None]
 
 
 class ExerciseFile(Base):

@@ -35,6 +35,7 @@ WORK_BYTES = 16 * 2**20
 # Conditions of partial indexes: they hold only open steps, so they stay small.
 _QUEUED = text("state = 'queued'")
 _IN_FLIGHT = text("state IN ('sent', 'running')")
+_PROOF = text("proof_file IS NOT NULL")
 
 
 class Priority(IntEnum):
@@ -53,6 +54,7 @@ class JobKind(StrEnum):
     SUBMISSION = "submission"
     REGRADE = "regrade"
     EXPERIMENT = "experiment"
+    PROOF = "proof"
 
 
 class JobState(StrEnum):
@@ -88,7 +90,8 @@ class AttemptOutcome(StrEnum):
 
 
 _ONE_ORIGIN = " + ".join(
-    f"(CASE WHEN {name} IS NULL THEN 0 ELSE 1 END)" for name in ("submission_id", "experiment_id", "regrade_id")
+    f"(CASE WHEN {name} IS NULL THEN 0 ELSE 1 END)"
+    for name in ("submission_id", "experiment_id", "regrade_id", "proof_file")
 ) + " = 1"  # fmt: skip
 
 
@@ -108,6 +111,7 @@ class Job(Base):
 
     submission_id: None for a point of an experiment, and while the job is staged
     regrade_id, staged_for_id: of a staged job, its regrade and the submission; see server.staff.submissions.staging
+    proof_file: the file of the exercise that it grades to prove the exercise; see server.staff.exercises.proof
     person_id: whose share of the queue it uses
     device_class: the GPU that measures it if it passes; "" for none
     seed: 128 bits in hex, from which all inputs are generated
@@ -120,6 +124,7 @@ class Job(Base):
         UniqueConstraint("regrade_id", "staged_for_id"),
         CheckConstraint("(verdict IS NOT NULL) = (state = 'done')", name="verdict_when_done"),
         CheckConstraint("(ended_at IS NOT NULL) = (state IN ('done', 'cancelled'))", name="ended_when_over"),
+        Index("ix_jobs_proof", "exercise_id", postgresql_where=_PROOF, sqlite_where=_PROOF),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -128,6 +133,7 @@ class Job(Base):
     experiment_id: Mapped[int | None] = mapped_column(ForeignKey("experiments.id"), index=True)
     regrade_id: Mapped[int | None] = mapped_column(ForeignKey("staged_regrades.id"))
     staged_for_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)
+    proof_file: Mapped[str | None] = mapped_column(String(100))
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
     source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"), index=True)
     exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"))

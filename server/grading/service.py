@@ -8,23 +8,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import ColumnElement, delete, insert, select
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
+from server.grading.attempts import ticket_of
 from server.grading.changed_check import ChangedCheck, pack_changed
-from server.grading.models import Job, JobKind, Priority, Source, Step
+from server.grading.models import Attempt, Job, JobKind, Priority, Result, Source, Step
 from server.grading.queue_order import QueueOrder
-from worker.contract.messages import CPU_QUEUE, StepKind
+from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 
 DEADLINE_NEAR = timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job to queue. Exactly one of `submission`, `experiment` and `regrade` is set.
+    """A job to queue. Exactly one of `submission`, `experiment`, `regrade` and `proof` is set.
 
     regrade, staged_for: of a staged job, its regrade and the submission
+    proof: the file of the exercise that the job grades to prove the exercise
     person: whose share of the queue it uses
     changed: what a point of an experiment changes; None for the exercise itself
     """
@@ -41,6 +43,7 @@ class Work:
     experiment: int | None = None
     regrade: int | None = None
     staged_for: int | None = None
+    proof: str | None = None
     changed: ChangedCheck | None = None
 
 
@@ -73,6 +76,7 @@ def _job(work: Work, now: datetime) -> dict[str, Any]:
         "experiment_id": work.experiment,
         "regrade_id": work.regrade,
         "staged_for_id": work.staged_for,
+        "proof_file": work.proof,
         "person_id": work.person,
         "source_digest": work.source,
         "exercise_id": work.exercise,
@@ -105,6 +109,28 @@ def priority_of(*, staff: bool, due_at: datetime | None, now: datetime) -> Prior
     if due_at is not None and now <= due_at <= now + DEADLINE_NEAR:
         return Priority.DEADLINE
     return Priority.NORMAL
+
+
+def delete_jobs(session: Session, which: ColumnElement[bool]) -> list[Ticket]:
+    """Delete jobs with all that belongs to them. Returns the tickets to revoke after the commit.
+
+    which: a condition on jobs that nothing refers to
+    """
+    jobs = select(Job.id).where(which)
+    steps = session.scalars(
+        select(Step).where(Step.job_id.in_(jobs), Step.token.is_not(None)).order_by(Step.id).with_for_update()
+    ).all()
+    tickets = [ticket_of(step) for step in steps]
+    own = select(Step.id).where(Step.job_id.in_(jobs))
+    for gone in (
+        delete(Attempt).where(Attempt.step_id.in_(own)),
+        delete(Step).where(Step.job_id.in_(jobs)),
+        delete(Result).where(Result.job_id.in_(jobs)),
+        delete(Job).where(which),
+    ):
+        session.execute(gone.execution_options(synchronize_session=False))
+    session.expire_all()
+    return tickets
 
 
 def keep_source(session: Session, digest: str, content: bytes, now: datetime) -> str:

@@ -19,6 +19,7 @@ _AREAS = (
     ("person", "New accounts"),
     ("roster", "Roster imports and exports"),
     ("assignment", "Assignments"),
+    ("exercise", "Exercises"),
     ("extension", "Extensions"),
     ("regrade", "Staged and cancelled regrades"),
     ("announcement", "Announcements"),

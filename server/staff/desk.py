@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
 
 from server.accounts.access import viewer
 from server.accounts.models import Person
@@ -15,6 +16,7 @@ from server.courses.access import Membership
 from server.courses.frame import Link
 from server.courses.models import Course
 from server.http.forms import Form
+from server.http.problems import Problem, problem_response
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
@@ -26,6 +28,7 @@ _TABS = (
     ("Overview", "staff.overview", "overview"),
     ("Roster", "staff.show_roster", "roster"),
     ("Assignments", "staff.show_assignments", "assignment"),
+    ("Exercises", "staff.show_exercises", "exercises"),
     ("Progress", "staff.show_all_progress", "progress"),
     ("Announcements", "staff.show_announcements", "announcements"),
     ("Questions", "staff.show_questions", "questions"),
@@ -49,6 +52,16 @@ def desk_of(course: Membership, part: str) -> Desk:
         course,
         tuple(Link(title, url_for(name, slug=course.slug), word == part) for title, name, word in _TABS),
     )
+
+
+@staff.errorhandler(413)
+def too_large(_error: HTTPException) -> Response:
+    """The answer to a form that is too large."""
+    if request.path.split("/")[3:4] == ["roster"]:
+        detail = "The limit for a roster is 128 KiB. Go back, and import it in parts."
+    else:
+        detail = "The limit for an exercise is 1 MiB. Go back, and leave out or compress its largest files."
+    return problem_response(Problem(413, "too_large", "The file is too large", detail))
 
 
 def acting(session: Session) -> Person:

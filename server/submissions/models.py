@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.database.base import Base, BigId, choice
 from server.grading.models import Job, Source
 
@@ -75,6 +75,7 @@ class StagedRegrade(Base):
 
     started_by: None for the command line
     filter: which submissions, in words; "" for all
+    exercise_id: the version that applying gives the assignment; None for its present one
     """
 
     __tablename__ = "staged_regrades"
@@ -84,5 +85,7 @@ class StagedRegrade(Base):
     started_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
     started_at: Mapped[datetime]
     filter: Mapped[str] = mapped_column(Text, default="")
+    exercise_id: Mapped[int | None] = mapped_column(ForeignKey("exercises.id"))
 
     assignment: Mapped[Assignment] = relationship()
+    exercise: Mapped[Exercise | None] = relationship()

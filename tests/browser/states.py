@@ -30,6 +30,7 @@ from server.talk.requests.service import request_regrade
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
+from tests.server.staff.proven import drafted
 from tests.server.standings.results import checked, public_id, ranked
 from tests.server.submissions.graded import given_up, taken
 from worker.contract.messages import StepKind
@@ -37,6 +38,7 @@ from worker.contract.messages import StepKind
 
 def brought(course: ACourse) -> dict[str, str]:
     """Submissions by what they are in, each of a student who is called so; the last ones are still to be taken."""
+    drafted(course, "drafted", "ina")
     jobs = {
         "measured": ranked(course, "measured", 2_000.0, source=b"// measured\n"),
         "wrong": course.job("wrong", source=b"// wrong\n", mode=Mode.CHECK),

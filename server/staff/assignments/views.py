@@ -31,6 +31,7 @@ from server.staff.assignments.service import (
 )
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
+from server.staff.exercises.service import newest_contents
 from server.staff.local_time import zone_named
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
@@ -41,6 +42,9 @@ COUNTS = (
     (Counts.LAST.value, "The last"),
     (Counts.CHOSEN.value, "The student’s choice"),
 )
+OWN = "own:"
+"""In a form, before the name of a course's own exercise. Tilelab may have one of the same name."""
+
 _TERMS = ("exercise", "slug", "device_class", "arch", "tile")
 
 
@@ -55,11 +59,15 @@ class AssignmentsPage:
 
 @dataclass(frozen=True, slots=True)
 class NewPage:
-    """The form for a new assignment. offered: classes with a GPU in the fleet."""
+    """The form for a new assignment.
+
+    own: the newest versions of the course's own exercises
+    """
 
     desk: Desk
     form: Form
     exercises: tuple[Exercise, ...]
+    own: tuple[Exercise, ...]
     classes: list[tuple[str, str]]
     zone: str
 
@@ -107,7 +115,11 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     """Create an assignment."""
     course = instructor_of(slug)
     form = sent(*FIELDS, *_TERMS)
-    known = {exercise.name: exercise for exercise in _exercises()}
+    with site().readers.begin() as session:
+        own = newest_contents(session, course.course_id)
+    known = {exercise.name: exercise for exercise in _exercises()} | {
+        f"{OWN}{name}": content.exercise for name, content in own.items()
+    }
     chosen = known.get(form["exercise"])
     if chosen is None:
         form.mistake("exercise", "Choose an exercise.")
@@ -120,7 +132,8 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
             form.mistake(name, text)
     setting = read_setting(form, zone_named(course.time_zone), AssignmentSettings())
     if form.right and chosen is not None:
-        content = read_content(chosen)
+        mine = form["exercise"].startswith(OWN)
+        content = own[chosen.name] if mine else read_content(chosen)
         try:
             with site().sessions.begin() as session:
                 made = set_exercise(
@@ -212,11 +225,13 @@ def _new(course: Membership, form: Form) -> str:
     with site().readers.begin() as session:
         measured = device_classes(session, datetime.now(UTC))
         known = choosable(session)
+        mine = newest_contents(session, course.course_id)
     classes = [("", "None: not measured")]
     classes += [(name, f"{known.get(name, name)} · available") for name in sorted(measured)]
     classes += [(name, title) for name, title in known.items() if name not in measured]
-    page = NewPage(desk_of(course, "assignment"), form, _exercises(), classes, course.time_zone)
-    return render_template("staff/new_assignment.html", page=page, counts=COUNTS)
+    own = tuple(content.exercise for content in mine.values())
+    page = NewPage(desk_of(course, "assignment"), form, _exercises(), own, classes, course.time_zone)
+    return render_template("staff/new_assignment.html", page=page, counts=COUNTS, own_prefix=OWN)
 
 
 def _exercises() -> tuple[Exercise, ...]:

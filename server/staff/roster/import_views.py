@@ -6,13 +6,11 @@ import hmac
 from dataclasses import dataclass
 
 from flask import Response, render_template, request
-from werkzeug.exceptions import HTTPException
 
 from server.courses.access import Membership, instructor_of
 from server.courses.models import Role
 from server.courses.service import hold_course
 from server.http.forms import Form, filled
-from server.http.problems import Problem, problem_response
 from server.http.site import site
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.roster.csv_file import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
@@ -101,10 +99,3 @@ def _read(form: Form) -> Read | None:
 def _page(page: ImportPage) -> str:
     roles = ", ".join(role.value for role in Role)
     return render_template("staff/import.html", page=page, roles=roles, most=MOST_LINES)
-
-
-@staff.errorhandler(413)
-def too_large(_error: HTTPException) -> Response:
-    """The answer to an oversized roster."""
-    detail = f"The limit for a roster is {MOST_BYTES:,} bytes. Go back, and import it in parts."
-    return problem_response(Problem(413, "too_large", "The file is too large", detail))

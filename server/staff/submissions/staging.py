@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
@@ -18,8 +18,8 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
 from server.courses.service import hold_course
-from server.grading.attempts import ticket_of
-from server.grading.models import Attempt, Job, JobState, Result, Step
+from server.grading.models import Job, JobState
+from server.grading.service import delete_jobs
 from server.standings.service import recompute
 from server.submissions.changes import NotPossible, regrade_staged
 from server.submissions.models import StagedRegrade, Submission
@@ -191,21 +191,9 @@ def drop(session: Session, assignment: Assignment, actor: Person | None) -> list
     raise (NotPossible): nothing is staged
     """
     staged = _locked(session, assignment)
-    jobs = select(Job.id).where(Job.regrade_id == staged.id)
-    steps = session.scalars(
-        select(Step).where(Step.job_id.in_(jobs), Step.token.is_not(None)).order_by(Step.id).with_for_update()
-    ).all()
-    tickets = [ticket_of(step) for step in steps]
-    count = session.scalar(select(func.count()).select_from(jobs.subquery())) or 0
-    own = select(Step.id).where(Step.job_id.in_(jobs))
-    for gone in (
-        delete(Attempt).where(Attempt.step_id.in_(own)),
-        delete(Step).where(Step.job_id.in_(jobs)),
-        delete(Result).where(Result.job_id.in_(jobs)),
-        delete(Job).where(Job.regrade_id == staged.id),
-    ):
-        session.execute(gone.execution_options(synchronize_session=False))
-    session.expire_all()
+    mine = Job.regrade_id == staged.id
+    count = session.scalar(select(func.count()).where(mine)) or 0
+    tickets = delete_jobs(session, mine)
     session.delete(staged)
     note(
         session, actor, "regrade.dropped", _subject(assignment), course_id=assignment.course_id, jobs=count

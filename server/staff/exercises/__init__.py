@@ -1,0 +1,1 @@
+"""Exercises that belong to a course: upload, edit, prove, publish."""

@@ -1,0 +1,194 @@
+"""A course's own exercises in the portal: uploaded, proven by workers, published, assigned, graded."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.courses.exercise_upload import read_zip, write_zip
+from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
+from server.courses.service import find_assignment
+from server.dispatching.dispatch import message_of, take
+from server.grading.models import Job, Step, StepState
+from server.recording.record import record
+from tests.server.commands.own_exercises import DEFINITION
+from tests.server.course import AFTER_ANY_PAUSE, check_result
+from tests.server.staff.proven import FILES, prove
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+from worker.contract.messages import CPU_QUEUE
+
+PAGE = "/staff/gpu/exercises"
+
+
+@pytest.fixture
+def ina(portal: Portal) -> BrowserClient:
+    return client_of(portal, "ina", Role.INSTRUCTOR)
+
+
+def upload(client: BrowserClient, name: str = "mine", *, page: str = PAGE, **changed: bytes) -> Any:
+    files = FILES | {key.replace("_", "."): value for key, value in changed.items()}
+    return client.post_form(page, file=(io.BytesIO(write_zip(name, files)), "any.zip"))
+
+
+def rows(portal: Portal) -> list[Exercise]:
+    with portal.course.sessions.begin() as session:
+        own = select(Exercise).where(Exercise.course_id.is_not(None)).order_by(Exercise.id)
+        return list(session.scalars(own))
+
+
+def deeds(portal: Portal) -> list[str]:
+    with portal.course.sessions.begin() as session:
+        query = select(AuditEvent.action).where(AuditEvent.action.startswith("exercise."))
+        return list(session.scalars(query.order_by(AuditEvent.id)))
+
+
+def published(portal: Portal, client: BrowserClient, starter: bytes = FILES["starter.cu"]) -> Exercise:
+    upload(client, starter_cu=starter)
+    client.post_form(f"{PAGE}/mine/check")
+    prove(portal.course)
+    row = rows(portal)[-1]
+    answer = client.post_form(f"{PAGE}/mine/publish", version=row.version)
+    assert answer.status_code == 303, answer.get_data(as_text=True)
+    return rows(portal)[-1]
+
+
+def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal, ina: BrowserClient) -> None:
+    assert upload(ina).location.endswith("/staff/gpu/exercises/mine?notice=exercise-saved")
+    (draft,) = rows(portal)
+    assert (draft.course_id, draft.name, draft.number) == (portal.course.course, "mine", None)
+    assert 'value="own:mine"' not in ina.page("/staff/gpu/assignments/new")
+    ina.post_form(f"{PAGE}/mine/check")
+    assert "data-live" in ina.page(f"{PAGE}/mine")
+    prove(portal.course)
+    page = ina.page(f"{PAGE}/mine")
+    assert 'id="proven"' in page
+    assert page.count("<code>solution.cu</code>") == 2, "one for each tile"
+    ina.post_form(f"{PAGE}/mine/publish", version=draft.version)
+    (row,) = rows(portal)
+    assert (row.id, row.number) == (draft.id, 1)
+    assert deeds(portal) == ["exercise.saved", "exercise.checked", "exercise.published"]
+    assert 'value="own:mine"' in ina.page("/staff/gpu/assignments/new")
+    setting = {
+        "points": "10",
+        "late_percent_per_day": "0",
+        "min_interval_seconds": "0",
+        "checks_per_hour": "10",
+    }
+    made = ina.post_form(
+        "/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting
+    )
+    assert made.status_code == 303, made.get_data(as_text=True)
+    ada = client_of(portal, "ada")
+    page = ada.page("/courses/gpu/mine/")
+    assert "Multiply." in page
+    assert "races" not in page
+    for file in ("wrong/races.cu", "wrong.toml", "solution.cu"):
+        assert ada.get(f"/courses/gpu/mine/figures/{file}").status_code == 404
+    ada.post_form("/courses/gpu/mine/submissions", source="__global__ void MatVec() {}", mode="rank")
+    with portal.course.sessions.begin() as session:
+        take(session, CPU_QUEUE, slots=9, cap=9, now=AFTER_ANY_PAUSE)
+        step = session.scalars(select(Step).where(Step.state == StepState.SENT)).one()
+        work = message_of(step, 20.0).check
+        assert work is not None
+        assert (work.exercise.name, work.exercise.definition) == ("mine", DEFINITION)
+        result = check_result(session, step.job_id, Verdict.ACCEPTED)
+    record(portal.course.sessions, result)
+    assert "accepted" in ada.page("/courses/gpu/mine/")
+
+
+@pytest.mark.parametrize(
+    ("file", "verdict"),
+    [
+        ("solution.cu", Verdict.DATA_RACE),
+        ("starter.cu", Verdict.COMPILE_ERROR),
+        ("starter.cu", Verdict.ACCEPTED),
+        ("wrong/races.cu", Verdict.ACCEPTED),
+    ],
+)
+def test_a_draft_with_another_verdict_is_not_published(
+    portal: Portal, ina: BrowserClient, file: str, verdict: Verdict
+) -> None:
+    upload(ina)
+    version = rows(portal)[0].version
+    assert ina.post_form(f"{PAGE}/mine/publish", version=version).status_code == 409, "not checked at all"
+    ina.post_form(f"{PAGE}/mine/check")
+    prove(portal.course, {file: verdict})
+    assert 'id="problems"' in ina.page(f"{PAGE}/mine")
+    assert ina.post_form(f"{PAGE}/mine/publish", version=version).status_code == 409
+    ina.post_form(f"{PAGE}/mine/check")
+    assert 'id="problems"' not in ina.page(f"{PAGE}/mine"), "a new check replaces the earlier one"
+    prove(portal.course)
+    assert ina.post_form(f"{PAGE}/mine/publish", version="0" * 64).status_code == 409, (
+        "another draft was shown"
+    )
+    assert ina.post_form(f"{PAGE}/mine/publish", version=version).status_code == 303
+
+
+def test_a_new_draft_replaces_the_earlier_one_with_its_proof(portal: Portal, ina: BrowserClient) -> None:
+    upload(ina)
+    ina.post_form(f"{PAGE}/mine/check")
+    upload(ina, starter_cu=b"// Another.\n")
+    (draft,) = rows(portal)
+    with portal.course.sessions.begin() as session:
+        assert session.scalar(select(func.count()).select_from(Job)) == 0
+        assert session.scalars(select(ExerciseFile.exercise_id).distinct()).all().count(draft.id) == 1
+    assert 'id="proof-meter"' not in ina.page(f"{PAGE}/mine")
+    assert ina.post_form(f"{PAGE}/mine/discard").location.startswith(f"{PAGE}?")
+    assert rows(portal) == []
+
+
+def test_a_published_version_never_changes(portal: Portal, ina: BrowserClient) -> None:
+    first = published(portal, ina)
+    upload(ina)
+    assert [row.id for row in rows(portal)] == [first.id], "the same files are the same version"
+    second = published(portal, ina, b"// Another.\n")
+    assert [(row.id, row.number) for row in rows(portal)] == [(first.id, 1), (second.id, 2)]
+    for number, starter in ((1, FILES["starter.cu"]), (2, b"// Another.\n")):
+        answer = ina.get(f"{PAGE}/mine/files.zip?version={number}")
+        assert read_zip(answer.data).files == {**FILES, "starter.cu": starter}
+    ina.post_form(f"{PAGE}/mine/discard")
+    assert len(rows(portal)) == 2
+
+
+def test_a_refused_upload_names_the_file_and_saves_nothing(portal: Portal, ina: BrowserClient) -> None:
+    answer = upload(ina, exercise_toml=FILES["exercise.toml"].replace(b"metric", b"metrics"))
+    assert answer.status_code == 422
+    assert "mine/exercise.toml: metrics: " in answer.get_data(as_text=True)
+    assert ina.post_form(PAGE).status_code == 422
+    large = ina.post(PAGE, data=bytes(2**20 + 1), content_type="multipart/form-data; boundary=x")
+    assert large.status_code == 413
+    assert rows(portal) == []
+
+
+def test_a_folder_is_uploaded_with_its_paths(portal: Portal, ina: BrowserClient) -> None:
+    parts = [(io.BytesIO(content), f"mine/{name}") for name, content in FILES.items()]
+    assert ina.post_form(PAGE, folder=parts).status_code == 303
+    upload(ina)
+    assert len(rows(portal)) == 1, "a folder and its zip file are the same version"
+
+
+def test_two_courses_keep_their_own_exercise_of_the_same_name_and_text(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    with portal.course.sessions.begin() as session:
+        session.add(Course(slug="other", title="Other", created_at=AFTER_ANY_PAUSE))
+    root = client_of(portal, "root", None, admin=True)
+    for client, page in ((ina, PAGE), (root, "/staff/other/exercises")):
+        upload(client, "tiled", page=page)
+    first, second = rows(portal)
+    assert first.version == second.version
+    assert first.course_id != second.course_id
+    upload(root, "tiled", page="/staff/other/exercises", starter_cu=b"// Another.\n")
+    assert rows(portal)[0].id == first.id
+    assert client_of(portal, "ina").get("/staff/other/exercises/tiled").status_code == 404
+    with portal.course.sessions.begin() as session:
+        shipped = find_assignment(session, "gpu/tiled")
+        assert shipped is not None
+        assert shipped.exercise.course_id is None
+        assert session.scalar(select(func.count()).select_from(Assignment)) == 1
