@@ -34,7 +34,7 @@ def upgrade() -> None:
     with op.batch_alter_table("exercises") as table:
         table.create_foreign_key(op.f("fk_exercises_added_by_people"), "people", ["added_by"], ["id"])
         table.create_unique_constraint(
-            op.f("uq_exercises_course_id_name_number"), ["course_id", "name", "number"]
+            op.f("uq_exercises_course_id_name_number_digest"), ["course_id", "name", "number", "digest"]
         )
         table.create_check_constraint(
             op.f("ck_exercises_published_has_number"), sa.text("(number IS NULL) = (published_at IS NULL)")
@@ -95,7 +95,7 @@ def downgrade() -> None:
     op.drop_index("uq_exercises_draft", "exercises")
     with op.batch_alter_table("exercises") as table:
         table.drop_constraint(op.f("ck_exercises_published_has_number"), type_="check")
-        table.drop_constraint(op.f("uq_exercises_course_id_name_number"), type_="unique")
+        table.drop_constraint(op.f("uq_exercises_course_id_name_number_digest"), type_="unique")
         table.drop_constraint(op.f("fk_exercises_added_by_people"), type_="foreignkey")
         for name in ("added_by", "number", "published_at"):
             table.drop_column(name)

@@ -121,16 +121,13 @@ def installed_content(name: str) -> Content:
 
 def kept_content(session: Session, row: Exercise) -> Content:
     """Read a stored version for the present judge; raises ExerciseError if this judge can't read it."""
-    rows = session.execute(select(ExerciseFile.name, ExerciseFile.content).where(_of(row)))
-    files = {name: bytes(content) for name, content in rows}
+    files = _stored_files(session, row)
     return Content(read_exercise(row.name, row.definition), row.definition, files)
 
 
 def files_of(session: Session, row: Exercise) -> Mapping[str, bytes]:
     """All files of a stored exercise by path, as its author wrote them. Very old ones have only a definition."""
-    rows = session.execute(select(ExerciseFile.name, ExerciseFile.content).where(_of(row)))
-    files = {name: bytes(content) for name, content in rows}
-    return {DEFINITION: without_solution(row.definition).encode()} | files
+    return {DEFINITION: without_solution(row.definition).encode()} | _stored_files(session, row)
 
 
 def keep(session: Session, content: Content, course_id: int | None, now: datetime) -> Exercise:
@@ -138,7 +135,7 @@ def keep(session: Session, content: Content, course_id: int | None, now: datetim
 
     course_id: its owner; None if it comes with Tilelab
     """
-    number = None if course_id is None else _next_number(session, course_id, content.exercise.name)
+    number = None if course_id is None else _number_of(session, course_id, content)
     row = _insert(session, content, course_id, now, number=number)
     if course_id is not None:
         publish(session, row, now)
@@ -164,7 +161,23 @@ def publish(session: Session, row: Exercise, now: datetime) -> None:
 def newest_published(session: Session, course_id: int, name: str) -> Exercise | None:
     """The newest published version of a course's own exercise; None for none."""
     query = select(Exercise).where(Exercise.course_id == course_id, Exercise.name == name)
-    return session.scalars(query.where(Exercise.number.is_not(None)).order_by(Exercise.number.desc())).first()
+    newest = query.where(Exercise.number.is_not(None)).order_by(Exercise.number.desc(), Exercise.id.desc())
+    return session.scalars(newest).first()
+
+
+def _number_of(session: Session, course_id: int, content: Content) -> int:
+    """The number of a version with these files, which another judge read before; otherwise the next one."""
+    following = _next_number(session, course_id, content.exercise.name)
+    query = select(Exercise).where(
+        Exercise.course_id == course_id,
+        Exercise.name == content.exercise.name,
+        Exercise.definition == content.definition,
+        Exercise.number.is_not(None),
+    )
+    for row in session.scalars(query.order_by(Exercise.number.desc())):
+        if row.number is not None and _stored_files(session, row) == content.files:
+            return row.number
+    return following
 
 
 def _next_number(session: Session, course_id: int, name: str) -> int:
@@ -233,6 +246,11 @@ def figure_of(session: Session, row: Exercise, name: str) -> bytes | None:
         return None
     content = session.scalar(select(ExerciseFile.content).where(_of(row), ExerciseFile.name == name))
     return None if content is None else bytes(content)
+
+
+def _stored_files(session: Session, row: Exercise) -> dict[str, bytes]:
+    rows = session.execute(select(ExerciseFile.name, ExerciseFile.content).where(_of(row)))
+    return {name: bytes(content) for name, content in rows}
 
 
 def _of(row: Exercise) -> ColumnElement[bool]:

@@ -96,7 +96,8 @@ class Exercise(Base):
 
     course_id: its course; None for an exercise that comes with Tilelab
     name: the name of its folder
-    number: of a published version in its course, from 1 up; None for a draft and for Tilelab's own
+    number: of a published version in its course, from 1 up; None for a draft and for Tilelab's own. The same files
+        keep their number when a new judge gives them another digest
     added_by: None for the command line
     version: a hash of everything in it, see server.courses.exercises
     digest: a hash of everything that verdicts depend on; versions with the same digest judge alike
@@ -106,7 +107,7 @@ class Exercise(Base):
     __tablename__ = "exercises"
     __table_args__ = (
         UniqueConstraint("course_id", "name", "version"),
-        UniqueConstraint("course_id", "name", "number"),
+        UniqueConstraint("course_id", "name", "number", "digest"),
         CheckConstraint("(number IS NULL) = (published_at IS NULL)", name="published_has_number"),
         Index(
             "uq_exercises_draft",

@@ -8,6 +8,7 @@ from server.staff.assignments import views as assignment_views
 from server.staff.copies import views as copies_views
 from server.staff.courses import copy_views, deletion_views
 from server.staff.desk import staff
+from server.staff.exercises import edit_views as exercise_edit_views
 from server.staff.exercises import views as exercise_views
 from server.staff.grades import correction_views
 from server.staff.grades import views as grade_views
@@ -22,7 +23,7 @@ from server.staff.talk import announcement_views, question_views, request_views
 
 __all__ = [
     "announcement_views", "assignment_views", "audit_views", "copies_views", "copy_views", "correction_views",
-    "deletion_views", "exercise_views", "extension_views", "grade_views", "import_views", "overview_views",
-    "progress_pages", "progress_views", "question_views", "request_views", "roster_views", "staff", "staging_views",
-    "student_views", "submission_views", "update_views",
+    "deletion_views", "exercise_edit_views", "exercise_views", "extension_views", "grade_views", "import_views",
+    "overview_views", "progress_pages", "progress_views", "question_views", "request_views", "roster_views", "staff",
+    "staging_views", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
 from server.grading.result_columns import complete
@@ -85,7 +85,7 @@ def update_leaderboards(session: Session, job: Job, result: Result) -> None:
     if job.kind is JobKind.REGRADE:
         recompute(session, assignment, job.device_class, submission.person_id)
     elif submission.judged_job_id == job.id and job.exercise.digest == assignment.exercise.digest:
-        best = _best_of(assignment, job.device_class, result, submission.created_at)
+        best = _best_of(assignment.exercise, job.device_class, result, submission.created_at)
         if best is not None:
             for key in _boards(assignment, job.device_class, submission.created_at):
                 _raise(session, key, submission.person_id, best)
@@ -197,11 +197,9 @@ def _boards(assignment: Assignment, device_class: str, created_at: datetime) -> 
     return keys
 
 
-def _best_of(
-    assignment: Assignment, device_class: str, result: Result, created_at: datetime
-) -> BestLine | None:
+def _best_of(exercise: Exercise, device_class: str, result: Result, created_at: datetime) -> BestLine | None:
     """Turn a result into the columns of its line; None if it doesn't count on the leaderboard."""
-    metric = metric_of(assignment.exercise)
+    metric = metric_of(exercise)
     if not device_class:
         if result.verdict is not Verdict.ACCEPTED:
             return None
@@ -241,6 +239,7 @@ def best_lines(
     people: Sequence[int],
     until: datetime | None = None,
     staged: int | None = None,
+    exercise: Exercise | None = None,
 ) -> Mapping[int, BestLine]:
     """Find the best of each person's submissions until then, each with its last verdict. People without one are left
     out.
@@ -249,7 +248,9 @@ def best_lines(
     by the first accepted submission.
 
     staged: the ID of a staged regrade, for the lines once it is applied
+    exercise: the version that it gives the assignment; None for the present one
     """
+    version = exercise or assignment.exercise
     # Inlined: a course may have more people than a statement may have parameters.
     numbers = bindparam(None, list(people), Submission.person_id.type, expanding=True, literal_execute=True)
     speed = Result.ms_median if device_class else Result.bound_ms
@@ -269,7 +270,7 @@ def best_lines(
             Submission.mode == Mode.RANK,
             Submission.created_at <= until if until is not None else true(),
             Job.device_class == device_class,
-            judged_alike(assignment.exercise),
+            judged_alike(version),
             Result.ranked if device_class else Result.verdict == Verdict.ACCEPTED,
         )
         .subquery()
@@ -282,7 +283,7 @@ def best_lines(
     lines = {}
     for person, result, reached_at in session.execute(query).all():
         complete(result)
-        lines[person] = _best_of(assignment, device_class, result, reached_at)
+        lines[person] = _best_of(version, device_class, result, reached_at)
     return {person: line for person, line in lines.items() if line is not None}
 
 

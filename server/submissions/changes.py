@@ -61,7 +61,7 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
         raise NotPossible(f"Job {old.id} is {old.state.value}. You can retry it once it is over.")
     if old.submission_id is None:
         raise NotPossible(
-            f"Job {old.id} belongs to an experiment or to a staged regrade. Start that again instead."
+            f"Job {old.id} doesn't grade a submission. Start its experiment, regrade or check again."
         )
     latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
     if latest != old.id:
@@ -142,10 +142,23 @@ def regrade_staged(
     turns = QueueOrder(session, CPU_QUEUE, Priority.REGRADE)
     turns.know({one.person for one in found})
     works = [
-        replace(_again(assignment, one), submission=None, regrade=staged.id, staged_for=one.submission)
+        replace(
+            _again(assignment, one),
+            submission=None,
+            regrade=staged.id,
+            staged_for=one.submission,
+            exercise=staged.exercise_id or assignment.exercise_id,
+        )
         for one in found
     ]
     return queue_jobs(session, works, now, turns)
+
+
+def regrade_others(session: Session, assignment: Assignment, now: datetime) -> list[int]:
+    """Grade the submissions that another version of the exercise judged, or will judge. Returns the new jobs' IDs."""
+    query = select(Submission.id).join(Job, Job.id == latest_job_id())
+    others = query.where(Submission.assignment_id == assignment.id, ~judged_alike(assignment.exercise))
+    return regrade(session, assignment, None, now, only=session.scalars(others).all())
 
 
 def _again(assignment: Assignment, graded: _Graded) -> Work:

@@ -43,6 +43,8 @@ NOTICES: dict[str, str] = {
     "regrade-applied": "Regrade applied. The new verdicts count.",
     "regrade-dropped": "Staged regrade dropped. Nothing changed.",
     "regrade-cancelled": "Waiting regrades cancelled. Their submissions keep their verdicts.",
+    "version-staged": "The new version is being tried. Nothing changes until you apply it.",
+    "version-used": "The assignment uses this version now.",
     "worker-told": "Request sent to the worker. It answers within a few seconds.",
     "note-added": "Note added. Only course staff see it.",
     "view-ended": "You no longer view the course as a student.",

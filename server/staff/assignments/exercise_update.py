@@ -74,7 +74,7 @@ def update_exercise(
     session.refresh(assignment)
     was = assignment.exercise
     wanted = content or _newest(session, assignment)
-    _check_tile(assignment, wanted)
+    check_tile(assignment, wanted)
     if wanted.version == was.version:
         return None
     if shown not in {None, wanted.version}:
@@ -87,7 +87,7 @@ def update_exercise(
         select(StagedRegrade.id).where(StagedRegrade.assignment_id == assignment.id)
     ):
         raise CourseError("A regrade of this assignment is staged. Apply or drop it first.")
-    waiting = _take_all_along(session, assignment, row, moment) if judges else 0
+    waiting = replace_version(session, assignment, row, moment) if judges else 0
     assignment.exercise = row
     session.flush()
     if judges:
@@ -99,10 +99,31 @@ def update_exercise(
     return Updated(judges, waiting)
 
 
+def replace_version(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
+    """Give an assignment another version, and the submissions that wait for a worker, too. Returns how many wait.
+
+    The caller rebuilds the leaderboards.
+    """
+    waiting = _take_all_along(session, assignment, row, now)
+    assignment.exercise = row
+    session.flush()
+    return waiting
+
+
+def check_tile(assignment: Assignment, content: Content) -> None:
+    """Check that a version has the assignment's tile; raises CourseError."""
+    found = content.exercise
+    if assignment.tile is not None and assignment.tile not in found.tiles:
+        allowed = ", ".join(map(str, found.tiles))
+        raise CourseError(
+            f"The exercise {found.name} no longer has tile {assignment.tile}. Its tiles are {allowed}."
+        )
+
+
 def plan_update(session: Session, assignment: Assignment) -> Update | None:
     """What an update would change; None if there is nothing to update. Raises CourseError, as `update_exercise`."""
     was, content = assignment.exercise, _newest(session, assignment)
-    _check_tile(assignment, content)
+    check_tile(assignment, content)
     if content.version == was.version:
         return None
     waiting = select(func.count()).select_from(Step).join(Step.job).where(*_not_begun(assignment))
@@ -160,25 +181,16 @@ def _not_begun(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _check_tile(assignment: Assignment, content: Content) -> None:
-    found = content.exercise
-    if assignment.tile is not None and assignment.tile not in found.tiles:
-        allowed = ", ".join(map(str, found.tiles))
-        raise CourseError(
-            f"The exercise {found.name} no longer has tile {assignment.tile}. Its tiles are {allowed}."
-        )
-
-
 def _take_all_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
     """Lock steps before the assignment, in the order in which results are recorded."""
-    waiting = _take_along(session, assignment, row, now)
+    waiting = take_waiting(session, assignment, row, now)
     session.refresh(assignment, with_for_update={"of": Assignment})
     # submissions that arrived before the assignment was locked
-    return waiting + _take_along(session, assignment, row, now)
+    return waiting + take_waiting(session, assignment, row, now)
 
 
-def _take_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
-    """Let waiting steps use the assignment's current exercise. Messages sent earlier no longer count."""
+def take_waiting(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
+    """Let waiting steps use this version of the exercise, and lock them. Messages sent earlier no longer count."""
     query = (
         select(Step)
         .join(Step.job)

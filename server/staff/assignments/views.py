@@ -14,6 +14,7 @@ from server.accounts.access import nothing_here
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.exercises import read_content
 from server.courses.models import Assignment, Counts, Extension, Role
+from server.courses.models import Exercise as ExerciseRow
 from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
@@ -31,7 +32,7 @@ from server.staff.assignments.service import (
 )
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
-from server.staff.exercises.service import newest_contents
+from server.staff.exercises.service import newer_version, newest_contents
 from server.staff.local_time import zone_named
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
@@ -74,7 +75,10 @@ class NewPage:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentPage:
-    """An assignment. students: who can get an extension; shown: the digest of its current settings."""
+    """An assignment. students: who can get an extension; shown: the digest of its current settings.
+
+    newer: a newer published version of the course's own exercise; None for none
+    """
 
     desk: Desk
     assignment: Assignment
@@ -85,6 +89,7 @@ class AssignmentPage:
     zone: str
     outdated: bool
     shown: str
+    newer: ExerciseRow | None = None
 
     @property
     def refused(self) -> bool:
@@ -217,6 +222,7 @@ def assignment_page(
         course.time_zone,
         outdated=is_outdated(session, assignment),
         shown=digest_of(setting_of(assignment)),
+        newer=newer_version(session, assignment.exercise),
     )
     return render_template("staff/assignment.html", page=page, counts=COUNTS)
 

@@ -15,7 +15,15 @@ from sqlalchemy.orm import Session, defer, joinedload
 from kernels.exercise import ExerciseError
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.exercises import Content, content_of, files_of, keep_draft, kept_content, publish
+from server.courses.exercises import (
+    Content,
+    content_of,
+    files_of,
+    keep_draft,
+    kept_content,
+    newest_published,
+    publish,
+)
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile
 from server.courses.service import CourseError, hold_course
 from server.grading.models import Job
@@ -28,7 +36,7 @@ class OwnExercise:
     """An exercise of a course.
 
     draft: None for none
-    versions: the published ones, newest first
+    versions: the published ones, newest first; of each number, as the newest judge reads it
     assignments: that use one of them, by short name
     """
 
@@ -59,7 +67,7 @@ def own_exercises(session: Session, course_id: int, name: str | None = None) -> 
     if name is not None:
         rows, used = rows.where(Exercise.name == name), used.where(Exercise.name == name)
     versions: dict[str, list[Exercise]] = {}
-    for row in session.scalars(rows.order_by(Exercise.name, Exercise.number.desc(), Exercise.id)):
+    for row in session.scalars(rows.order_by(Exercise.name, Exercise.number.desc(), Exercise.id.desc())):
         versions.setdefault(row.name, []).append(row)
     assignments: dict[str, list[Assignment]] = {}
     shown = joinedload(Assignment.exercise).defer(Exercise.definition)
@@ -69,7 +77,7 @@ def own_exercises(session: Session, course_id: int, name: str | None = None) -> 
         OwnExercise(
             each,
             next((row for row in found if row.number is None), None),
-            tuple(row for row in found if row.number is not None),
+            tuple({row.number: row for row in reversed(found) if row.number is not None}.values())[::-1],
             tuple(assignments.get(each, ())),
         )
         for each, found in versions.items()
@@ -164,6 +172,14 @@ def newest_contents(session: Session, course_id: int) -> dict[str, Content]:
             except ExerciseError:
                 continue
     return found
+
+
+def newer_version(session: Session, row: Exercise) -> Exercise | None:
+    """The newest published version of a course's own exercise, if it is newer than this one."""
+    newest = None if row.course_id is None else newest_published(session, row.course_id, row.name)
+    if newest is None or (newest.number or 0) <= (row.number or 0):
+        return None
+    return newest
 
 
 def subject(course: Course, name: str) -> str:

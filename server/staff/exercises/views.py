@@ -170,11 +170,11 @@ def _uploaded(form: Form) -> Upload | None:
     parts = [part for part in request.files.getlist("folder") if part.filename]
     try:
         if file is not None and file.filename:
-            found = read_zip(_read(file))
+            found = read_zip(read_file(file))
             stem = file.filename.replace("\\", "/").rpartition("/")[2].removesuffix(".zip")
             return found if found.name else Upload(stem, found.files, found.left_out)
         if parts:
-            return read_parts((part.filename or "", _read(part)) for part in parts)
+            return read_parts((part.filename or "", read_file(part)) for part in parts)
     except ExerciseError as error:
         form.mistake("file", str(error))
         return None
@@ -182,7 +182,8 @@ def _uploaded(form: Form) -> Upload | None:
     return None
 
 
-def _read(file: FileStorage) -> bytes:
+def read_file(file: FileStorage) -> bytes:
+    """The content of an uploaded file, which is closed."""
     with file.stream:
         content: bytes = file.read()
         return content

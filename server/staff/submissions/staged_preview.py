@@ -127,11 +127,17 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
     for device_class, person, score, reached_at, lot in session.execute(query):
         lines[device_class][person] = (score, reached_at, lot)
     before = {device_class: _ordered(found) for device_class, found in lines.items()}
-    changed: dict[str, list[int]] = defaultdict(list)
+    changed: dict[str, set[int]] = defaultdict(set)
     for person, device_class in changed_lines(session, staged):
-        changed[device_class].append(person)
-    for device_class, people in changed.items():
-        best = best_lines(session, staged.assignment, device_class, people, staged=staged.id)
+        changed[device_class].add(person)
+    if staged.exercise is not None:  # a line stays only if the new version judged its submission
+        for device_class, known in lines.items():
+            changed[device_class] |= known.keys()
+    for device_class, several in changed.items():
+        people = sorted(several)
+        best = best_lines(
+            session, staged.assignment, device_class, people, staged=staged.id, exercise=staged.exercise
+        )
         for person in people:
             kept = lines[device_class].pop(person, None)
             if person in best:

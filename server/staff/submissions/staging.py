@@ -16,12 +16,13 @@ from sqlalchemy.orm import Session, aliased
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.courses.service import hold_course
 from server.grading.models import Job, JobState
 from server.grading.service import delete_jobs
-from server.standings.service import recompute
-from server.submissions.changes import NotPossible, regrade_staged
+from server.staff.assignments.exercise_update import replace_version, take_waiting
+from server.standings.service import rebuild, recompute
+from server.submissions.changes import NotPossible, regrade_others, regrade_staged
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.verdicts import judged_job_id, judged_verdict, update_judged_job
 from worker.contract.messages import Ticket
@@ -33,6 +34,7 @@ class Staged:
 
     number: its ID; by: None for the command line
     unjudged: finished jobs that can't give a verdict: system errors and cancelled ones
+    version: the number of the version that applying gives the assignment; None for its present one
     """
 
     number: int
@@ -46,6 +48,7 @@ class Staged:
     done: int
     cancelled: int
     unjudged: int
+    version: int | None = None
 
     @property
     def total(self) -> int:
@@ -63,11 +66,13 @@ def stage(
     only: Sequence[int] | None,
     by: str = "",
     now: datetime | None = None,
+    version: Exercise | None = None,
 ) -> list[int]:
     """Stage a regrade, or add to the assignment's staged one. Returns the IDs of the new jobs.
 
     only: the IDs of the submissions; None for all
     by: the filter that chose them, in words
+    version: of the exercise that judges them, and that applying gives the assignment; None for the present one
     """
     moment = now or datetime.now(UTC)
     found = find_staged(session, assignment)
@@ -77,6 +82,7 @@ def stage(
             started_by=None if actor is None else actor.id,
             started_at=moment,
             filter=by,
+            exercise_id=None if version is None else version.id,
         )
         session.add(found)
         session.flush()
@@ -110,7 +116,7 @@ def progress(session: Session, staged: StagedRegrade) -> Staged:
     return Staged(
         staged.id, staged.assignment.slug, staged.assignment.title, by, staged.started_at, staged.filter,
         states.get(JobState.QUEUED, 0), states.get(JobState.RUNNING, 0), states.get(JobState.DONE, 0), cancelled,
-        (session.scalar(errors) or 0) + cancelled,
+        (session.scalar(errors) or 0) + cancelled, None if staged.exercise is None else staged.exercise.number,
     )  # fmt: skip
 
 
@@ -143,7 +149,9 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
         raise NotPossible(
             f"{waiting:,} submissions of this regrade are not graded yet. Apply it once all are."
         )
-    number = staged.id
+    number, version, moment = staged.id, staged.exercise, now or datetime.now(UTC)
+    if version is not None:  # locks steps, which the recorder locks first
+        take_waiting(session, assignment, version, moment)
     mine = select(Job.staged_for_id).where(Job.regrade_id == number)
     # As the recorder: submissions before their assignment, so that neither waits for the other.
     session.execute(
@@ -153,6 +161,8 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
         .with_for_update(key_share=True)
     )
     session.execute(select(Assignment.id).where(Assignment.id == assignment.id).with_for_update())
+    if version is not None:
+        replace_version(session, assignment, version, moment)
     lines = changed_lines(session, staged)
     first, last = session.execute(
         select(func.min(Job.id), func.max(Job.id)).where(Job.regrade_id == number)
@@ -175,12 +185,18 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
     session.expire_all()
     for job in errors:
         update_judged_job(session, job)
-    for person, device_class in lines:
-        recompute(session, assignment, device_class, person)
+    if version is None:
+        for person, device_class in lines:
+            recompute(session, assignment, device_class, person)
+    else:
+        rebuild(session, assignment)
+        # Submissions that came after the regrade was staged.
+        regrade_others(session, assignment, moment)
     note(
         session, actor, "assignment.regraded", _subject(assignment), now=now, course_id=assignment.course_id,
         assignment=assignment.id, jobs=found.total, first=first, last=last, staged=True,
         **({"filter": found.filter} if found.filter else {}),
+        **({"version": found.version} if found.version is not None else {}),
     )  # fmt: skip
     return found.total
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from flask import Response, jsonify, render_template, request
 
-from server.accounts.access import nothing_here
-from server.courses.access import Membership, staff_of
+from server.accounts.access import not_allowed, nothing_here
+from server.courses.access import Membership, instructor_of, staff_of
+from server.courses.service import CourseError
+from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, back, desk_of, staff
+from server.staff.submissions.new_version import use_version
 from server.staff.submissions.staged_preview import Preview, preview
 from server.staff.submissions.staging import Staged, apply, drop, find_staged, progress
 from server.submissions.changes import NotPossible, revoke
@@ -47,6 +50,22 @@ def staged_state(slug: str, assignment: str) -> Response:
     return jsonify(html=render_template("staff/staged_progress.html", page=page), final=page.staged.over)
 
 
+@staff.post("/regrades/staged/<assignment>/version")
+def stage_version(slug: str, assignment: str) -> Response:
+    """Give an assignment another version of its exercise, or first show what that changes."""
+    course = instructor_of(slug)
+    number = number_of(request.form, "version") or 0
+    try:
+        with site().sessions.begin() as session:
+            found = assignment_of(session, course, assignment)
+            staged = use_version(session, found, number, acting(session))
+    except CourseError as error:
+        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    if staged:
+        return back("staff.show_staged", slug, "version-staged", assignment=assignment)
+    return back("staff.show_assignment", slug, "version-used", assignment=assignment)
+
+
 @staff.post("/regrades/staged/<assignment>/apply")
 def apply_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Apply a staged regrade, if it still changes what the page showed."""
@@ -54,6 +73,8 @@ def apply_staged(slug: str, assignment: str) -> Response | tuple[str, int]:
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
         staged = find_staged(session, found)
+        if staged is not None and staged.exercise_id is not None and not course.is_instructor:
+            raise not_allowed("Only an instructor can replace the version of an exercise.")
         outdated = staged is not None and preview(session, staged).digest != request.form.get("shown", "")
         if not outdated:
             try:

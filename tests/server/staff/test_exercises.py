@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.exercise_upload import read_zip, write_zip
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
@@ -16,6 +17,8 @@ from server.courses.service import find_assignment
 from server.dispatching.dispatch import message_of, take
 from server.grading.models import Job, Step, StepState
 from server.recording.record import record
+from server.standings.models import Standing
+from server.submissions.models import Submission
 from tests.server.commands.own_exercises import DEFINITION
 from tests.server.course import AFTER_ANY_PAUSE, check_result
 from tests.server.staff.proven import FILES, prove
@@ -192,3 +195,168 @@ def test_two_courses_keep_their_own_exercise_of_the_same_name_and_text(
         assert shipped is not None
         assert shipped.exercise.course_id is None
         assert session.scalar(select(func.count()).select_from(Assignment)) == 1
+
+
+def assigned(portal: Portal, ina: BrowserClient) -> None:
+    """Version 1 is assigned, and ada and ben submitted: accepted, and a race."""
+    published(portal, ina)
+    setting = {
+        "points": "10",
+        "late_percent_per_day": "0",
+        "min_interval_seconds": "0",
+        "checks_per_hour": "10",
+    }
+    ina.post_form("/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting)
+    for name, verdict in (("ada", Verdict.ACCEPTED), ("ben", Verdict.DATA_RACE)):
+        submitted(portal, name)
+        judged(portal, verdict)
+
+
+def submitted(portal: Portal, name: str) -> None:
+    client = client_of(portal, name)
+    source = f"// {name}\n__global__ void MatVec() {{}}"
+    assert client.post_form("/courses/gpu/mine/submissions", source=source, mode="rank").status_code == 303
+
+
+def judged(portal: Portal, *verdicts: Verdict) -> None:
+    """Grade the waiting steps, in their order."""
+    with portal.course.sessions.begin() as session:
+        take(session, CPU_QUEUE, slots=500, cap=500, now=AFTER_ANY_PAUSE)
+        sent = session.scalars(select(Step).where(Step.state == StepState.SENT).order_by(Step.id)).all()
+        results = [check_result(session, step.job_id, one) for step, one in zip(sent, verdicts, strict=True)]
+    for result in results:
+        record(portal.course.sessions, result)
+
+
+def own_assignment(portal: Portal) -> tuple[int | None, dict[str, str | None]]:
+    """The version of the assignment, and each student's last verdict."""
+    with portal.course.sessions.begin() as session:
+        found = find_assignment(session, "gpu/mine")
+        assert found is not None
+        query = select(Person.name, Submission.verdict).join(Submission.person).order_by(Submission.id)
+        return found.exercise.number, {
+            name: verdict and verdict.value for name, verdict in session.execute(query)
+        }
+
+
+HARDER = DEFINITION.replace('Width = "TILE_WIDTH + 1"', 'Width = "TILE_WIDTH + 2"').encode()
+STAGED = "/staff/gpu/regrades/staged/mine"
+
+
+def test_a_new_version_shows_what_it_changes_before_it_replaces_the_old(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    assigned(portal, ina)
+    upload(ina, exercise_toml=HARDER)
+    ina.post_form(f"{PAGE}/mine/check")
+    prove(portal.course)
+    ina.post_form(f"{PAGE}/mine/publish", version=rows(portal)[-1].version)
+    before = own_assignment(portal)
+    assert before == (1, {"ada": "accepted", "ben": "data_race"})
+    assert 'data-newer="2"' in ina.page("/staff/gpu/assignments/mine")
+    answer = ina.post_form(f"{STAGED}/version", version="2")
+    assert answer.location.startswith(STAGED)
+    judged(portal, Verdict.WRONG_ANSWER, Verdict.ACCEPTED)
+    assert own_assignment(portal) == before, "nothing counts before it is applied"
+    page = ina.page(STAGED)
+    assert 'data-version="2"' in page
+    assert "2 changed verdicts, 2 changed grades, 2 changed ranks" in page
+    submitted(portal, "cid")
+    asa = client_of(portal, "asa", Role.ASSISTANT)
+    shown = page.partition('name="shown" value="')[2].partition('"')[0]
+    assert asa.post_form(f"{STAGED}/apply", shown=shown).status_code == 403
+    assert ina.post_form(f"{STAGED}/apply", shown=shown).status_code == 303
+    assert own_assignment(portal) == (2, {"ada": "wrong_answer", "ben": "accepted", "cid": None})
+    judged(portal, Verdict.ACCEPTED)
+    with portal.course.sessions.begin() as session:
+        lines = session.scalars(select(Standing.person_id)).all()
+        last = session.scalars(select(Job).order_by(Job.id.desc())).first()
+        assert last is not None
+        assert last.exercise.number == 2, "what waited meanwhile is graded by the new version"
+    assert sorted(lines) == sorted(portal.course.person(name) for name in ("ben", "cid"))
+
+
+def test_a_dropped_version_leaves_everything(portal: Portal, ina: BrowserClient) -> None:
+    assigned(portal, ina)
+    upload(ina, exercise_toml=HARDER)
+    ina.post_form(f"{PAGE}/mine/check")
+    prove(portal.course)
+    ina.post_form(f"{PAGE}/mine/publish", version=rows(portal)[-1].version)
+    before = own_assignment(portal)
+    for wrong in ("1", "7"):
+        assert ina.post_form(f"{STAGED}/version", version=wrong).status_code == 409
+    ina.post_form(f"{STAGED}/version", version="2")
+    assert ina.post_form(f"{STAGED}/version", version="2").status_code == 409
+    assert ina.post_form(f"{STAGED}/drop").status_code == 303
+    assert own_assignment(portal) == before
+
+
+def test_a_version_with_another_handout_is_used_at_once(portal: Portal, ina: BrowserClient) -> None:
+    assigned(portal, ina)
+    published(portal, ina, b"// Another.\n")
+    answer = ina.post_form(f"{STAGED}/version", version="2")
+    assert answer.location.startswith("/staff/gpu/assignments/mine")
+    assert own_assignment(portal) == (2, {"ada": "accepted", "ben": "data_race"})
+
+
+def test_another_judge_keeps_the_number_of_the_same_files(
+    portal: Portal, ina: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assigned(portal, ina)
+    published(portal, ina, b"// Another.\n")
+    monkeypatch.setattr("kernels.exercise.schema.JUDGE_VERSION", 99)
+    page = ina.page("/staff/gpu/assignments/mine/update")
+    ina.post_form("/staff/gpu/assignments/mine/update", now=page.partition('name="now" value="')[2][:64])
+    assert own_assignment(portal)[0] == 1
+    assert [row.number for row in rows(portal)] == [1, 2, 1]
+    page = ina.page(f"{PAGE}/mine")
+    assert page.count('<th scope="row">Version') == 2
+
+
+def typed(client: BrowserClient, replaces: str, preview: bool, fields: dict[str, Any] | None = None) -> Any:
+    """Send the edit form, with these texts instead of the present ones."""
+    texts = {path: text.decode().replace("\n", "\r\n") for path, text in FILES.items() if path != "rows.svg"}
+    buttons = {"preview": "yes"} if preview else {}
+    return client.post_form(
+        f"{PAGE}/mine/edit", **(texts | {"replaces": replaces} | buttons | (fields or {}))
+    )
+
+
+def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> None:
+    first = published(portal, ina)
+    assert "Multiply." in ina.page(f"{PAGE}/mine/edit")
+    assert typed(ina, first.version, False).location.endswith("exercise-is-published"), (
+        "unchanged texts are unchanged"
+    )
+    shown = typed(ina, first.version, True, {"handout.md": "# A\n\n![Rows](rows.svg) **bold**\n"})
+    page = shown.get_data(as_text=True)
+    assert "<strong>bold</strong>" in page
+    assert f'src="{PAGE}/mine/figures/rows.svg"' in page
+    assert ina.get(f"{PAGE}/mine/figures/rows.svg").data == FILES["rows.svg"]
+    assert len(rows(portal)) == 1, "a preview saves nothing"
+    more = [(io.BytesIO(b"<svg/>"), "more.svg"), (io.BytesIO(b"// slow\n"), "slow.cu")]
+    table = FILES["wrong.toml"].decode().replace("[races]", "[slow]")
+    changed = {"wrong.toml": table, "more": more, "remove": ["wrong/races.cu", "rows.svg"]}
+    answer = typed(ina, first.version, False, changed)
+    assert answer.status_code == 303, answer.get_data(as_text=True)
+    draft = rows(portal)[-1]
+    assert draft.number is None
+    files = read_zip(ina.get(f"{PAGE}/mine/files.zip").data).files
+    assert sorted(files.keys() ^ FILES.keys()) == ["more.svg", "rows.svg", "wrong/races.cu", "wrong/slow.cu"]
+    stale = typed(ina, first.version, False, {"handout.md": "# Another\n"})
+    assert stale.status_code == 409
+    assert "# Another" in stale.get_data(as_text=True), "the text isn't lost"
+    assert rows(portal)[-1].id == draft.id
+
+
+@pytest.mark.parametrize("preview", [False, True])
+def test_a_mistake_in_an_edited_file_is_shown_at_its_field(
+    portal: Portal, ina: BrowserClient, preview: bool
+) -> None:
+    upload(ina)
+    before = rows(portal)[0]
+    text = FILES["exercise.toml"].decode().replace("metric", "metrics")
+    answer = typed(ina, before.version, preview, {"exercise.toml": text})
+    assert answer.status_code == 422
+    assert 'id="text-1-error">mine/exercise.toml: metrics: ' in answer.get_data(as_text=True)
+    assert [row.id for row in rows(portal)] == [before.id]
