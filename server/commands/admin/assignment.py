@@ -17,7 +17,7 @@ from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
 from server.courses.exercises import Content
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
 from server.staff.assignments import service
@@ -25,6 +25,7 @@ from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSett
 from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.service import Grant
 from server.staff.courses.deletion import delete_assignment, losses_of_assignment
+from server.staff.exercises.service import newest_contents
 from server.staff.losses import CONFIRMED, losses_confirmed
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -59,6 +60,7 @@ def assignment() -> None:
 @click.option("--device-class", default="", help="GPU to measure on, such as h200.  [default: not measured]")
 @click.option("--arch", default="", help="Architecture, such as sm_90.  [default: the device class's]")
 @click.option("--tile", type=int, help="Tile width, if a file defines none.  [default: the exercise's]")
+@click.option("--own", is_flag=True, help="EXERCISE is one of the course's own published exercises.")
 @_own_exercises
 @_unchecked
 @setting_options
@@ -70,6 +72,7 @@ def set_exercise(
     device_class: str,
     arch: str,
     tile: int | None,
+    own: bool,
     folder: Path | None,
     unchecked: bool,
     **given: Any,
@@ -77,7 +80,8 @@ def set_exercise(
     """Create an assignment in COURSE from EXERCISE. `tilelab exercises` lists the exercises.
 
     EXERCISE is a name, or the folder of your own exercise. The course then keeps a copy of your folder. Its solution
-    is graded first and must be accepted.
+    is graded first and must be accepted. With --own, EXERCISE is one of the course's own exercises, see `tilelab admin
+    exercise`.
 
     Write times as 2026-03-01T23:59, in the course's time zone or with a zone.
 
@@ -92,12 +96,12 @@ def set_exercise(
     with database_in_use() as sessions:
         with sessions.begin() as session:
             found = course_named(session, course)
-            content = exercise_named(exercise, folder)
+            content = _published(session, found, exercise) if own else exercise_named(exercise, folder)
             asked = asked_for(given, found)
             setting = with_asked(
                 AssignmentSettings(), asked, service.wrong_terms(session, found, content.exercise, terms)
             )
-        if not (content.shipped or unchecked):
+        if not (content.shipped or own or unchecked):
             check_solution(content, arch or arch_of(device_class), tile, measured=bool(device_class))
         with sessions.begin() as session:
             found = course_named(session, course)
@@ -259,6 +263,14 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
         Exit.WRONG_USE if refused else Exit.ACCEPTED,
         [f"tilelab: {one}: {why}" for one, why in refused.items()],
     )
+
+
+def _published(session: Session, course: Course, name: str) -> Content:
+    """The newest published version of a course's own exercise. Raises WrongUse."""
+    found = newest_contents(session, course.id).get(name)
+    if found is None:
+        raise WrongUse(f"{course.slug} has no published exercise {name}. See `tilelab admin exercise list`.")
+    return found
 
 
 def _changed(sessions: Sessions, name: str, folder: Path, *, unchecked: bool) -> Content:
