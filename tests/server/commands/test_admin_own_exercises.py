@@ -11,6 +11,7 @@ import pytest
 
 from server.audit.models import AuditEvent
 from server.courses.exercise_upload import read_zip
+from server.courses.models import Assignment
 from server.courses.service import find_assignment
 from server.database.engine import Sessions
 from server.staff.submissions.staging import find_staged
@@ -128,3 +129,38 @@ def test_a_broken_folder_is_refused_in_one_line(folder: Path, broken: str) -> No
     result = run("exercise", "add", "gpu", str(folder))
     assert result.exit_code == Exit.WRONG_USE
     assert result.stderr.count("\n") == 1
+
+
+def definitions(made: Sessions) -> dict[str, tuple[int | None, str]]:
+    """The owner and the definition of each assignment's exercise."""
+    with made.begin() as session:
+        return {
+            f"{one.course.slug}/{one.slug}": (one.exercise.course_id, one.exercise.definition)
+            for one in session.query(Assignment)
+        }
+
+
+def test_each_update_verb_leaves_the_own_exercise_of_another_course(
+    folder: Path, made: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done("course", "add", "cs483", "Parallel programming")
+    for name in ("gpu/mine", "cs483/tiled"):
+        slug, _, assignment = name.partition("/")
+        done("assignment", "set", slug, str(folder), "--unchecked", "--name", assignment)
+    before = definitions(made)
+    assert before["gpu/mine"][1] == before["cs483/tiled"][1]
+    assert len({owner for owner, _ in before.values()}) == 3, "Tilelab's, and one of each course"
+    done("assignment", "update", "--all")
+    for name in before:
+        done("assignment", "update", name)
+    assert definitions(made) == before
+    replace_in(folder / "exercise.toml", "Width = 4096", "Width = 1024")
+    done("assignment", "update", "gpu/mine", "--exercises", str(folder.parent), "--unchecked")
+    done("exercise", "add", "gpu", str(folder))
+    done("exercise", "use", "gpu/mine", "--version", "1")
+    done("exercise", "use", "gpu/mine", "--version", "2")
+    replaced = before | {"gpu/mine": (before["gpu/mine"][0], (folder / "exercise.toml").read_text())}
+    assert definitions(made) == replaced
+    monkeypatch.setattr("kernels.exercise.schema.JUDGE_VERSION", 99)
+    assert done("assignment", "update", "--all").count("up to date") == 0
+    assert definitions(made) == replaced
