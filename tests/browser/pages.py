@@ -132,6 +132,7 @@ _STATES = (
     _state("staff-similar", "/staff/gpu/similar/tiled", "ina"),
     _state("staff-similar-empty", "/staff/bare/similar/older", "ina"),
     _state("staff-similar-pair", "/staff/gpu/similar/tiled/pair?left={original}&right={copy}", "ina"),
+    _state("staff-exercises", "/staff/gpu/exercises", "ina"),
     _state("staff-exercises-empty", "/staff/void/exercises", "ina"),
     _state("staff-view-as", "/courses/gpu/tiled/", "ina as ada"),
     _state("staff-view-as-refused", "/staff/gpu/", "ina as ada", status=403),

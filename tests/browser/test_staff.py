@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from kernels.exercise import find_exercise
+from server.courses.exercise_upload import read_folder, write_zip
 from tests.browser.accessible import assert_accessible
 from tests.browser.noticed import noticed
 from tests.browser.signing_in import sign_in
@@ -101,6 +103,41 @@ def test_an_assignment_is_opened_and_a_student_sees_it(desk, portal, browser, co
         sign_in(student, portal, "student")
         student.goto(f"{portal.url}/courses/demo/desk-lab/")
         expect(student.get_by_role("main")).to_contain_text("01 May 2031")
+
+
+def test_an_own_exercise_goes_from_a_zip_file_to_a_grade(desk, portal, complaints, tmp_path: Path):
+    complaints.allow("status of 422")
+    root = find_exercise("vector-addition").root
+    file = tmp_path / "added.zip"
+    file.write_bytes(write_zip("added", read_folder(root).files))
+    desk.goto(f"{portal.url}{DESK}/exercises")
+    desk.get_by_role("button", name="Upload").click()
+    expect(desk.locator("#file-error")).to_be_visible()
+    assert_accessible(desk)
+    desk.get_by_label("Zip file").set_input_files(file)
+    desk.get_by_role("button", name="Upload").click()
+    noticed(desk, "exercise-saved")
+    desk.get_by_role("link", name="Edit").click()
+    handout = desk.get_by_label("Handout handout.md")
+    handout.fill(handout.input_value() + "\nIt is **our own**.\n")
+    desk.get_by_role("button", name="Preview").click()
+    expect(desk.locator("#preview strong").last).to_have_text("our own")
+    assert_accessible(desk)
+    desk.get_by_role("button", name="Save draft").click()
+    noticed(desk, "exercise-saved")
+    desk.get_by_role("button", name="Check").click()
+    expect(desk.locator("#proven")).to_be_visible(timeout=LONG)
+    assert_accessible(desk)
+    desk.get_by_role("button", name="Publish version 1").click()
+    noticed(desk, "exercise-published")
+    desk.goto(f"{portal.url}{DESK}/assignments/new")
+    desk.get_by_role("radio", name=re.compile("this course’s own")).check()
+    desk.get_by_role("button", name="Create").click()
+    noticed(desk, "assignment-set")
+    address = portal.hand_in(portal.person("student"), "demo/added", (root / "solution.cu").read_text())
+    desk.goto(f"{portal.url}{DESK}/submissions?assignment=added")
+    row = desk.locator(f"#s-{address.rpartition('/')[2]}")
+    expect(row.locator(".badge.good")).to_be_visible(timeout=LONG)
 
 
 def test_submissions_arrive_and_are_graded_again(desk, portal):

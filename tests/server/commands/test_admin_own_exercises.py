@@ -51,6 +51,7 @@ def number_of(made: Sessions, assignment: str) -> int | None:
         return found.exercise.number
 
 
+@pytest.mark.long("the short suite proves an exercise in tests/worker/commands, and publishes one on a page")
 def test_versions_are_added_proven_published_and_exported(
     folder: Path, made: Sessions, tmp_path: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_a_draft_is_shown_and_discarded(folder: Path) -> None:
         assert run("exercise", verb, "gpu/other").exit_code == Exit.WRONG_USE
 
 
+@pytest.mark.long("the short suite stages one on a page")
 def test_a_version_that_judges_otherwise_is_staged(folder: Path, course: ACourse, made: Sessions) -> None:
     done("assignment", "set", "gpu", str(folder), "--unchecked", "--name", "mine")
     replace_in(folder / "exercise.toml", "TILE_WIDTH + 1", "TILE_WIDTH + 2")
