@@ -1,7 +1,7 @@
 """Late days, a highest late penalty, and points for goals and speed.
 
 Revision ID: 0017
-Revises: 0015
+Revises: 0016
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0017"
-down_revision = "0015"
+down_revision = "0016"
 
 _CHECKS = ("late_percent_most", "goals_percent")
 

@@ -33,6 +33,8 @@ _LARGEST = {DEFINITION: SOURCE_BYTES, _HANDOUT: 2**20, _STARTER: SOURCE_BYTES, S
 _FIGURE = ".svg"
 _MOST_FIGURES = 50
 _MOST_WRONG = 20
+# Rendering an extreme text takes up to 12 microseconds a byte.
+_UPLOADED_HANDOUT = 128 * 2**10
 # Reading and proving an uploaded exercise takes time with each of these.
 _MOST = {
     "sizes": 8, "operands": 16, "parameters": 32, "constants": 16, "goals": 16, "cases": 32, "macros": 8,
@@ -99,6 +101,8 @@ def content_of(name: str, files: Mapping[str, bytes]) -> Content:
         _check_size(root / file, len(content))
         if not file.endswith(_FIGURE):
             _check_text(root / file, content)
+    if len(files[_HANDOUT]) > _UPLOADED_HANDOUT:
+        raise ExerciseError(root / _HANDOUT, "", f"this file has more than {_UPLOADED_HANDOUT // 1024} KiB")
     text = files[DEFINITION].decode()
     _check_counts(text, root / DEFINITION)
     definition = with_solution(text, files[SOLUTION])

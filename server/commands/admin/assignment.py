@@ -17,7 +17,7 @@ from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
 from server.courses.exercises import Content
-from server.courses.models import Assignment, Course
+from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
 from server.staff.assignments import service
@@ -25,7 +25,7 @@ from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSett
 from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.service import Grant
 from server.staff.courses.deletion import delete_assignment, losses_of_assignment
-from server.staff.exercises.service import newest_contents
+from server.staff.exercises.service import newest_content
 from server.staff.losses import CONFIRMED, losses_confirmed
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -96,7 +96,7 @@ def set_exercise(
     with database_in_use() as sessions:
         with sessions.begin() as session:
             found = course_named(session, course)
-            content = _published(session, found, exercise) if own else exercise_named(exercise, folder)
+            content = newest_content(session, found.id, exercise) if own else exercise_named(exercise, folder)
             asked = asked_for(given, found)
             setting = with_asked(
                 AssignmentSettings(), asked, service.wrong_terms(session, found, content.exercise, terms)
@@ -263,14 +263,6 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
         Exit.WRONG_USE if refused else Exit.ACCEPTED,
         [f"tilelab: {one}: {why}" for one, why in refused.items()],
     )
-
-
-def _published(session: Session, course: Course, name: str) -> Content:
-    """The newest published version of a course's own exercise. Raises WrongUse."""
-    found = newest_contents(session, course.id).get(name)
-    if found is None:
-        raise WrongUse(f"{course.slug} has no published exercise {name}. See `tilelab admin exercise list`.")
-    return found
 
 
 def _changed(sessions: Sessions, name: str, folder: Path, *, unchecked: bool) -> Content:

@@ -32,7 +32,7 @@ from server.staff.assignments.service import (
 )
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
-from server.staff.exercises.service import newer_version, newest_contents
+from server.staff.exercises.service import newer_version, newest_content, offered
 from server.staff.local_time import zone_named
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
@@ -121,9 +121,9 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     course = instructor_of(slug)
     form = sent(*FIELDS, *_TERMS)
     with site().readers.begin() as session:
-        own = newest_contents(session, course.course_id)
+        own = offered(session, course.course_id)
     known = {exercise.name: exercise for exercise in _exercises()} | {
-        f"{OWN}{name}": content.exercise for name, content in own.items()
+        f"{OWN}{name}": exercise for name, exercise in own.items()
     }
     chosen = known.get(form["exercise"])
     if chosen is None:
@@ -138,9 +138,11 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     setting = read_setting(form, zone_named(course.time_zone), AssignmentSettings())
     if form.right and chosen is not None:
         mine = form["exercise"].startswith(OWN)
-        content = own[chosen.name] if mine else read_content(chosen)
         try:
             with site().sessions.begin() as session:
+                content = (
+                    newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
+                )
                 made = set_exercise(
                     session, the_course(session, course), acting(session), content, terms, setting
                 )
@@ -231,12 +233,11 @@ def _new(course: Membership, form: Form) -> str:
     with site().readers.begin() as session:
         measured = device_classes(session, datetime.now(UTC))
         known = choosable(session)
-        mine = newest_contents(session, course.course_id)
+        mine = tuple(offered(session, course.course_id).values())
     classes = [("", "None: not measured")]
     classes += [(name, f"{known.get(name, name)} · available") for name in sorted(measured)]
     classes += [(name, title) for name, title in known.items() if name not in measured]
-    own = tuple(content.exercise for content in mine.values())
-    page = NewPage(desk_of(course, "assignment"), form, _exercises(), own, classes, course.time_zone)
+    page = NewPage(desk_of(course, "assignment"), form, _exercises(), mine, classes, course.time_zone)
     return render_template("staff/new_assignment.html", page=page, counts=COUNTS, own_prefix=OWN)
 
 

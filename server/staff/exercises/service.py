@@ -6,13 +6,15 @@ A course has at most one draft of each exercise. Saving replaces it. Publishing 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, defer, joinedload
 
-from kernels.exercise import ExerciseError
+from kernels.exercise import Exercise as Found
+from kernels.exercise import ExerciseError, read_exercise
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.exercises import (
@@ -162,16 +164,25 @@ def discard(session: Session, course: Course, name: str, actor: Person | None) -
     return tickets
 
 
-def newest_contents(session: Session, course_id: int) -> dict[str, Content]:
+def offered(session: Session, course_id: int) -> dict[str, Found]:
     """The newest published version of each exercise of a course, by name, if this judge can read it."""
-    found: dict[str, Content] = {}
+    found: dict[str, Found] = {}
     for own in own_exercises(session, course_id):
         if own.versions and _has_files(session, own.versions[0]):
-            try:
-                found[own.name] = kept_content(session, own.versions[0])
-            except ExerciseError:
-                continue
+            with suppress(ExerciseError):
+                found[own.name] = read_exercise(own.name, own.versions[0].definition)
     return found
+
+
+def newest_content(session: Session, course_id: int, name: str) -> Content:
+    """The newest published version of a course's exercise, with its files. Raises CourseError for none."""
+    row = newest_published(session, course_id, name)
+    if row is None or not _has_files(session, row):
+        raise CourseError(f"The course has no published exercise {name}.")
+    try:
+        return kept_content(session, row)
+    except ExerciseError as error:
+        raise CourseError(str(error)) from error
 
 
 def newer_version(session: Session, row: Exercise) -> Exercise | None:

@@ -127,6 +127,7 @@ BROKEN = {
     "long title": (changed("exercise.toml", "A matrix", "A" * 300), "mine", "title"),
     "no solution": (without("solution.cu"), "mine/solution.cu", ""),
     "handout": (FILES | {"handout.md": b"\xff\xfe"}, "mine/handout.md", ""),
+    "large handout": (FILES | {"handout.md": b"#" * 140_000}, "mine/handout.md", ""),
     "large starter": (FILES | {"starter.cu": b"/" * 70_000}, "mine/starter.cu", ""),
     "NUL": (FILES | {"solution.cu": b"\0"}, "mine/solution.cu", ""),
     "wrong kernel without a file": (without("wrong/bad.cu"), "mine/wrong.toml", "bad.verdict"),

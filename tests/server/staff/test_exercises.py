@@ -107,7 +107,7 @@ def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal,
 
 
 @pytest.mark.parametrize(
-    ("file", "verdict"),
+    "case",
     first_of_each(
         [
             ("solution.cu", Verdict.DATA_RACE),
@@ -121,8 +121,9 @@ def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal,
     ),
 )
 def test_a_draft_with_another_verdict_is_not_published(
-    portal: Portal, ina: BrowserClient, file: str, verdict: Verdict
+    portal: Portal, ina: BrowserClient, case: tuple[str, Verdict]
 ) -> None:
+    file, verdict = case
     upload(ina)
     version = rows(portal)[0].version
     assert ina.post_form(f"{PAGE}/mine/publish", version=version).status_code == 409, "not checked at all"
