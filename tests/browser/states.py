@@ -17,6 +17,7 @@ from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
+from server.courses.exercises import content_of, keep
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
 from server.courses.service import create_assignment
 from server.experiments.progress import ExperimentRunner
@@ -30,7 +31,7 @@ from server.talk.requests.service import request_regrade
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on
-from tests.server.staff.proven import drafted
+from tests.server.staff.proven import FILES, drafted
 from tests.server.standings.results import checked, public_id, ranked
 from tests.server.submissions.graded import given_up, taken
 from worker.contract.messages import StepKind
@@ -143,7 +144,7 @@ def bare_course(course: ACourse) -> None:
     """Courses where little has happened, and somebody in no course, and who runs the server.
 
     In `bare` are an assignment that nobody handed in to, one with a frozen board, and one that was set before the judge
-    changed; in `void` there is none.
+    changed. Two have an exercise of the course: an older version, and a staged version. In `void` there is none.
     """
     for name in ("outside", "eve", "root"):
         course.person(name, None)
@@ -163,6 +164,10 @@ def bare_course(course: ACourse) -> None:
         _set(session, made, "tiled", exercise)
         _set(session, made, "older", _another(session, exercise))
         frozen = _set(session, made, "frozen", exercise)
+        _set(session, made, "own", keep(session, content_of("own", FILES), made.id, NOW))
+        newer = keep(session, content_of("own", FILES | {"solution.cu": b"// newer\n"}), made.id, NOW)
+        staged = _set(session, made, "staged", newer)
+        session.add(StagedRegrade(assignment_id=staged, started_at=NOW, exercise_id=newer.id))
         session.get_one(Person, course.people["root"]).admin = True
         note(session, None, "worker.drained", "worker gpu-1")
     ranked(replace(course, assignment=frozen), "eve", 1_500.0)
