@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from flask import request
+from flask import current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.accounts import browser_sessions, limits
@@ -12,17 +12,19 @@ from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person
 from server.accounts.service import find_token, note_token_use
 from server.http.notes import note
+from server.http.operation import operation_of
 from server.http.problems import Refused
 from server.http.site import Site, site
 
 _LONGEST_TOKEN = 200
+_KEY = "token_scopes"
 
 BAD_TOKENS = Limit("bad token", 60, timedelta(minutes=1))
 """From one address. A valid token still works: others may share the address with a guesser."""
 
 
 def person_asking() -> Person:
-    """The owner of the request's token; refuses a request without a valid token."""
+    """The owner of the request's token; refuses a request without a valid token, or outside its scopes."""
     token = bearer_token()
     if not token:
         raise _not_signed_in("The request has no token. Send the header `Authorization: Bearer TOKEN`.")
@@ -38,7 +40,24 @@ def person_asking() -> Person:
         raise _not_signed_in(_NOT_GOOD)
     if found.stale:
         note(lambda session: note_token_use(session, found.token_id))
+    setattr(g, _KEY, found.scopes)
+    said = operation_of(current_app.view_functions[request.endpoint or ""])
+    need_scope("" if said is None else said.scope)
     return found.person
+
+
+def has_scope(scope: str) -> bool:
+    """Whether the request's token has this scope. Ask after `person_asking`."""
+    return scope in g.get(_KEY, ())
+
+
+def need_scope(scope: str) -> None:
+    """Refuse a token without this scope."""
+    if not has_scope(scope):
+        raise Refused(
+            403, "missing_scope", "The token doesn’t allow this",
+            f"The token lacks the scope `{scope}`. Create a token with it on your account page, under API tokens.",
+        )  # fmt: skip
 
 
 def owner_of(site: Site, credential: str) -> int | None:

@@ -112,10 +112,19 @@ class RateCount(Base):
     count: Mapped[int] = mapped_column(Integer)
 
 
+class Scope(StrEnum):
+    """What a token allows, within its owner's rights."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    STAFF = "staff"
+
+
 class ApiToken(Base):
     """A program's credential. Only a hash is kept, so the database reveals no token.
 
     digest: SHA-256 of the token, which is random enough to need no salt
+    scopes: their names, with a space between two
     """
 
     __tablename__ = "api_tokens"
@@ -128,5 +137,11 @@ class ApiToken(Base):
     expires_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+    scopes: Mapped[str] = mapped_column(String(60), default=" ".join(Scope))
 
     person: Mapped[Person] = relationship()
+
+    @property
+    def allows(self) -> tuple[Scope, ...]:
+        """Its scopes."""
+        return tuple(Scope(name) for name in self.scopes.split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -19,7 +19,7 @@ from server.accounts.browser_sessions import end_all
 from server.accounts.digest import digest_of
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
-from server.accounts.models import ApiToken, BrowserSession, Person
+from server.accounts.models import ApiToken, BrowserSession, Person, Scope
 from server.accounts.random_names import draw_name
 from server.database.engine import Sessions
 from server.text import composed
@@ -44,6 +44,7 @@ class ValidToken:
 
     token_id: int
     person: Person
+    scopes: Collection[Scope]
     stale: bool
 
 
@@ -217,6 +218,7 @@ def create_token(
     name: str,
     *,
     lifetime: timedelta | None = None,
+    scopes: Collection[Scope] = tuple(Scope),
     now: datetime | None = None,
 ) -> str:
     """Create a token and return it; only its hash is kept. name: its purpose, in the owner's words."""
@@ -229,6 +231,7 @@ def create_token(
             digest=digest_of(token),
             created_at=made,
             expires_at=None if lifetime is None else made + lifetime,
+            scopes=" ".join(scope for scope in Scope if scope in scopes),
         )
     )
     session.flush()
@@ -261,7 +264,7 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     if found is None:
         return None
     stale = found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY
-    return ValidToken(found.id, found.person, stale=stale)
+    return ValidToken(found.id, found.person, found.allows, stale=stale)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:

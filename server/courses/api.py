@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.digest import digest_of
 from server.accounts.identity import bearer_token, person_asking
-from server.accounts.models import ApiToken, Person
+from server.accounts.models import ApiToken, Person, Scope
 from server.courses.models import Course, Membership, Role
 from server.http.operation import Moment, operation
 from server.http.site import site
@@ -30,10 +30,16 @@ class CourseAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TokenAnswer:
-    """The token of the request. name: given by its owner; expires_at: None if it doesn't expire."""
+    """The token of the request.
+
+    name: given by its owner
+    expires_at: None if it doesn't expire
+    scopes: what it allows, within its owner's rights
+    """
 
     name: str
     expires_at: Moment | None
+    scopes: tuple[Scope, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +84,10 @@ def _answer(session: Session, person: Person, token: str) -> MeAnswer:
     )
     expires = None if kept.expires_at is None else kept.expires_at.isoformat()
     return MeAnswer(
-        person.name, person.email, person.admin, person.time_zone, courses, TokenAnswer(kept.name, expires)
+        person.name,
+        person.email,
+        person.admin,
+        person.time_zone,
+        courses,
+        TokenAnswer(kept.name, expires, kept.allows),
     )

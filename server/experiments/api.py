@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
 from server.accounts import limits
-from server.accounts.identity import person_asking, too_many_requests
+from server.accounts.identity import need_scope, person_asking, too_many_requests
+from server.accounts.models import Scope
 from server.courses.models import Role
 from server.courses.service import DEVICE_CLASS, find_course, role_in
 from server.experiments.access import STARTS, refused
@@ -27,7 +28,7 @@ from server.experiments.answers import (
 )
 from server.experiments.new_experiment import Sent, read_sent, start_sent
 from server.experiments.plans import UnfitExperiment
-from server.experiments.queries import Visible, visible_experiment
+from server.experiments.queries import Reads, Visible, visible_experiment
 from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
 from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Header, Text, operation
@@ -68,6 +69,7 @@ class ExperimentRequest:
 @operation(
     ExperimentAnswer,
     status=201,
+    scope=Scope.SUBMIT,
     takes=ExperimentRequest,
     gives=(Header("Location", "Where to read the progress and the results.", required=True),),
     refuses={
@@ -160,6 +162,7 @@ def table(public_id: str) -> Response:
 @operation(
     ExperimentAnswer,
     path={"public_id": PUBLIC_ID},
+    scope=Scope.SUBMIT,
     refuses={403: "It is someone else's.", **_NONE, 409: "It is over."},
 )
 def cancel(public_id: str) -> Response:
@@ -179,6 +182,7 @@ def cancel(public_id: str) -> Response:
 @operation(
     ExperimentAnswer,
     path={"public_id": PUBLIC_ID},
+    scope=Scope.SUBMIT,
     refuses={
         403: "It is someone else's.", **_NONE,
         409: "It is cancelled, no point ended in a system error, or too many experiments are running.",
@@ -220,6 +224,8 @@ def _visible(session: Session, person: int, public_id: str) -> Visible:
             404, "no_such_experiment", "There is no such experiment",
             "Check the ID. You may not see experiments that others didn't share.",
         )  # fmt: skip
+    if found.reads is Reads.STAFF:
+        need_scope(Scope.STAFF)
     return found
 
 

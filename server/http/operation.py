@@ -68,7 +68,7 @@ class Operation:
     takes: the class of the request's JSON; query: the class of the query parameters
     path: the types of path parameters, by name; sends: request headers; gives: answer headers
     refuses: status -> reason, in addition to the statuses of every route
-    token: whether the route needs a token
+    token: whether the route needs a token; scope: that the token must have
     """
 
     answer: Any
@@ -82,6 +82,7 @@ class Operation:
     gives: tuple[Header, ...] = ()
     refuses: Mapping[int, str] = field(default_factory=dict)
     token: bool = True
+    scope: str = "read"
 
 
 def operation(answer: Any, **more: Any) -> Callable[[View], View]:

@@ -94,10 +94,18 @@ class NoSuchPlace(ValueError):
 
 
 def read_board(
-    session: Session, person_id: int, course: str, assignment: str, device_class: str, asked: BoardQuery
+    session: Session,
+    person_id: int,
+    course: str,
+    assignment: str,
+    device_class: str,
+    asked: BoardQuery,
+    *,
+    as_staff: bool = True,
 ) -> BoardAnswer | None:
     """Read the leaderboard as this person may see it; None for no such assignment in their courses.
 
+    as_staff: whether course staff see it as staff, and not as students do
     raise (NoSuchPlace): `after` is not a valid cursor
     """
     if not all(_NAME.fullmatch(name) for name in (course, assignment, device_class)):
@@ -106,7 +114,7 @@ def read_board(
     if seen is None:
         return None
     found, role = seen
-    metric, staff = metric_of(found.exercise), is_staff(role)
+    metric, staff = metric_of(found.exercise), as_staff and is_staff(role)
     frozen_at = None if staff else frozen(found.board_frozen_at)
     after = None if asked.after is None else position_at(asked.after)
     if asked.after is not None and after is None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from flask import Blueprint, Response, jsonify
 
-from server.accounts.identity import person_asking
+from server.accounts.identity import has_scope, person_asking
+from server.accounts.models import Scope
 from server.http.operation import Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
@@ -32,12 +33,16 @@ _NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
 def show(course: str, assignment: str, device_class: str) -> Response:
     """Get a part of a leaderboard, as a member of the course. Without accepted kernels on the device, it is empty.
 
+    Course staff see names and submissions of students only with a token that has the scope `staff`.
+
     The device class `cpu` is the leaderboard of an assignment without a GPU: accepted kernels, the earliest first.
     """
     person, asked = person_asking().id, read_query(BoardQuery)
     try:
         with site().readers.begin() as session:
-            board = read_board(session, person, course, assignment, device_class, asked)
+            board = read_board(
+                session, person, course, assignment, device_class, asked, as_staff=has_scope(Scope.STAFF)
+            )
     except NoSuchPlace as error:
         raise Refused(
             404, "no_such_place", "Invalid cursor",

@@ -12,7 +12,14 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
 from server.accounts import limits
-from server.accounts.identity import bearer_token, person_asking, too_many_requests
+from server.accounts.identity import (
+    bearer_token,
+    has_scope,
+    need_scope,
+    person_asking,
+    too_many_requests,
+)
+from server.accounts.models import Scope
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
 from server.http.json_body import refuse_other_types
@@ -79,6 +86,7 @@ _INVALID = (422, "A field has an invalid value", "")
 @operation(
     AcceptedAnswer,
     status=202,
+    scope=Scope.SUBMIT,
     takes=SubmissionRequest,
     sends=(
         Header(
@@ -153,6 +161,7 @@ def look_up(public_id: str) -> Response:
     """Read a submission, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
+        _need_staff_for_others(session, person, public_id)
         answer = read_submission(session, person, public_id, datetime.now(UTC))
     if answer is None:
         raise _no_submission()
@@ -175,6 +184,7 @@ def events(public_id: str) -> Response:
     """Follow the progress of a submission live, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
+        _need_staff_for_others(session, person, public_id)
         found = watched(session, person, public_id, datetime.now(UTC))
     if found is None:
         raise _no_submission()
@@ -189,6 +199,7 @@ def source(public_id: str) -> Response:
     """Get the submitted source unchanged, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
+        _need_staff_for_others(session, person, public_id)
         found = visible_submission(session, person, public_id)
         content = None if found is None else found.source.content
     if content is None:
@@ -200,6 +211,7 @@ def source(public_id: str) -> Response:
 @operation(
     SubmissionAnswer,
     path={"public_id": PUBLIC_ID},
+    scope=Scope.SUBMIT,
     refuses={
         403: "It is someone else's submission. Course staff cancel it on its page or with `tilelab admin`.",
         **_NONE,
@@ -229,6 +241,15 @@ def stop(public_id: str) -> Response:
             ) from error
     revoke(site().settings.redis_url, tickets)
     return look_up(public_id)
+
+
+def _need_staff_for_others(session: Session, person: int, public_id: str) -> None:
+    """Refuse another person's submission to a token without the scope of course staff."""
+    if has_scope(Scope.STAFF):
+        return
+    found = visible_submission(session, person, public_id)
+    if found is not None and found.person_id != person:
+        need_scope(Scope.STAFF)
 
 
 def _token_of(token: str, session: Session) -> int | None:

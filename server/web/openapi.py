@@ -39,6 +39,7 @@ _OF_TOKENS: Mapping[int, str] = {
     401: "Missing or invalid token: it is unknown, expired or revoked, or its owner is disabled.",
     429: "Too many requests: wait for the seconds in `Retry-After`.",
 }
+_OUTSIDE = "The token may lack a scope: then the code is `missing_scope`."
 _WITH_HEADERS: Mapping[int, tuple[Header, ...]] = {
     401: (Header("WWW-Authenticate", "Asks for a bearer token.", required=True),),
     429: (Header("Retry-After", "Seconds to wait.", int, required=True),),
@@ -81,7 +82,8 @@ def described(app: Flask) -> dict[str, Any]:
                 _SCHEME: {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "Create a token on your account page. Programs that use it act as you.",
+                    "description": "Create a token on your account page. Programs that use it act as you, within its "
+                    "scopes. A route names the scope that it needs. Another person's work also needs `staff`.",
                 }
             },
         },
@@ -115,7 +117,7 @@ def _operation(rule: Rule, text: str | None, said: Operation, schemas: Schemas) 
         "tags": [rule.endpoint.split(".")[0]],
         "parameters": list(_parameters(rule, said, schemas)),
         "responses": _responses(said, schemas),
-        "security": [{_SCHEME: []}] if said.token else [],
+        "security": [{_SCHEME: [said.scope]}] if said.token else [],
     }
     if rest.strip():
         found["description"] = rest.strip()
@@ -147,6 +149,8 @@ def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
     }
     problem = {MEDIA_TYPE: {"schema": schemas.of(Problem)}}
     refused = {**_OF_ALL, **(_OF_TOKENS if said.token else {}), **said.refuses}
+    if said.token:
+        refused[403] = " ".join(filter(None, (refused.get(403), _OUTSIDE)))
     return {str(said.status): right} | {
         str(status): {
             "description": when,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from flask import Response, abort
 from server.accounts import service
 from server.accounts.access import viewer
 from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person
+from server.accounts.models import Person, Scope
 from server.accounts.views.blueprint import accounts, go, page, too_often
 from server.audit.service import note
 from server.http.forms import Form, filled, sent
@@ -19,6 +20,13 @@ from server.http.site import site, site_address
 _PAGE = "accounts/tokens.html"
 _LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days (one term)"), ("365", "365 days"))
 _USUAL = "120"
+_EVERYTHING = "everything"
+_ACCESS: Mapping[str, tuple[str, Collection[Scope]]] = {
+    _EVERYTHING: ("Everything that you may do", tuple(Scope)),
+    "submit": ("Read your own work, and submit", (Scope.READ, Scope.SUBMIT)),
+    "read": ("Only read your own work", (Scope.READ,)),
+    "staff": ("Read your own work, and act as course staff", (Scope.READ, Scope.STAFF)),
+}
 _MOST = 20
 _OFTEN = Limit("tokens made", 30, timedelta(hours=1))
 _LARGEST = 2**63 - 1
@@ -28,14 +36,16 @@ _LARGEST = 2**63 - 1
 def tokens() -> Response:
     """List the valid tokens, with a form to create another."""
     viewer()
-    return _shown(filled({"days": _USUAL}))
+    return _shown(_empty())
 
 
 @accounts.post("/account/tokens")
 def make_token() -> Response:
     """Create a token and show it in this answer only: it has no address that could be opened again."""
     who = viewer()
-    form = sent("name", "days")
+    form = sent("name", "days", "access")
+    form.values["access"] = form["access"] or _EVERYTHING
+    form.choose("access", _offered())
     if form["days"] not in dict(_LIFETIMES):
         form.mistake("days", "Choose when the token expires.")
     token = ""
@@ -47,7 +57,7 @@ def make_token() -> Response:
         form.mistake("name", str(error))
     except TooOften as error:
         return too_often(_PAGE, form, error, **_more())
-    return _shown(filled({"days": _USUAL}), token, form["name"]) if token else _shown(form)
+    return _shown(_empty(), token, form["name"]) if token else _shown(form)
 
 
 @accounts.post("/account/tokens/<int:number>/revoke")
@@ -74,10 +84,19 @@ def _made(form: Form, person_id: int) -> str:
                 "name."
             )
         token = service.create_token(
-            session, person, form["name"], lifetime=timedelta(days=int(form["days"]))
-        )
+            session, person, form["name"],
+            lifetime=timedelta(days=int(form["days"])), scopes=_ACCESS[form["access"]][1],
+        )  # fmt: skip
         note(session, person, "token.created", f"person {person_id}")
         return token
+
+
+def _empty() -> Form:
+    return filled({"days": _USUAL, "access": _EVERYTHING})
+
+
+def _offered() -> list[tuple[str, str]]:
+    return [(value, title) for value, (title, _) in _ACCESS.items()]
 
 
 def _shown(form: Form, made: str = "", name: str = "") -> Response:
@@ -87,4 +106,7 @@ def _shown(form: Form, made: str = "", name: str = "") -> Response:
 def _more() -> dict[str, Any]:
     with site().readers.begin() as session:
         rows = service.valid_tokens(session, viewer().id)
-    return {"rows": rows, "lifetimes": _LIFETIMES, "now": datetime.now(UTC), "soon": timedelta(days=7)}
+    return {
+        "rows": rows, "lifetimes": _LIFETIMES, "access": _offered(), "now": datetime.now(UTC),
+        "soon": timedelta(days=7),
+    }  # fmt: skip

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts import service
 from server.accounts.links import LIFETIMES, create_link, path_of
-from server.accounts.models import LinkPurpose, Person
+from server.accounts.models import LinkPurpose, Person, Scope
 from server.audit.service import note
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
@@ -163,15 +163,27 @@ def password(email: str) -> Answer:
 @click.argument("email")
 @click.option("--name", default="command line", show_default=True, help="The token's name.")
 @click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.  [default: never]")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice([scope.value for scope in Scope]),
+    multiple=True,
+    help="What the token allows; repeat it for more.  [default: all]",
+)
 @click.option("--revoke", is_flag=True, help="Revoke all tokens of this person instead.")
 @answering()
 @in_session
-def token(session: Session, email: str, name: str, days: int | None, revoke: bool) -> Answer:
+def token(
+    session: Session, email: str, name: str, days: int | None, scopes: tuple[str, ...], revoke: bool
+) -> Answer:
     """Create a token, with which programs sign in, and print it once.
+
+    Scopes: read the owner's work, submit, and act as course staff. A token never allows more than its owner may do.
 
     \b
     Example:
       tilelab admin user token ada@university.edu --name laptop --days 120
+      tilelab admin user token ada@university.edu --name grades --scope read --scope staff
       tilelab admin user token ada@university.edu --revoke
     """  # noqa: D301 - click reads the escape
     person = person_named(session, email)
@@ -182,7 +194,8 @@ def token(session: Session, email: str, name: str, days: int | None, revoke: boo
         line = f"Tokens revoked: {count}."
     else:
         lifetime = None if days is None else timedelta(days=days)
-        made = service.create_token(session, person, name, lifetime=lifetime)
+        allowed = tuple(map(Scope, scopes)) or tuple(Scope)
+        made = service.create_token(session, person, name, lifetime=lifetime, scopes=allowed)
         note(session, None, "token.created", _subject(person))
         shown, line = {"token": made}, made
     return Answer(shown, line)

@@ -292,6 +292,18 @@ class TestTokens:
             told = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
             assert told == ["token.created", "token.revoked"]
 
+    def test_it_allows_what_was_chosen_and_the_list_shows_it(self, portal):
+        client = client_of(portal, "ada")
+        made = client.post_form("/account/tokens", name="reader", days="30", access="read")
+        [token] = re.findall(r'id="token">(tl_[\w-]+)<', made.get_data(as_text=True))
+        headers = {"Authorization": f"Bearer {token}"}
+        assert portal.client.get("/api/v1/me", headers=headers).get_json()["token"]["scopes"] == ["read"]
+        assert '<td data-of="Scopes">read</td>' in client.page("/account/tokens")
+        client.post_form("/account/tokens", name="usual", days="30")
+        assert '<td data-of="Scopes">read, submit, staff</td>' in client.page("/account/tokens")
+        odd = client.post_form("/account/tokens", name="odd", days="30", access="root")
+        assert (odd.status_code, 'id="access-error"' in odd.get_data(as_text=True)) == (422, True)
+
     def test_it_ends_when_it_was_to(self, portal):
         client_of(portal, "ada").post_form("/account/tokens", name="laptop", days="7")
         with portal.course.sessions.begin() as session:

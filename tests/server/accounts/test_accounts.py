@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import select
 
 from server.accounts import service
-from server.accounts.models import ApiToken, Person
+from server.accounts.models import ApiToken, Person, Scope
 from server.accounts.service import AccountError
 from server.database.engine import Sessions
 
@@ -148,6 +148,17 @@ def test_a_token_expires(made: Sessions, ada: Person) -> None:
         token = service.create_token(session, ada, "laptop", lifetime=timedelta(days=1), now=NOW)
     assert whose(made, token, NOW + timedelta(hours=23)) == ada.id
     assert whose(made, token, NOW + timedelta(hours=24)) is None
+
+
+def test_a_token_allows_everything_or_what_was_chosen(made: Sessions, ada: Person) -> None:
+    with made.begin() as session:
+        usual = service.find_token(session, service.create_token(session, ada, "usual"))
+        chosen = service.create_token(session, ada, "chosen", scopes=(Scope.STAFF, Scope.READ))
+        narrow = service.find_token(session, chosen)
+        assert usual is not None
+        assert narrow is not None
+        assert (*usual.scopes,) == (*Scope,)
+        assert (*narrow.scopes,) == (Scope.READ, Scope.STAFF)
 
 
 def test_the_tokens_that_still_work_are_listed(made: Sessions, ada: Person) -> None:

@@ -119,6 +119,15 @@ def test_a_token_with_an_account_ends_and_is_noted(ready: Sessions) -> None:
     assert actions(ready)[-1] == "token.created"
 
 
+def test_a_token_allows_the_scopes_of_the_command(ready: Sessions) -> None:
+    done("user", "add", "bob@example.edu", "Bob")
+    done("user", "token", "bob@example.edu", "--scope", "staff", "--scope", "read")
+    done("user", "token", "bob@example.edu", "--name", "usual")
+    with ready.begin() as session:
+        found = session.scalars(select(ApiToken.scopes).order_by(ApiToken.id)).all()
+    assert found == ["read staff", "read submit staff"]
+
+
 def test_who_came_with_a_code_is_marked_until_their_password_is_set(ready: Sessions) -> None:
     with ready.begin() as session:
         create_person(session, email="eve@example.edu", name="Eve", proven=False)
