@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
+from enum import Enum
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from flask import request
@@ -39,10 +40,24 @@ def _read(annotation: Any, name: str, text: str) -> Any:
     inner, *more = get_args(annotation) if origin is Annotated else (annotation,)
     if inner is int:
         return _number(name, text, more)
+    if isinstance(inner, type) and issubclass(inner, Enum):
+        return _choice(name, text, inner)
     for bound in more:
-        if isinstance(bound, Text) and not re.fullmatch(bound.pattern or ".*", text):
+        if isinstance(bound, Text) and not _fits(text, bound):
             raise _invalid(f"`{name}` has an invalid value.")
     return text
+
+
+def _choice(name: str, text: str, kind: type[Enum]) -> Enum:
+    choices = {str(one.value): one for one in kind}
+    if text not in choices:
+        raise _invalid(f"`{name}` must be one of: {', '.join(choices)}.")
+    return choices[text]
+
+
+def _fits(text: str, bound: Text) -> bool:
+    longest = len(text) if bound.longest is None else bound.longest
+    return bound.shortest <= len(text) <= longest and bool(re.fullmatch(bound.pattern or "(?s:.*)", text))
 
 
 def _number(name: str, text: str, more: list[Any]) -> int:

@@ -26,6 +26,7 @@ from server.http.site import attach_site
 from server.operations.api import metrics
 from server.operations.views import fleet
 from server.settings import Settings
+from server.staff.api import staff_api
 from server.staff.courses.creation_views import new_courses
 from server.staff.students.view_as import view_as
 from server.staff.views import staff
@@ -100,6 +101,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(assignments, url_prefix="/api/v1")
     app.register_blueprint(announcements, url_prefix="/api/v1")
     app.register_blueprint(comments, url_prefix="/api/v1")
+    app.register_blueprint(staff_api, url_prefix="/api/v1")
     app.register_blueprint(description, url_prefix="/api/v1")
     return app
 

@@ -59,7 +59,7 @@ def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> li
     """Staff first, then by name, without erased people."""
     found = [Member(*row) for row in session.execute(_members(course_id))]
     given = wanted or Wanted(state="all")
-    return sorted((one for one in found if is_wanted(one, given)), key=_order)
+    return sorted((one for one in found if is_wanted(one, given)), key=place)
 
 
 def find_member(session: Session, course_id: int, person_id: int) -> Member | None:
@@ -283,7 +283,8 @@ def _section(text: str) -> str:
 _RANK: Mapping[Role, int] = {Role.INSTRUCTOR: 0, Role.ASSISTANT: 1, Role.STUDENT: 2}
 
 
-def _order(member: Member) -> tuple[int, str, str]:
+def place(member: Member) -> tuple[int, str, str]:
+    """The member's place in the roster, for comparison."""
     return _RANK[member.role], member.name.casefold(), member.email
 
 

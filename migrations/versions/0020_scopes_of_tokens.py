@@ -1,7 +1,7 @@
 """Scopes of tokens. A token from before allows what it always allowed: everything that its owner may do.
 
-Revision ID: 0021
-Revises: 0015
+Revision ID: 0020
+Revises: 0019
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0021"
-down_revision = "0015"
+revision = "0020"
+down_revision = "0019"
 
 
 def upgrade() -> None:

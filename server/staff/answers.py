@@ -1,0 +1,265 @@
+"""A course's people, grades, progress and submissions as the API returns them to course staff."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kernels.verdict import Verdict
+from server.courses.models import Assignment, Role
+from server.grading.models import JobState
+from server.http.operation import Moment
+from server.staff.grades.gradebook import Cell, Line
+from server.staff.progress.attempts import Tries
+from server.staff.progress.listed import Listed
+from server.staff.progress.states import State
+from server.staff.roster.service import Member
+from server.staff.students.queries import Student, Work
+from server.staff.submissions.queries import Row
+from server.submissions.models import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAnswer:
+    """A member of a course.
+
+    person: the ID; use it in other requests
+    dropped_at: None for a present member
+    came_with_code: whether the person joined with a code, and the email isn't confirmed
+    was_here: whether the person ever signed in or used a token
+    """
+
+    person: int
+    name: str
+    email: str
+    role: Role
+    section: str
+    joined_at: Moment
+    dropped_at: Moment | None
+    came_with_code: bool
+    was_here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RosterAnswer:
+    """A part of a roster: staff first, then by name.
+
+    total: all matches
+    next: the next part's URL, None at the end
+    """
+
+    members: tuple[MemberAnswer, ...]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GradeAnswer:
+    """A student's grade for an assignment.
+
+    assignment: its short name
+    points: the points that count; None if nothing counts, or if the student is excused
+    computed: the points of the submission that counts; None if nothing counts
+    override: the points that course staff gave instead; None for no change
+    held: whether the student doesn't see the points yet
+    late_days: the late days that the points depend on
+    submission: the ID of the submission that counts; None for none
+    attempts: all submissions and checks
+    """
+
+    assignment: str
+    points: float | None
+    computed: float | None
+    override: float | None
+    excused: bool
+    held: bool
+    extended: bool
+    late_days: int
+    submission: str | None
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradedStudentAnswer:
+    """A student's row. total: the sum of the points; most: the most points possible for this student."""
+
+    person: int
+    name: str
+    email: str
+    section: str
+    total: float
+    most: float
+    grades: tuple[GradeAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradebookAnswer:
+    """A part of a gradebook, in the order of the roster.
+
+    points: the most points for each assignment, by its short name
+    total: all matching students; next: the next part's URL, None at the end
+    """
+
+    points: Mapping[str, float]
+    students: tuple[GradedStudentAnswer, ...]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressLineAnswer:
+    """A student's progress with an assignment.
+
+    stuck: why the student seems stuck; "" if not
+    attempts: all submissions and checks; last_at, last_submission, last_verdict: of the last one, None for none
+    """
+
+    person: int
+    name: str
+    email: str
+    section: str
+    state: State
+    stuck: str
+    attempts: int
+    last_at: Moment | None
+    last_submission: str | None
+    last_verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentProgressAnswer:
+    """The progress of a course's students with an assignment.
+
+    counts: the number of students in each state
+    students: a part of the matching students
+    total: all of them
+    next: the next part's URL, None at the end
+    """
+
+    assignment: str
+    counts: Mapping[str, int]
+    students: tuple[ProgressLineAnswer, ...]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSubmissionAnswer:
+    """A submission in a course's list; `url` has the details.
+
+    assignment: its short name
+    late: whether it came after the student's own deadline
+    state: queued, running, done or cancelled; regraded: whether a regrade is its latest grading
+    verdict: None before the first verdict; gflops: None if not measured
+    not_ranked: why its measurement isn't on the leaderboard; "" if it may be, or there is none
+    """
+
+    id: str
+    url: str
+    assignment: str
+    person: int
+    name: str
+    email: str
+    mode: Mode
+    created_at: Moment
+    late: bool
+    state: JobState
+    regraded: bool
+    verdict: Verdict | None
+    gflops: float | None
+    not_ranked: str
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSubmissionsAnswer:
+    """A page of a course's submissions, the latest first.
+
+    next: the URL of the next page; None on the last
+    """
+
+    submissions: tuple[CourseSubmissionAnswer, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudentWorkAnswer:
+    """A student's work on one assignment.
+
+    due_at, closes_at: for this student, with the extension; None for no limit
+    """
+
+    title: str
+    due_at: Moment | None
+    closes_at: Moment | None
+    grade: GradeAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class StudentAnswer:
+    """A student in a course, with all assignments. total: the points; most: the most points possible."""
+
+    member: MemberAnswer
+    work: tuple[StudentWorkAnswer, ...]
+    total: float
+    most: float
+
+
+def member_answer(member: Member) -> MemberAnswer:
+    """A line of the roster."""
+    return MemberAnswer(
+        member.person_id, member.name, member.email, member.role, member.section, member.joined_at.isoformat(),
+        _moment(member.dropped_at), member.came_with_code, member.was_here,
+    )  # fmt: skip
+
+
+def graded_student(assignments: tuple[Assignment, ...], line: Line) -> GradedStudentAnswer:
+    """A row of the gradebook. assignments: its columns."""
+    member = line.member
+    cells = zip(assignments, line.cells, strict=True)
+    return GradedStudentAnswer(
+        member.person_id, member.name, member.email, member.section, line.total, line.most,
+        tuple(_grade(assignment, cell) for assignment, cell in cells),
+    )  # fmt: skip
+
+
+def progress_line(member: Member, found: Listed, tries: Tries | None) -> ProgressLineAnswer:
+    """A student of a part of an assignment's bar."""
+    number = member.person_id
+    return ProgressLineAnswer(
+        number, member.name, member.email, member.section, found.states[number], found.reasons.get(number, ""),
+        *(0, None, None, None) if tries is None
+        else (tries.count, tries.last_at.isoformat(), tries.public_id, tries.verdict),
+    )  # fmt: skip
+
+
+def course_submission(row: Row) -> CourseSubmissionAnswer:
+    """A line of the course's list of submissions."""
+    return CourseSubmissionAnswer(
+        row.public_id, f"/api/v1/submissions/{row.public_id}", row.assignment, row.person_id, row.student, row.email,
+        row.mode, row.created_at.isoformat(), row.late, row.state, row.regraded, row.verdict, row.gflops,
+        row.not_ranked,
+    )  # fmt: skip
+
+
+def student_answer(student: Student) -> StudentAnswer:
+    """A student's points and deadlines."""
+    work = tuple(map(_work, student.work))
+    return StudentAnswer(member_answer(student.member), work, student.total, student.most)
+
+
+def _work(work: Work) -> StudentWorkAnswer:
+    due_at, closes_at = _moment(work.deadlines.due_at), _moment(work.deadlines.closes_at)
+    return StudentWorkAnswer(work.assignment.title, due_at, closes_at, _grade(work.assignment, work.cell))
+
+
+def _grade(assignment: Assignment, cell: Cell) -> GradeAnswer:
+    grade = cell.grade
+    return GradeAnswer(
+        assignment.slug, grade.points, grade.computed, grade.score, grade.excused, grade.held, grade.extended,
+        grade.late_days, None if grade.counted is None else grade.counted.entry.public_id, cell.tries,
+    )  # fmt: skip
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

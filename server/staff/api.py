@@ -1,0 +1,348 @@
+"""The API of a course for its staff: roster, gradebook, progress, submissions, one student."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from flask import Blueprint, Response, jsonify, url_for
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.identity import person_asking
+from server.accounts.models import Person, Scope
+from server.audit.service import note
+from server.courses.models import Course, Role
+from server.courses.service import DEVICE_CLASS, find_assignment, find_course, is_staff, role_in
+from server.grading.models import JobState
+from server.http.operation import Moment, Range, Text, operation
+from server.http.problems import Refused
+from server.http.query import read_query
+from server.http.site import site
+from server.staff.answers import (
+    AssignmentProgressAnswer,
+    CourseSubmissionsAnswer,
+    GradebookAnswer,
+    RosterAnswer,
+    StudentAnswer,
+    course_submission,
+    graded_student,
+    member_answer,
+    progress_line,
+    student_answer,
+)
+from server.staff.grades.gradebook import gradebook
+from server.staff.progress.attempts import tries_of
+from server.staff.progress.listed import PARTS, listed
+from server.staff.progress.states import State
+from server.staff.roster.service import Member, Wanted, find_member, place, roster
+from server.staff.students.queries import read_student
+from server.staff.submissions.queries import SubmissionCriteria, listing
+from server.submissions.models import Mode
+from server.submissions.own_submissions import PUBLIC_ID
+from server.submissions.queries import visible_submission
+
+staff_api = Blueprint("staff_api", __name__)
+
+_NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
+_TEXT = Annotated[str, Text(longest=200)]
+_PERSON = Annotated[int, Range(1, 2**53 - 1)]
+_MOST = 500
+_REFUSES = {
+    403: "You aren't course staff.",
+    404: "There is no such course, assignment or person, or you may not see it.",
+    422: "A parameter has an invalid value.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RosterQuery:
+    """The part of a roster to return.
+
+    text: a part of a name or email
+    state: here for present members (the default), dropped, code for members who joined with a code, or all
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
+
+    text: _TEXT = ""
+    role: Role | None = None
+    section: _TEXT = ""
+    state: Annotated[str, Text("here|dropped|code|all")] = "here"
+    after: _PERSON | None = None
+    limit: Annotated[int, Range(1, _MOST)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class GradesQuery:
+    """The part of a gradebook to return.
+
+    text: a part of a name or email
+    dropped: yes to include dropped students
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
+
+    text: _TEXT = ""
+    section: _TEXT = ""
+    dropped: Annotated[str, Text("yes|no")] = "no"
+    after: _PERSON | None = None
+    limit: Annotated[int, Range(1, _MOST)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressQuery:
+    """The students to return.
+
+    part: a state, or stuck; all students without it
+    text: a part of a name or email
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
+
+    part: Annotated[str, Text("|".join(value for value, _ in PARTS if value))] | None = None
+    text: _TEXT = ""
+    after: _PERSON | None = None
+    limit: Annotated[int, Range(1, _MOST)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSubmissionsQuery:
+    """The submissions to return; without a parameter, any.
+
+    assignment: its short name
+    student: an email, or a part of a name or email; person: a student's ID, instead of `student`
+    late: yes for late ones, no for the others
+    device: the device class to measure on; cpu for none
+    worker: the beginning of the name of a worker that graded it
+    since, until: the time of the submission, in ISO 8601 with a time zone
+    before: only submissions before this one, as in the `next` URL of an answer
+    """
+
+    assignment: _NAME | None = None
+    student: _TEXT = ""
+    person: _PERSON | None = None
+    verdict: Verdict | None = None
+    state: JobState | None = None
+    mode: Mode | None = None
+    late: Annotated[str, Text("yes|no")] | None = None
+    device: Annotated[str, Text(DEVICE_CLASS)] | None = None
+    worker: Annotated[str, Text("[!-~]{1,100}")] | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    before: PUBLIC_ID | None = None
+    limit: Annotated[int, Range(1, 100)] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptsQuery:
+    """The attempts to return. before: only attempts before this one, as in the `next` URL of an answer."""
+
+    before: PUBLIC_ID | None = None
+    limit: Annotated[int, Range(1, 100)] = 50
+
+
+@staff_api.get("/courses/<course>/roster")
+@operation(RosterAnswer, path={"course": _NAME}, query=RosterQuery, scope=Scope.STAFF, refuses=_REFUSES)
+def show_roster(course: str) -> Response:
+    """List the members of your course, as course staff. The audit log records it as an export."""
+    person, asked = person_asking(), read_query(RosterQuery)
+    with site().readers.begin() as session:
+        here = _course(session, person, course)
+        members = roster(session, here.id, Wanted(asked.text, asked.role or "", asked.section, asked.state))
+        page, more = _page(session, here, members, asked.after, asked.limit)
+    _note_export(person, here, "roster", people=len(page))
+    following = _next(".show_roster", asked, page, more, course=course)
+    return jsonify(asdict(RosterAnswer(tuple(map(member_answer, page)), len(members), following)))
+
+
+@staff_api.get("/courses/<course>/grades")
+@operation(GradebookAnswer, path={"course": _NAME}, query=GradesQuery, scope=Scope.STAFF, refuses=_REFUSES)
+def show_grades(course: str) -> Response:
+    """Get the grades of your course, as course staff. The audit log records it as an export."""
+    person, asked = person_asking(), read_query(GradesQuery)
+    with site().readers.begin() as session:
+        here = _course(session, person, course)
+        state = "all" if asked.dropped == "yes" else "here"
+        members = roster(session, here.id, Wanted(asked.text, Role.STUDENT.value, asked.section, state))
+        page, more = _page(session, here, members, asked.after, asked.limit)
+        book = gradebook(session, here.id, members=page)
+    _note_export(person, here, "grades", students=len(page))
+    following = _next(".show_grades", asked, page, more, course=course)
+    rows = tuple(graded_student(book.assignments, line) for line in book.lines)
+    points = {one.slug: one.points for one in book.assignments}
+    return jsonify(asdict(GradebookAnswer(points, rows, len(members), following)))
+
+
+@staff_api.get("/courses/<course>/assignments/<assignment>/progress")
+@operation(
+    AssignmentProgressAnswer,
+    path={"course": _NAME, "assignment": _NAME},
+    query=ProgressQuery,
+    scope=Scope.STAFF,
+    refuses=_REFUSES,
+)
+def show_progress(course: str, assignment: str) -> Response:
+    """Get the students' progress with an assignment, as course staff. The audit log records it as an export."""
+    person, asked = person_asking(), read_query(ProgressQuery)
+    with site().readers.begin() as session:
+        here = _course(session, person, course)
+        one = find_assignment(session, f"{course}/{assignment}")
+        if one is None:
+            raise Refused(404, "no_such_assignment", "There is no such assignment", "Check its short name.")
+        found = listed(session, here.id, one, asked.part or "", asked.text, datetime.now(UTC))
+        page, more = _page(session, here, found.members, asked.after, asked.limit)
+        tries = tries_of(session, one.id, [each.person_id for each in page])
+    _note_export(person, here, "roster", people=len(page))
+    counts = Counter(found.states.values())
+    answer = AssignmentProgressAnswer(
+        assignment=f"{course}/{assignment}",
+        counts={state.value: counts[state] for state in State},
+        students=tuple(progress_line(each, found, tries.get(each.person_id)) for each in page),
+        total=len(found.members),
+        next=_next(".show_progress", asked, page, more, course=course, assignment=assignment),
+    )
+    return jsonify(asdict(answer))
+
+
+@staff_api.get("/courses/<course>/submissions")
+@operation(
+    CourseSubmissionsAnswer,
+    path={"course": _NAME},
+    query=CourseSubmissionsQuery,
+    scope=Scope.STAFF,
+    refuses=_REFUSES,
+)
+def show_submissions(course: str) -> Response:
+    """List the submissions of your course, as course staff, the latest first, page by page."""
+    person, asked = person_asking(), read_query(CourseSubmissionsQuery)
+    with site().readers.begin() as session:
+        here = _course(session, person, course)
+        page, before = _listing(session, person, here, _criteria(asked), asked.before, asked.limit)
+    following = (
+        url_for(".show_submissions", course=course, **_given(asked), before=before) if before else None
+    )
+    return jsonify(asdict(CourseSubmissionsAnswer(page, following)))
+
+
+@staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>")
+@operation(StudentAnswer, path={"course": _NAME, "person": _PERSON}, scope=Scope.STAFF, refuses=_REFUSES)
+def show_student(course: str, person: int) -> Response:
+    """Get a student's points and deadlines in your course, as course staff."""
+    asking = person_asking()
+    with site().readers.begin() as session:
+        here = _course(session, asking, course)
+        answer = student_answer(read_student(session, here.id, _member(session, here, person)))
+    return jsonify(asdict(answer))
+
+
+@staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>/submissions")
+@operation(
+    CourseSubmissionsAnswer,
+    path={"course": _NAME, "person": _PERSON},
+    query=AttemptsQuery,
+    scope=Scope.STAFF,
+    refuses=_REFUSES,
+)
+def show_attempts(course: str, person: int) -> Response:
+    """List a student's submissions and checks in your course, as course staff, the latest first."""
+    asking, asked = person_asking(), read_query(AttemptsQuery)
+    with site().readers.begin() as session:
+        here = _course(session, asking, course)
+        criteria = SubmissionCriteria(person=str(_member(session, here, person).person_id))
+        page, before = _listing(session, asking, here, criteria, asked.before, asked.limit)
+    more: dict[str, Any] = {"limit": asked.limit, "before": before}
+    following = url_for(".show_attempts", course=course, person=person, **more) if before else None
+    return jsonify(asdict(CourseSubmissionsAnswer(page, following)))
+
+
+def _criteria(asked: CourseSubmissionsQuery) -> SubmissionCriteria:
+    return SubmissionCriteria(
+        assignment=asked.assignment or "", student=asked.student, verdict=asked.verdict or "",
+        state=asked.state or "", mode=asked.mode or "", late=asked.late or "", device=asked.device or "",
+        worker=asked.worker or "", person=str(asked.person or ""),
+        since=_time("since", asked.since), until=_time("until", asked.until),
+    )  # fmt: skip
+
+
+def _course(session: Session, person: Person, name: str) -> Course:
+    """The course, for its staff; raises Refused."""
+    found = find_course(session, name)
+    role = None if found is None else role_in(session, person.id, found.id)
+    if found is None or role is None:
+        raise Refused(
+            404, "no_such_course", "There is no such course", "Check its name. You may not be in this course."
+        )
+    if not is_staff(role):
+        raise Refused(
+            403, "not_staff", "Only course staff may do this", "You are in this course as a student."
+        )
+    return found
+
+
+def _member(session: Session, course: Course, person: int) -> Member:
+    found = find_member(session, course.id, person)
+    if found is None:
+        raise Refused(
+            404, "no_such_person", "There is no such person in this course", "The roster has the IDs."
+        )
+    return found
+
+
+def _page(
+    session: Session, course: Course, members: Sequence[Member], after: int | None, limit: int
+) -> tuple[list[Member], bool]:
+    """The members behind a person, who may have left the list meanwhile; and whether more follow."""
+    rest = list(members)
+    if after is not None:
+        last = place(_member(session, course, after))
+        rest = [one for one in members if place(one) > last]
+    return rest[:limit], len(rest) > limit
+
+
+def _next(endpoint: str, asked: Any, page: Sequence[Member], more: bool, **path: Any) -> str | None:
+    return url_for(endpoint, **path, **_given(asked), after=page[-1].person_id) if more else None
+
+
+def _listing(
+    session: Session,
+    person: Person,
+    course: Course,
+    criteria: SubmissionCriteria,
+    before: str | None,
+    limit: int,
+) -> tuple[tuple[Any, ...], str]:
+    if before is not None and visible_submission(session, person.id, before) is None:
+        raise Refused(
+            404, "no_such_place", "Invalid cursor",
+            "`before` is not a submission that you may see. Use the `next` URL unchanged.",
+        )  # fmt: skip
+    part = listing(session, course.id, criteria, before or "", limit)
+    return tuple(map(course_submission, part.rows)), part.after
+
+
+def _given(asked: Any) -> Mapping[str, Any]:
+    """The parameters of the next page, without its start."""
+    given = {name: value for name, value in asdict(asked).items() if name not in {"after", "before"}}
+    return {name: value for name, value in given.items() if value not in {None, ""}}
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise Refused(
+        422, "invalid", "A parameter has an invalid value",
+        f"`{name}` must be a time with its zone, such as 2027-01-31T12:00:00Z.",
+    )  # fmt: skip
+
+
+def _note_export(person: Person, course: Course, what: str, **count: Any) -> None:
+    """Write an audit entry, as for the CSV of the page."""
+    with site().sessions.begin() as session:
+        note(session, person, f"{what}.exported", f"course {course.slug}", course_id=course.id, **count)
