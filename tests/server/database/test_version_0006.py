@@ -16,7 +16,8 @@ from sqlalchemy import Engine, select
 
 from kernels.exercise import read_exercise
 from kernels.verdict import Verdict
-from server.accounts.service import find_by_token, sign_in
+from server.accounts.models import Scope
+from server.accounts.service import find_token, sign_in
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import check
 from server.dispatching.dispatch import message_of, take
@@ -139,7 +140,9 @@ def test_the_demo_goes_on_with_its_people(made: Sessions, tmp_path: Path) -> Non
     for user in demo.users:
         assert sign_in(made, user.email, user.password) is not None
         with made.begin() as session:
-            assert find_by_token(session, user.token) is not None
+            token = find_token(session, user.token)
+            assert token is not None
+            assert set(token.scopes) == set(Scope)
 
 
 def attempt(made: Sessions, workplace: Workplace, queue: str) -> tuple[int, str, Recorded]:
