@@ -55,7 +55,7 @@ class RosterAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class GradeAnswer:
+class StudentGradeAnswer:
     """A student's grade for an assignment.
 
     assignment: its short name
@@ -90,7 +90,7 @@ class GradedStudentAnswer:
     section: str
     total: float
     most: float
-    grades: tuple[GradeAnswer, ...]
+    grades: tuple[StudentGradeAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class StudentWorkAnswer:
     title: str
     due_at: Moment | None
     closes_at: Moment | None
-    grade: GradeAnswer
+    grade: StudentGradeAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +253,9 @@ def _work(work: Work) -> StudentWorkAnswer:
     return StudentWorkAnswer(work.assignment.title, due_at, closes_at, _grade(work.assignment, work.cell))
 
 
-def _grade(assignment: Assignment, cell: Cell) -> GradeAnswer:
+def _grade(assignment: Assignment, cell: Cell) -> StudentGradeAnswer:
     grade = cell.grade
-    return GradeAnswer(
+    return StudentGradeAnswer(
         assignment.slug, grade.points, grade.computed, grade.score, grade.excused, grade.held, grade.extended,
         grade.late_days, None if grade.counted is None else grade.counted.entry.public_id, cell.tries,
     )  # fmt: skip

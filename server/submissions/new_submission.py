@@ -167,6 +167,8 @@ def _late_days(asked: Mapping[str, Any]) -> int | None:
     number = asked.get("late_days")
     if number is None:
         return None
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)  # 2.0 is a whole number in JSON
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= MOST_LATE_DAYS:
         raise invalid(f"`late_days` must be a whole number from 0 to {MOST_LATE_DAYS}.")
     return number

@@ -24,7 +24,7 @@ class AnnouncementsQuery:
     """Which part of the list. limit: how many; before: only announcements before the one with this ID."""
 
     limit: Annotated[int, Range(1, _MOST)] = 20
-    before: Annotated[int, Range(1, 10**18)] | None = None
+    before: Annotated[int, Range(1, 10**18 - 1)] | None = None
 
 
 @dataclass(frozen=True, slots=True)

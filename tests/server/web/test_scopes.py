@@ -69,7 +69,7 @@ def test_work_of_others_needs_the_scope_of_course_staff(portal: Portal, ina: Tok
     theirs = portal.course.hand_in("ada").submission.public_id
     mine = portal.course.hand_in("ina").submission.public_id
     experiment = started(portal.course, "ada", assignment=portal.course.assignment)
-    routes = ("submissions/{}", "submissions/{}/source", "submissions/{}/events")
+    routes = ("submissions/{}", *(f"submissions/{{}}/{part}" for part in ("source", "events", "comments")))
     paths = [f"/api/v1/{route.format(theirs)}" for route in routes]
     for path in (*paths, f"/api/v1/experiments/{experiment}"):
         assert missing(ina.ask(path, Scope.READ, Scope.SUBMIT)) == "staff", path

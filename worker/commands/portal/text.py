@@ -34,7 +34,7 @@ def report_text(found: Submission, source: str, file: str, style: Style, page: s
         *(["--arch", report.arch] if report.arch != DEFAULT_ARCH else []),
     ]
     shown = render(report, source, file, style, options)
-    return f"{_worth(found, style)}\n{shown}" if found.worth else shown
+    return f"{shown}\n{_worth(found, style)}" if found.worth else shown
 
 
 def title(found: Submission, style: Style) -> str:
