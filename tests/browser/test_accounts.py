@@ -250,6 +250,7 @@ def test_by_keyboard_alone(page, portal):
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#token")).to_be_visible()
 

@@ -11,7 +11,7 @@
     const parts = all("a", nav).map((link) => [link, document.getElementById(link.hash.slice(1))]);
     const show = (chosen) => {
       for (const [link, part] of parts) {
-        part.classList.toggle("off", part !== chosen);
+        part.classList.toggle("unchosen", part !== chosen);
         if (part === chosen) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
       }
