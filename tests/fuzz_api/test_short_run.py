@@ -21,10 +21,10 @@ def there(tmp_path_factory):
     "it takes half a minute; the short suite fuzzes forms and sources, and compares answers with schemas"
 )
 def test_the_api_keeps_to_its_description(there: Target, tmp_path):
-    run = fuzz(there, seed=1, examples=6, folder=tmp_path)
+    run = fuzz(there, seed=1, examples=4, folder=tmp_path)
 
     assert run.passed, run.text
-    assert run.cases > 120, run.text
+    assert run.cases > 80, run.text
 
 
 @pytest.mark.parametrize(
