@@ -68,7 +68,7 @@ def show(public_id: str) -> str:
 
 def _result(page: SubmissionPage, report: Report) -> Markup:
     actions = render_template("submissions/card_actions.html", page=page, report=report, key=new_key())
-    around = ReportContext(page.file, _ladder(page), {}, page.worth, Markup(actions.strip()))  # noqa: S704 - a template of ours
+    around = ReportContext(page.file, _ladder(page), {}, page.worth, Markup(actions.strip()))  # noqa: S704 - our own template
     return sections(report, page.source, around)
 
 

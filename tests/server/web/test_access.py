@@ -74,7 +74,7 @@ class House:
             answer = reader.get(path) if method == "GET" else reader.post_form(path)
             if method != "GET" and answer.status_code not in REFUSALS:
                 self.readers.clear()
-        text = answer.get_data().decode(errors="replace")  # a zip file is no text
+        text = answer.get_data().decode(errors="replace")  # a zip file has no text
         answer.close()
         return answer.status_code, text
 
@@ -272,7 +272,7 @@ def everything(house: House, role: str) -> Iterator[tuple[str, str]]:
             answer = client.get(path, headers={"Authorization": f"Bearer {house.tokens[role]}"})
         else:
             answer = house.reader(role).get(path)
-        text = answer.get_data().decode(errors="replace")  # a zip file is no text
+        text = answer.get_data().decode(errors="replace")  # a zip file has no text
         answer.close()
         if answer.status_code == 200:
             yield path, text
