@@ -98,6 +98,12 @@ def test_the_place_is_named(change, words):
     assert words in text(product_of(37, changed))
 
 
+def test_one_element_does_not_tell_a_format():
+    product = product_of(1, lambda a, b: narrow(a, 8) @ b)
+    assert product.actual != product.expected.values
+    assert "narrow_format" not in keys(product)
+
+
 @pytest.mark.parametrize("shape", [(32, 40), (40, 32)])
 def test_a_transpose_with_partial_tiles_gets_its_place_alone(shape):
     given = np.arange(1.0, 1281.0).reshape(shape)

@@ -97,6 +97,8 @@ def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
 
 
 def _narrow_format(product: Product, wrong: Mask) -> Diagnosis | None:
+    if np.count_nonzero(wrong) < _BY_CHANCE:
+        return None
     for name, narrow in _FORMATS:
         for cut in (True, False):
             left, right = narrow(product.left, cut), narrow(product.right, cut)
@@ -130,6 +132,10 @@ _FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
     ("half-precision or TF32", lambda values, cut: _to_bits(values, 11, cut)),
     ("half-precision", _to_half),
 )
+
+
+_BY_CHANCE = 4
+"""Fewer elements than these often agree with a narrow format where the mistake is another."""
 
 
 RULES: tuple[Callable[[Product, Mask], Diagnosis | None], ...] = (
