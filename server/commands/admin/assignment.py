@@ -147,21 +147,24 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @click.option("--yes", is_flag=True, help="Delete without confirmation.")
 @answering()
-@in_session
-def delete(session: Session, name: str, yes: bool) -> Answer:
+def delete(name: str, yes: bool) -> Answer:
     """Delete an assignment that nothing was submitted to, with its extensions.
 
     \b
     Example:
       tilelab admin assignment delete cs483/tiled
     """  # noqa: D301 - click reads the escape
-    found = assignment_named(session, name)
-    losses = losses_of_assignment(session, found)
-    if not yes:
-        click.confirm(
-            f"Permanently delete {name} and {plural(losses.extensions, 'extension')}?", abort=True, err=True
-        )
-    delete_assignment(session, found, None)
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            losses = losses_of_assignment(session, assignment_named(session, name))
+        if not yes:  # outside a transaction: others would wait for the answer
+            click.confirm(
+                f"Permanently delete {name} and {plural(losses.extensions, 'extension')}?",
+                abort=True,
+                err=True,
+            )
+        with sessions.begin() as session:
+            delete_assignment(session, assignment_named(session, name), None)
     return Answer({"deleted": name, "extensions": losses.extensions}, f"Deleted {name}.")
 
 

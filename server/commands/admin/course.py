@@ -17,6 +17,7 @@ from server.commands.admin.assignment import set_exercise
 from server.commands.course_times import time_text
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
+from server.commands.revocation import revoke
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
 from server.staff.course_settings import change_course
@@ -139,20 +140,25 @@ def copy(
 @click.argument("slug")
 @click.option("--yes", is_flag=True, help="Delete without confirmation.")
 @answering()
-@in_session
-def delete(session: Session, slug: str, yes: bool) -> Answer:
+def delete(slug: str, yes: bool) -> Answer:
     """Delete a course that nothing was submitted to. Accounts stay.
 
     \b
     Example:
       tilelab admin course delete cs483-test
     """  # noqa: D301 - click reads the escape
-    found = course_named(session, slug)
-    losses = losses_of_course(session, found)
-    if not yes:
-        removed = f"{plural(losses.assignments, 'assignment')} and {plural(losses.members, 'membership')}"
-        click.confirm(f"Permanently delete {slug} with {removed}?", abort=True, err=True)
-    delete_course(session, found, None)
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            losses = losses_of_course(session, course_named(session, slug))
+        if not yes:  # outside a transaction: others would wait for the answer
+            removed = (
+                f"{plural(losses.assignments, 'assignment')}, {plural(losses.exercises, 'exercise')} of its own and "
+                f"{plural(losses.members, 'membership')}"
+            )
+            click.confirm(f"Permanently delete {slug} with {removed}?", abort=True, err=True)
+        with sessions.begin() as session:
+            tickets = delete_course(session, course_named(session, slug), None)
+        revoke(tickets)
     return Answer({"deleted": slug} | asdict(losses), f"Deleted the course {slug}.")
 
 

@@ -23,19 +23,24 @@ from server.courses.models import (
 )
 from server.courses.service import CourseError, hold_course
 from server.experiments.models import Experiment
+from server.grading.models import Job
+from server.grading.service import delete_jobs
 from server.standings.models import StandingCount
 from server.submissions.models import Submission
 from server.talk.models import Announcement, SeenAnnouncement
+from worker.contract.messages import Ticket
 
 _COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What a deletion removes. members, notes: of a course only."""
+    """What a deletion removes. exercises, members, notes: of a course only."""
 
     assignments: int
     extensions: int
+    announcements: int = 0
+    exercises: int = 0
     members: int = 0
     notes: int = 0
 
@@ -46,7 +51,11 @@ def losses_of_assignment(session: Session, assignment: Assignment) -> Losses:
         session, Assignment.id == assignment.id, Experiment.assignment_id == assignment.id,
         "Close it or don’t list it instead.",
     )  # fmt: skip
-    return Losses(1, _count(session, Extension.person_id, Extension.assignment_id == assignment.id))
+    return Losses(
+        1,
+        _count(session, Extension.person_id, Extension.assignment_id == assignment.id),
+        _count(session, Announcement.id, Announcement.assignment_id == assignment.id),
+    )
 
 
 def losses_of_course(session: Session, course: Course) -> Losses:
@@ -59,6 +68,9 @@ def losses_of_course(session: Session, course: Course) -> Losses:
     return Losses(
         _count(session, Assignment.id, inside),
         _count(session, Extension.person_id, extended),
+        _count(session, Announcement.id, Announcement.course_id == course.id),
+        session.scalar(select(func.count(Exercise.name.distinct())).where(Exercise.course_id == course.id))
+        or 0,
         _count(session, Membership.id, Membership.course_id == course.id),
         _count(session, StaffNote.id, StaffNote.course_id == course.id),
     )
@@ -82,8 +94,8 @@ def delete_assignment(
 
 def delete_course(
     session: Session, course: Course, actor: Person | None, now: datetime | None = None
-) -> None:
-    """Delete a course with its assignments, memberships and notes; raises CourseError if it can't be deleted.
+) -> list[Ticket]:
+    """Delete a course with all that is in it. Returns the tickets to revoke after the commit; raises CourseError.
 
     Accounts stay. So do the entries of its audit, outside any course.
     """
@@ -98,6 +110,7 @@ def delete_course(
     _delete_announcements(session, Announcement.course_id == course.id)
     _delete_assignments(session, inside)
     own = select(Exercise.id).where(Exercise.course_id == course.id)
+    tickets = delete_jobs(session, Job.exercise_id.in_(own) & Job.proof_file.is_not(None))
     for statement in (
         delete(ExerciseFile).where(ExerciseFile.exercise_id.in_(own)),
         delete(Exercise).where(Exercise.course_id == course.id),
@@ -111,6 +124,7 @@ def delete_course(
     ):
         session.execute(statement.execution_options(synchronize_session=False))
     session.expire_all()
+    return tickets
 
 
 def _check(session: Session, which: ColumnElement[bool], used: ColumnElement[bool], instead: str) -> None:

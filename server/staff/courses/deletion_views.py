@@ -19,6 +19,7 @@ from server.staff.courses.deletion import (
     losses_of_course,
 )
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.submissions.changes import revoke
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,10 @@ def remove_course(slug: str) -> Response:
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         try:
-            delete_course(session, the_course(session, course), acting(session))
+            tickets = delete_course(session, the_course(session, course), acting(session))
         except CourseError as error:
             raise _impossible(error) from error
+    revoke(site().settings.redis_url, tickets)
     return Response(status=303, headers={"Location": url_for("pages.start", notice="course-deleted")})
 
 

@@ -23,6 +23,7 @@ from server.courses.models import (
 )
 from server.courses.service import CourseError
 from server.database.base import Base
+from server.grading.models import Job, Result, Step
 from server.grading.service import keep_source
 from server.staff.courses.deletion import delete_assignment, delete_course
 from server.submissions.models import Mode, Submission
@@ -32,6 +33,7 @@ from tests.server.course import DIGEST, NOW, SOURCE
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.experiments.started import started
 from tests.server.grading.processes import until
+from tests.server.staff.proven import drafted
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -92,6 +94,13 @@ def test_a_course_is_deleted_and_people_stay(portal: Portal, ina: BrowserClient)
         assert set(session.scalars(select(AuditEvent.course_id))) == {None}
     assert deed.detail == {"assignments": 1, "members": 2, "notes": 1}
     assert "Course deleted" in ina.page("/?notice=course-deleted")
+
+
+def test_a_course_goes_with_the_proofs_of_its_exercises(portal: Portal, ina: BrowserClient) -> None:
+    drafted(portal.course, "drafted", "ina")
+    assert count(portal, Exercise, Job)[0] == 2
+    assert ina.post_form(COURSE).status_code == 303
+    assert count(portal, Course, Exercise, Job, Step, Result) == [0, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("work", ["submission", "experiment", "grade"])
