@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -103,7 +103,12 @@ def recount(session: Session, assignment: int) -> None:
         lines.where(Standing.assignment_id == assignment).execution_options(yield_per=10_000)
     ):
         found[BoardKey(assignment, device_class, before_freeze), bucket(score)] += 1
-    change(session, found)
+    counts = [
+        {**asdict(board), "bucket": number, "count": count}
+        for (board, number), count in sorted(found.items(), key=_in_order)
+    ]
+    if counts:
+        session.execute(insert(StandingCount), counts)
 
 
 def classes(session: Session, assignment: int) -> list[str]:

@@ -7,12 +7,13 @@ submissions from before the freeze.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select, true
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, delete, func, insert, or_, select, true
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
@@ -43,6 +44,7 @@ __all__ = [
     "freeze",
     "rebuild",
     "recompute",
+    "recompute_all",
     "remove_person",
     "score_of",
     "update_leaderboards",
@@ -104,6 +106,24 @@ def recompute(session: Session, assignment: Assignment, device_class: str, perso
         _put(session, BoardKey(assignment.id, device_class, before_freeze=True), person, best)
 
 
+def recompute_all(session: Session, assignment: Assignment, lines: Iterable[tuple[int, str]]) -> None:
+    """Recompute the lines of these people and device classes, with as many statements as for one.
+
+    The caller holds the assignment's exclusive lock.
+    """
+    people: dict[str, list[int]] = defaultdict(list)
+    for person, device_class in lines:
+        people[device_class].append(person)
+    frozen = assignment.board_frozen_at
+    for device_class, those in people.items():
+        best = best_lines(session, assignment, device_class, those)
+        _put_all(session, BoardKey(assignment.id, device_class), those, best)
+        if frozen is not None:
+            best = best_lines(session, assignment, device_class, those, until=frozen)
+            _put_all(session, BoardKey(assignment.id, device_class, before_freeze=True), those, best)
+    recount(session, assignment.id)
+
+
 def rebuild(session: Session, assignment: Assignment) -> None:
     """Recompute all leaderboards of an assignment, for example after its exercise changed."""
     _lock(session, assignment)
@@ -117,8 +137,7 @@ def rebuild(session: Session, assignment: Assignment) -> None:
             judged_alike(assignment.exercise),
         ).distinct()
     )
-    for person, device_class in found.all():
-        recompute(session, assignment, device_class, person)
+    recompute_all(session, assignment, [(person, device_class) for person, device_class in found])
 
 
 def freeze(session: Session, assignment: Assignment, at: datetime | None) -> None:
@@ -251,8 +270,6 @@ def best_lines(
     exercise: the version that it gives the assignment; None for the present one
     """
     version = exercise or assignment.exercise
-    # Inlined: a course may have more people than a statement may have parameters.
-    numbers = bindparam(None, list(people), Submission.person_id.type, expanding=True, literal_execute=True)
     speed = Result.ms_median if device_class else Result.bound_ms
     own = Submission.person_id
     # PostgreSQL sorts NULL last and SQLite sorts it first.
@@ -266,7 +283,7 @@ def best_lines(
         .join(Result, Result.job_id == Job.id)
         .where(
             Submission.assignment_id == assignment.id,
-            Submission.person_id.in_(numbers),
+            Submission.person_id.in_(_inlined(people)),
             Submission.mode == Mode.RANK,
             Submission.created_at <= until if until is not None else true(),
             Job.device_class == device_class,
@@ -330,6 +347,28 @@ def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) ->
         session.add(Standing(**_values(key, person, best)))
     session.flush()
     change(session, changes)
+
+
+def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mapping[int, BestLine]) -> None:
+    """Write or remove the lines of these people, without counting them."""
+    mine = select(Standing).where(key.lines, Standing.person_id.in_(_inlined(people)))
+    present = {line.person_id: line for line in session.scalars(mine)}
+    for person in people:
+        line, found = present.get(person), best.get(person)
+        if found is None:
+            if line is not None:
+                session.delete(line)
+        elif line is None:
+            session.add(Standing(**_values(key, person, found)))
+        else:
+            for name, value in asdict(found).items():
+                setattr(line, name, value)
+    session.flush()
+
+
+def _inlined(people: Sequence[int]) -> BindParameter[Any]:
+    """A course may have more people than a statement may have parameters."""
+    return bindparam(None, list(people), Submission.person_id.type, expanding=True, literal_execute=True)
 
 
 def _values(key: BoardKey, person: int, best: BestLine) -> Mapping[str, object]:

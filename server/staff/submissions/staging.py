@@ -21,7 +21,7 @@ from server.courses.service import hold_course
 from server.grading.models import Job, JobState
 from server.grading.service import delete_jobs
 from server.staff.assignments.exercise_update import replace_version, take_waiting
-from server.standings.service import rebuild, recompute
+from server.standings.service import rebuild, recompute_all
 from server.submissions.changes import NotPossible, regrade_others, regrade_staged
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.verdicts import judged_job_id, judged_verdict, update_judged_job
@@ -186,8 +186,7 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
     for job in errors:
         update_judged_job(session, job)
     if version is None:
-        for person, device_class in lines:
-            recompute(session, assignment, device_class, person)
+        recompute_all(session, assignment, lines)
     else:
         rebuild(session, assignment)
         # Submissions that came after the regrade was staged.
