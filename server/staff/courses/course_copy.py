@@ -1,4 +1,4 @@
-"""Copy a course to the next term: its settings and assignments, without people and their work."""
+"""Copy a course to the next term: its settings, assignments and exercises, without people and their work."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from server.audit.service import note
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
 from server.courses.service import CourseError, assignments, create_course, enrol
 from server.database.base import Base
+from server.staff.exercises.service import own_exercises
 from server.staff.local_time import zone_named
 
 MOST_DAYS = 3_660
@@ -51,7 +52,10 @@ def copy_course(
     instructor: Person | None = None,
     now: datetime | None = None,
 ) -> Course:
-    """Copy a course's settings and assignments; raises CourseError. Later changes in one don't change the other.
+    """Copy a course's settings, assignments and exercises; raises CourseError. Later changes in one don't change the
+    other.
+
+    The copy gets the exercises' versions that assignments use, and the newest published ones. It gets no drafts.
 
     days: added to all dates; the time of day stays, also when clocks change
     instructor: the copy's only member
@@ -70,6 +74,9 @@ def copy_course(
         values = {name: _moved(value, days, zone) for name, value in _values(one, _OF_THE_ASSIGNMENT).items()}
         exercise = _copied(session, one.exercise, made.id, moment, versions)
         session.add(Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values))
+    for own in own_exercises(session, source.id):
+        if own.versions:
+            _copied(session, own.versions[0], made.id, moment, versions)
     if instructor is not None:
         enrol(session, made, instructor, Role.INSTRUCTOR, moment)
     session.flush()

@@ -9,13 +9,15 @@ from sqlalchemy import select
 
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
-from server.courses.exercises import installed_content, keep, kept_content
+from server.courses.exercises import content_of, installed_content, keep, keep_draft, kept_content
 from server.courses.models import Assignment, Counts, Course, Exercise, Extension, Membership, Role
 from server.courses.service import Terms, create_assignment, find_course
 from server.enrolment.authority import Barrier, barrier
 from server.staff.courses.course_copy import copy_course, days_until
+from server.staff.exercises.service import own_exercises
 from server.submissions.models import Submission
 from tests.server.course import NOW
+from tests.server.staff.proven import FILES
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -98,6 +100,8 @@ def fill(portal: Portal) -> None:
         session.add(Extension(assignment_id=one.id, person_id=course.people["ada"], extra_attempts=1,
                               created_at=NOW))  # fmt: skip
         create_assignment(session, found, "naive", Terms(slug="second"), NOW)
+        keep(session, content_of("spare", FILES), course.course, NOW)
+        keep_draft(session, content_of("draft", FILES), course.course, None, NOW)
 
 
 def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserClient) -> None:
@@ -122,6 +126,7 @@ def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserCl
         assert tiled.closes_at == datetime(2026, 4, 14, 21, 59, tzinfo=UTC)
         assert (tiled.exercise.course_id, second.exercise.course_id) == (made.id, None)
         assert kept_content(session, tiled.exercise).files == kept_content(session, source.exercise).files
+        assert [one.name for one in own_exercises(session, made.id)] == ["spare", "tiled"]
         work = select(Submission.id).where(Submission.assignment_id == tiled.id)
         assert session.scalars(work).all() == []
         assert session.scalars(select(Extension.assignment_id)).all() == [source.id]
@@ -158,7 +163,7 @@ def test_an_archived_course_is_copied_again_and_again(portal: Portal) -> None:
         copy = copy_course(session, source, None, "b", "B", days=364)
         last = copy_course(session, copy, None, "c", "C", days=-1)
         assert last.archived_at is None
-        assert len(session.scalars(select(Exercise).where(Exercise.course_id.is_not(None))).all()) == 3
+        assert len(session.scalars(select(Exercise).where(Exercise.course_id.is_not(None))).all()) == 7
         due = session.scalars(
             select(Assignment.due_at).where(Assignment.slug == "tiled").order_by(Assignment.course_id)
         ).all()
