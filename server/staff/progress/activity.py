@@ -1,4 +1,4 @@
-"""Submissions and checks over days, against the deadline."""
+"""Students' submissions and checks over days, against the deadline."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, literal, select, union_all
+from sqlalchemy import and_, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Assignment
 from server.staff.progress.charts import histogram
+from server.staff.progress.states import students_in
 from server.submissions.models import Submission
 
 _DAYS = 21
@@ -30,7 +31,9 @@ class Activity:
 
 def activity(session: Session, assignment: Assignment, zone: ZoneInfo, now: datetime) -> Activity | None:
     """The last three weeks, up to today or a few days after the deadline; None without any submission."""
-    mine = Submission.assignment_id == assignment.id
+    mine = and_(
+        Submission.assignment_id == assignment.id, Submission.person_id.in_(students_in(assignment.course_id))
+    )
     first = session.scalar(select(func.min(Submission.created_at)).where(mine))
     if first is None:
         return None

@@ -161,7 +161,9 @@ def test_kernels_that_staff_try_are_not_counted_as_students_work(portal: Portal,
     course.person("ina", Role.INSTRUCTOR)
     for number in range(3):
         handed_in(course, "ina", Verdict.DATA_RACE, source=b"// %d" % number)
-    assert "No failed attempts" in tom.page(PAGE)
+    page = tom.page(PAGE)
+    assert "No failed attempts" in page
+    assert "No submissions yet" in page
     handed_in(course, "ada", Verdict.DATA_RACE)
     course.person("bob")
     with course.sessions.begin() as session:
