@@ -246,7 +246,7 @@ def material_of(session: Session, row: Exercise) -> Material | None:
 
 def figure_of(session: Session, row: Exercise, name: str) -> bytes | None:
     """A figure of the handout by its name; None for none."""
-    if not name.endswith(_FIGURE):
+    if not name.endswith(_FIGURE) or not name.isprintable():  # PostgreSQL refuses NUL
         return None
     content = session.scalar(select(ExerciseFile.content).where(_of(row), ExerciseFile.name == name))
     return None if content is None else bytes(content)

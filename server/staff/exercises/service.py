@@ -88,7 +88,8 @@ def own_exercises(session: Session, course_id: int, name: str | None = None) -> 
 
 def find_own(session: Session, course_id: int, name: str) -> OwnExercise | None:
     """The course's exercise of this name; None for none."""
-    return next(iter(own_exercises(session, course_id, name)), None)
+    # PostgreSQL refuses some characters of addresses, such as NUL.
+    return next(iter(own_exercises(session, course_id, name)), None) if name.isprintable() else None
 
 
 def version_of(found: OwnExercise, number: int | None) -> Exercise | None:

@@ -56,7 +56,7 @@ RIGHT = {
     "newest": "9", "zone": "UTC", "name": "N", "email": "n@example.edu", "attempts": "1", "slug": "lab",
     "text": "email,name\na@b.c,A\n",
 }  # fmt: skip
-PATHS = ("{}/", "gpu/assignments/{}", "gpu/regrades/{}", "gpu/roster/{}/drop", "gpu/{}")
+PATHS = ("{}/", "gpu/assignments/{}", "gpu/regrades/{}", "gpu/roster/{}/drop", "gpu/{}", "gpu/exercises/{}")
 
 
 @pytest.fixture
@@ -115,6 +115,7 @@ def test_no_path_brings_a_fault(ina: BrowserClient, path: str) -> None:
         where = f"/staff/{path.format(odd)}"
         assert ina.get(where).status_code in {200, 308, 404, 405}, where
         assert ina.post_form(where).status_code in {303, 308, 404, 405, 409, 422}, where
+    assert ina.get("/courses/gpu/tiled/figures/%00.svg").status_code == 404
     for odd in ("%00", "x" * 3000, "'"):
         assert ina.post_form(f"/fleet/workers/{odd}", do="drain").status_code in {404, 503}
 
