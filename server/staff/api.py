@@ -95,7 +95,7 @@ class GradesQuery:
 class ProgressQuery:
     """The students to return.
 
-    part: a state, or stuck; all students without it
+    part: a state, unsubmitted, or stuck; all students without it
     text: a part of a name or email
     after: only lines behind this person, as in the `next` URL of an answer
     """

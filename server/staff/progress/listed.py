@@ -14,9 +14,10 @@ from server.staff.progress.attempts import stuck, tries_of
 from server.staff.progress.states import TITLES, State, states_of
 from server.staff.roster.service import Member, Wanted, roster
 
-STUCK = "stuck"
+UNSUBMITTED, STUCK = "unsubmitted", "stuck"
 PARTS: tuple[tuple[str, str], ...] = (
-    ("", "All students"), *((state.value, TITLES[state]) for state in State), (STUCK, "Stuck"),
+    ("", "All students"), *((state.value, TITLES[state]) for state in State),
+    (UNSUBMITTED, "No submission"), (STUCK, "Stuck"),
 )  # fmt: skip
 
 
@@ -39,10 +40,15 @@ def listed(
     members = [
         one
         for one in roster(session, course_id, Wanted(text, Role.STUDENT.value))
-        if one.person_id in states
-        and (part in {"", states[one.person_id]} or (part == STUCK and one.person_id in reasons))
+        if one.person_id in states and _is_in(part, states[one.person_id], stuck=one.person_id in reasons)
     ]
     return Listed(members, states, reasons)
+
+
+def _is_in(part: str, state: State, *, stuck: bool) -> bool:
+    if part == UNSUBMITTED:
+        return state in {State.NOT_STARTED, State.CHECKING}
+    return stuck if part == STUCK else part in {"", state}
 
 
 def students_csv(session: Session, assignment: Assignment, found: Listed) -> str:

@@ -57,6 +57,8 @@ def test_each_student_is_in_one_part(portal: Portal, tom: BrowserClient) -> None
     assert counts(portal) == {
         State.ACCEPTED: 2, State.LATE: 1, State.FAILING: 1, State.CHECKING: 1, State.NOT_STARTED: 1,
     }  # fmt: skip
+    text = tom.get(f"{PAGE}/students.csv?part=unsubmitted").text.removeprefix("\ufeff")
+    assert [row["name"] for row in csv.DictReader(io.StringIO(text))] == ["gus", "hal"]
     for path in ("/staff/gpu/", "/staff/gpu/progress", PAGE):
         assert "2 accepted" in tom.page(path), path
     in_part = {
