@@ -78,11 +78,24 @@ def gradebook(
         state = "all" if dropped else "here"
         shown = roster(session, course_id, Wanted(role=Role.STUDENT.value, section=section, state=state))
     people = _people(course_id, shown)
-    assignments = [one for one in _with_columns(session, course_id) if slugs is None or one.slug in slugs]
+    assignments = _columns(session, course_id, slugs)
     tries = _tries(session, [one.id for one in assignments], people)
     worth = grades(session, assignments, people)
     lines = (_line(member, assignments, worth, tries) for member in shown)
     return Gradebook(tuple(assignments), tuple(lines))
+
+
+def points_of(
+    session: Session, course_id: int, members: Sequence[Member], slugs: Sequence[str] | None = None
+) -> Mapping[int, float]:
+    """The sum of each member's points, by the person's ID. slugs: only of these assignments; None for all."""
+    assignments = _columns(session, course_id, slugs)
+    worth = grades(session, assignments, _people(course_id, members))
+    totals = dict.fromkeys((one.person_id for one in members), 0.0)
+    for column in worth.values():
+        for person, grade in column.items():
+            totals[person] += grade.points or 0.0
+    return totals
 
 
 def grades_csv(book: Gradebook) -> str:
@@ -117,8 +130,8 @@ def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
     )
 
 
-def _with_columns(session: Session, course_id: int) -> list[Assignment]:
-    """Assignments that students see or have submitted to."""
+def _columns(session: Session, course_id: int, slugs: Sequence[str] | None) -> list[Assignment]:
+    """Assignments that students see or have submitted to. slugs: only these; None for all."""
     every = assignments_for(session, course_id, Role.INSTRUCTOR)
     hidden = [one.id for one in every if not one.listed]
     students = select(Membership.person_id).where(
@@ -126,7 +139,8 @@ def _with_columns(session: Session, course_id: int) -> list[Assignment]:
     )
     theirs = exists().where(Submission.assignment_id == Assignment.id, Submission.person_id.in_(students))
     used = set(session.scalars(select(Assignment.id).where(Assignment.id.in_(hidden), theirs)))
-    return [one for one in every if one.listed or one.id in used]
+    shown = [one for one in every if one.listed or one.id in used]
+    return [one for one in shown if slugs is None or one.slug in slugs]
 
 
 def _tries(

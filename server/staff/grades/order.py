@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from server.staff.grades.gradebook import Line, gradebook
+from server.staff.grades.gradebook import points_of
 from server.staff.roster.service import Member, Wanted, roster
 
 TOTAL = "total"
@@ -20,9 +20,5 @@ def ordered(session: Session, course_id: int, wanted: Wanted, by: str, *, down: 
         return sorted(members, key=lambda one: one.section.casefold(), reverse=down)
     if by == "name":
         return members[::-1] if down else members
-    lines = gradebook(session, course_id, members=members, slugs=None if by == TOTAL else [by]).lines
-    return [line.member for line in sorted(lines, key=_points, reverse=down)]
-
-
-def _points(line: Line) -> float:
-    return line.total
+    points = points_of(session, course_id, members, None if by == TOTAL else [by])
+    return sorted(members, key=lambda one: points[one.person_id], reverse=down)
