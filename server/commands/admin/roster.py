@@ -10,6 +10,8 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
 from server.audit.service import note
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
@@ -23,6 +25,9 @@ from server.staff.roster.plan import Plan, carry_out, make_plan
 from server.staff.roster.service import change as change_member
 from server.staff.roster.service import drop, membership_of, roster_csv, take_back
 from server.staff.roster.service import roster as read_members
+from server.staff.students.queries import read_notes
+from server.staff.students.service import add_staff_note, remove_staff_note
+from server.text import storable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -181,8 +186,44 @@ def invitations(course: str) -> Answer:
         with sessions.begin() as session:
             made = invite_all(session, course_named(session, course), None)
     rows = [{"email": one.email, "name": one.name, "link": f"{portal}{one.path}"} for one in made]
-    table = written(("email", "name", "link"), ([*row.values()] for row in rows))
-    return Answer(rows, table.replace("\r\n", "\n"))
+    text = written(("email", "name", "link"), ([*row.values()] for row in rows))
+    return Answer(rows, text.replace("\r\n", "\n"))
+
+
+@roster.command()
+@click.argument("course")
+@click.argument("email")
+@click.option("--add", metavar="TEXT", help="Add a note.")
+@click.option("--remove", type=int, metavar="ID", help="Remove a note.")
+@answering()
+@in_session
+def notes(session: Session, course: str, email: str, add: str | None, remove: int | None) -> Answer:
+    """Show course staff's notes about one person in COURSE, the newest first. The person never sees them.
+
+    \b
+    Example:
+      tilelab admin roster notes cs483 bob@university.edu
+      tilelab admin roster notes cs483 bob@university.edu --add "Asked for a tutor."
+    """  # noqa: D301 - click reads the escape
+    found, member = _member_named(session, course, email)
+    place = found.id, member.person_id
+    if add is not None:
+        add_staff_note(session, *place, None, storable(add))
+    if remove is not None and not remove_staff_note(session, *place, remove, None):
+        raise WrongUse(f"there is no note {remove} about {email}.")
+    shown = [
+        {
+            "id": one.id, "author": None if one.author is None else one.author.name,
+            "created_at": one.created_at.isoformat(), "text": one.text,
+        }
+        for one in read_notes(session, *place)
+    ]  # fmt: skip
+    rows = [
+        (str(one["id"]), f"{one['created_at']}"[:10], one["author"] or "command line", one["text"])
+        for one in shown
+    ]
+    text = "\n".join(table([tuple(map(safe, map(str, row))) for row in rows], "><<<"))
+    return Answer(shown, text or f"No notes about {email}.")
 
 
 _MADE_WITH_A_CODE = (

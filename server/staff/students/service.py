@@ -37,10 +37,14 @@ def add_staff_note(
     return made
 
 
-def remove_staff_note(session: Session, course_id: int, person_id: int, number: int, actor: Person) -> None:
-    """Remove a note, unless it is already gone."""
+def remove_staff_note(
+    session: Session, course_id: int, person_id: int, number: int, actor: Person | None
+) -> bool:
+    """Remove a note about a person; False if there is none."""
     found = session.get(StaffNote, number)
     if found is None or (found.course_id, found.person_id) != (course_id, person_id):
-        return
+        return False
     session.delete(found)
+    session.flush()
     note(session, actor, "member.note_removed", f"person {person_id}", course_id=course_id)
+    return True

@@ -110,6 +110,19 @@ def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessi
     assert "nobody@example.edu" in refused("roster", "back", "gpu", "nobody@example.edu")
 
 
+def test_notes_about_a_person_are_added_and_removed(course: ACourse, made: Sessions) -> None:
+    course.person("ada")
+    ada = ("roster", "notes", "gpu", "ada@example.edu")
+    assert done(*ada) == "No notes about ada@example.edu.\n"
+    assert "asks a lot" in done(*ada, "--add", "asks a lot")
+    (found,) = json.loads(done(*ada, "--json"))
+    assert (found["author"], found["text"]) == (None, "asks a lot")
+    assert "Enter a note" in refused(*ada, "--add", " ")
+    assert "no note 99" in refused(*ada, "--remove", "99")
+    assert json.loads(done(*ada, "--remove", str(found["id"]), "--json")) == []
+    assert deeds(made) == ["member.note_added", "member.note_removed"]
+
+
 def test_invitations_are_written_as_a_table(
     course: ACourse, made: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
