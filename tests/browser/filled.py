@@ -17,7 +17,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from kernels.verdict import Finding, Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
-from server.courses.models import Assignment, Counts, Membership, Role
+from server.courses.models import Assignment, Counts, Course, Membership, Role
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
 from server.grading.models import Job
@@ -93,6 +93,8 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= announced(course)
     names |= commented(course, names["latter"])
     names["ada"] = str(course.people["ada"])
+    with course.sessions.begin() as session:
+        session.get_one(Course, course.course).late_days = 3
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
     thread = threading.Thread(target=server.serve_forever)
@@ -116,6 +118,15 @@ def _fill(course: ACourse) -> dict[str, str]:
         session.get_one(Assignment, course.assignment).due_at = now - timedelta(days=1)
     compared = _history(course, begin)
     compared |= experiments(course)
+    course.person("idle")
+    ranked(
+        course,
+        "slow",
+        1_900.0,
+        0.003,
+        source=_source("    __syncthreads();\n", 8),
+        now=begin + timedelta(hours=131),
+    )
     first = ranked(course, "p0", 9_000.0, 0.003, now=begin)
     _others(course, first, begin)
     return compared
@@ -127,7 +138,7 @@ def _history(course: ACourse, begin: datetime) -> dict[str, str]:
     def at(hours: float) -> dict[str, Any]:
         return {"now": begin + timedelta(hours=hours)}
 
-    race = Finding(Verdict.DATA_RACE, "Line 14 reads Ms while line 11 of the next phase writes it.", 14, 11)
+    race = Finding(Verdict.DATA_RACE, "Line 13 reads Ms while line 10 of the next phase writes it.", 13, 10)
     checked(
         course,
         course.job("ada", source=_source("", 16), mode=Mode.CHECK, **at(1)),

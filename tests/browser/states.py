@@ -6,7 +6,7 @@ No worker runs here, so that each stays as it was brought.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from sqlalchemy import select
@@ -63,6 +63,7 @@ def brought(course: ACourse) -> dict[str, str]:
         for name in ("stopped", "original", "copy"):
             cancel(session, jobs[name], session.get_one(Person, course.people[name]))
         other = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
+        other.due_at = datetime.now(UTC) + timedelta(days=2)
         session.add(StagedRegrade(assignment_id=other.id, started_at=NOW))
     return {name: public_id(course, job) for name, job in jobs.items()}
 
