@@ -7,11 +7,16 @@ from playwright.sync_api import Page, Route
 from tests.browser.filled import Filled
 from tests.browser.pages import Shown
 
-# The browser itself would not send what is left out or no number; a server must answer it all the same.
+# The browser itself would not send what is left out or no number; a server must answer it all the same. A button is not
+# pressed, since a script may then send the form without leaving the page.
 _SEND = """fields => {
   const [first] = fields[0];
   const form = document.querySelector(`main [name="${first}"]:not(.table *)`).form;
-  for (const [name, value] of fields) form.elements[name].value = value;
+  for (const [name, value] of fields) {
+    const field = form.elements[name];
+    if (!(field instanceof RadioNodeList)) field.value = value;
+    else form.insertAdjacentHTML("beforeend", `<input type="hidden" name="${name}" value="${value}">`);
+  }
   form.noValidate = true;
   form.requestSubmit();
 }"""

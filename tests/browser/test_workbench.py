@@ -17,6 +17,7 @@ pytestmark = pytest.mark.long(
 )
 
 FIRST = 12
+SITE = "/courses/gpu/tiled/"
 RACE = SOLUTION.replace("__syncthreads();", "", 1)
 LONG = 60_000
 
@@ -120,3 +121,27 @@ def test_a_line_of_a_submission_opens_in_the_editor(student, portal):
     student.goto(f"{portal.url}{COURSE}tiled/?from={name}#line-{FIRST}")
     assert cursor(student) == str(FIRST)
     expect(editor(student)).to_be_focused()
+
+
+def test_late_days_are_spent_only_after_a_question(page, site, complaints):
+    complaints.allow("status of 409")
+    site.course.person("tardy")
+    site.let_in(page.context, "tardy")
+    page.goto(f"{site.url}{SITE}")
+    write(page, SOLUTION)
+    page.get_by_role("button", name="Submit").click()
+    question = page.locator('[data-refusal="late_days"]')
+    expect(question).to_be_focused()
+    expect(question).to_contain_text("No late day is spent until you confirm.")
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#panel [data-live]")).to_be_visible()
+    expect(question).to_have_count(0)
+    checked = submission(page)
+    page.get_by_role("button", name="Submit").click()
+    question.get_by_role("button", name="Spend 2 late days and submit").click()
+    expect(page.locator(f"#outcome:not([data-address='{checked}']) [data-live]")).to_be_visible()
+    expect(question).to_have_count(0)
+    assert page.url == f"{site.url}{SITE}"
+    expect(editor(page)).to_contain_text("MatrixMulKernel")
+    page.reload()
+    expect(page.locator("#late-days")).to_contain_text("1 of 3 late days left")

@@ -3,7 +3,8 @@
 //
 //   <div data-bench>                     its <nav data-tabs> is the work of report.js
 //     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
-//     <form>                             sent here, if a button named `mode` was pressed; Ctrl+Enter presses the first
+//     <form>                             sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
+//                                        presses the first named `mode`
 //     <p data-says></p>                  announces what happens
 //   <… id="x" data-fresh>                gets its new content from the server after each verdict
 //   <button data-fold-side>              hides and shows the left side
@@ -13,6 +14,7 @@ import { Live } from "./follow";
 import { splitter } from "./splitter";
 import { all, make } from "./page";
 
+const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
 const WIDE = window.matchMedia("(min-width: 68.75rem)");
 
@@ -70,7 +72,8 @@ export class Workbench {
 
   private submit(event: SubmitEvent): void {
     const { target, submitter } = event;
-    if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement) || submitter.name !== "mode") return;
+    if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
+    if (!SENDS.includes(submitter.name)) return;
     event.preventDefault();
     if (!this.busy) void this.send(target as HTMLFormElement, submitter);
   }
@@ -78,6 +81,7 @@ export class Workbench {
   private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
     const sent = new FormData(form, button);
     this.busy = true;
+    this.endQuestion();
     this.tell("Sending…");
     try {
       const answer = await fetch(form.action, { method: "POST", body: sent });
@@ -96,13 +100,19 @@ export class Workbench {
     }
   }
 
-  /** Show the question whether to spend late days. Its buttons send the form as without a script. */
+  /** Show the question whether to spend late days. Its buttons belong to the form. */
   private askForLateDays(page: Document): void {
     const question = document.importNode(page.querySelector<HTMLElement>(LATE_DAYS)!, true);
-    document.querySelector(LATE_DAYS)?.remove();
     this.bench.before(question);
     question.focus();
     this.tell("");
+  }
+
+  private endQuestion(): void {
+    const question = document.querySelector(LATE_DAYS);
+    const isAnswered = question?.contains(document.activeElement) ?? false;
+    question?.remove();
+    if (isAnswered) this.bench.querySelector<HTMLButtonElement>("button[name=mode]")?.focus();
   }
 
   private refuse(page: Document): void {
