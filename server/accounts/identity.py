@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from server.accounts import browser_sessions, limits
 from server.accounts.limits import Limit, TooOften
-from server.accounts.models import Person
+from server.accounts.models import Person, Scope
 from server.accounts.service import find_token, note_token_use
 from server.http.notes import note
 from server.http.operation import operation_of
@@ -58,6 +58,12 @@ def need_scope(scope: str) -> None:
             403, "missing_scope", "The token doesn’t allow this",
             f"The token lacks the scope `{scope}`. Create a token with it on your account page, under API tokens.",
         )  # fmt: skip
+
+
+def need_staff_scope(*, own: bool) -> None:
+    """Refuse work that a person reads as course staff to a token without their scope."""
+    if not own:
+        need_scope(Scope.STAFF)
 
 
 def owner_of(site: Site, credential: str) -> int | None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
 from server.accounts import limits
-from server.accounts.identity import need_scope, person_asking, too_many_requests
+from server.accounts.identity import need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
 from server.courses.models import Role
 from server.courses.service import DEVICE_CLASS, find_course, role_in
@@ -224,8 +224,7 @@ def _visible(session: Session, person: int, public_id: str) -> Visible:
             404, "no_such_experiment", "There is no such experiment",
             "Check the ID. You may not see experiments that others didn't share.",
         )  # fmt: skip
-    if found.reads is Reads.STAFF:
-        need_scope(Scope.STAFF)
+    need_staff_scope(own=found.reads is not Reads.STAFF)
     return found
 
 

@@ -15,7 +15,7 @@ from server.accounts import limits
 from server.accounts.identity import (
     bearer_token,
     has_scope,
-    need_scope,
+    need_staff_scope,
     person_asking,
     too_many_requests,
 )
@@ -248,8 +248,7 @@ def _need_staff_for_others(session: Session, person: int, public_id: str) -> Non
     if has_scope(Scope.STAFF):
         return
     found = visible_submission(session, person, public_id)
-    if found is not None and found.person_id != person:
-        need_scope(Scope.STAFF)
+    need_staff_scope(own=found is None or found.person_id == person)
 
 
 def _token_of(token: str, session: Session) -> int | None:

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 
 from flask import Blueprint, Response, jsonify
 
-from server.accounts.identity import need_scope, person_asking
-from server.accounts.models import Scope
+from server.accounts.identity import need_staff_scope, person_asking
 from server.http.operation import Moment, operation
 from server.http.problems import Refused
 from server.http.site import site
@@ -68,8 +67,7 @@ def listed(public_id: str) -> Response:
                 404, "no_such_submission", "There is no such submission",
                 "Check its ID. Only its owner and course staff can read it.",
             )  # fmt: skip
-        if found.person_id != person:
-            need_scope(Scope.STAFF)
+        need_staff_scope(own=found.person_id == person)
         threads = tuple(_answer(thread) for thread in threads_of(session, found.id))
     return jsonify(asdict(CommentsAnswer(threads, f"/submissions/{public_id}/comments")))
 
