@@ -15,7 +15,7 @@ from server.http.problems import Refused
 
 T = TypeVar("T")
 
-_WANTED = {"str": "a text", "bool": "true or false", "int": "a whole number"}
+_WANTED = {"str": "a text", "bool": "true or false", "int": "a whole number", "float": "a number"}
 _MOST_DIGITS = 20
 _DEEPEST = "it is nested too deeply"
 

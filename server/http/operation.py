@@ -67,6 +67,7 @@ class Operation:
     events: the class of each event's JSON, if the answer is a stream of events
     takes: the class of the request's JSON; query: the class of the query parameters
     path: the types of path parameters, by name; sends: request headers; gives: answer headers
+    problems: status -> a class of problem with more fields
     refuses: status -> reason, in addition to the statuses of every route
     token: whether the route needs a token; scope: that the token must have
     """
@@ -80,6 +81,7 @@ class Operation:
     path: Mapping[str, Any] = field(default_factory=dict)
     sends: tuple[Header, ...] = ()
     gives: tuple[Header, ...] = ()
+    problems: Mapping[int, type] = field(default_factory=dict)
     refuses: Mapping[int, str] = field(default_factory=dict)
     token: bool = True
     scope: str = "read"

@@ -1,4 +1,7 @@
-"""The API of a course for its staff: roster, gradebook, progress, submissions, one student."""
+"""The API of a course for its staff: roster, gradebook, progress, submissions, one student.
+
+Imports the other routes for course staff, which registers them on the blueprint.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, jsonify, url_for
+from flask import Response, jsonify, url_for
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
@@ -16,7 +19,7 @@ from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
 from server.courses.models import Course, Role
-from server.courses.service import DEVICE_CLASS, find_assignment, find_course, is_staff, role_in
+from server.courses.service import DEVICE_CLASS
 from server.grading.models import JobState
 from server.http.operation import Moment, Range, Text, operation
 from server.http.problems import Refused
@@ -34,28 +37,33 @@ from server.staff.answers import (
     progress_line,
     student_answer,
 )
+from server.staff.api_desk import (
+    NAME,
+    PERSON,
+    REFUSES,
+    assignment_here,
+    course_for_staff,
+    member_here,
+    staff_api,
+    time_of,
+)
+from server.staff.assignments import api as extensions_api
+from server.staff.grades import api as grades_api
 from server.staff.grades.gradebook import gradebook
 from server.staff.progress.attempts import tries_of
 from server.staff.progress.listed import PARTS, listed
 from server.staff.progress.states import State
-from server.staff.roster.service import Member, Wanted, find_member, place, roster
+from server.staff.roster.service import Member, Wanted, place, roster
 from server.staff.students.queries import read_student
 from server.staff.submissions.queries import SubmissionCriteria, listing
 from server.submissions.models import Mode
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
 
-staff_api = Blueprint("staff_api", __name__)
+__all__ = ["extensions_api", "grades_api", "staff_api"]
 
-_NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
 _TEXT = Annotated[str, Text(longest=200)]
-_PERSON = Annotated[int, Range(1, 2**53 - 1)]
 _MOST = 500
-_REFUSES = {
-    403: "You aren't course staff.",
-    404: "There is no such course, assignment or person, or you may not see it.",
-    422: "A parameter has an invalid value.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ class RosterQuery:
     role: Role | None = None
     section: _TEXT = ""
     state: Annotated[str, Text("here|dropped|code|all")] = "here"
-    after: _PERSON | None = None
+    after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
 
 
@@ -87,7 +95,7 @@ class GradesQuery:
     text: _TEXT = ""
     section: _TEXT = ""
     dropped: Annotated[str, Text("yes|no")] = "no"
-    after: _PERSON | None = None
+    after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
 
 
@@ -102,7 +110,7 @@ class ProgressQuery:
 
     part: Annotated[str, Text("|".join(value for value, _ in PARTS if value))] | None = None
     text: _TEXT = ""
-    after: _PERSON | None = None
+    after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
 
 
@@ -119,9 +127,9 @@ class CourseSubmissionsQuery:
     before: only submissions before this one, as in the `next` URL of an answer
     """
 
-    assignment: _NAME | None = None
+    assignment: NAME | None = None
     student: _TEXT = ""
-    person: _PERSON | None = None
+    person: PERSON | None = None
     verdict: Verdict | None = None
     state: JobState | None = None
     mode: Mode | None = None
@@ -143,12 +151,12 @@ class AttemptsQuery:
 
 
 @staff_api.get("/courses/<course>/roster")
-@operation(RosterAnswer, path={"course": _NAME}, query=RosterQuery, scope=Scope.STAFF, refuses=_REFUSES)
+@operation(RosterAnswer, path={"course": NAME}, query=RosterQuery, scope=Scope.STAFF, refuses=REFUSES)
 def show_roster(course: str) -> Response:
     """List the members of your course, as course staff. The audit log records it as an export."""
     person, asked = person_asking(), read_query(RosterQuery)
     with site().readers.begin() as session:
-        here = _course(session, person, course)
+        here = course_for_staff(session, person, course)
         members = roster(session, here.id, Wanted(asked.text, asked.role or "", asked.section, asked.state))
         page, more = _page(session, here, members, asked.after, asked.limit)
     _note_export(person, here, "roster", people=len(page))
@@ -157,12 +165,12 @@ def show_roster(course: str) -> Response:
 
 
 @staff_api.get("/courses/<course>/grades")
-@operation(GradebookAnswer, path={"course": _NAME}, query=GradesQuery, scope=Scope.STAFF, refuses=_REFUSES)
+@operation(GradebookAnswer, path={"course": NAME}, query=GradesQuery, scope=Scope.STAFF, refuses=REFUSES)
 def show_grades(course: str) -> Response:
     """Get the grades of your course, as course staff. The audit log records it as an export."""
     person, asked = person_asking(), read_query(GradesQuery)
     with site().readers.begin() as session:
-        here = _course(session, person, course)
+        here = course_for_staff(session, person, course)
         state = "all" if asked.dropped == "yes" else "here"
         members = roster(session, here.id, Wanted(asked.text, Role.STUDENT.value, asked.section, state))
         page, more = _page(session, here, members, asked.after, asked.limit)
@@ -177,19 +185,17 @@ def show_grades(course: str) -> Response:
 @staff_api.get("/courses/<course>/assignments/<assignment>/progress")
 @operation(
     AssignmentProgressAnswer,
-    path={"course": _NAME, "assignment": _NAME},
+    path={"course": NAME, "assignment": NAME},
     query=ProgressQuery,
     scope=Scope.STAFF,
-    refuses=_REFUSES,
+    refuses=REFUSES,
 )
 def show_progress(course: str, assignment: str) -> Response:
     """Get the students' progress with an assignment, as course staff. The audit log records it as an export."""
     person, asked = person_asking(), read_query(ProgressQuery)
     with site().readers.begin() as session:
-        here = _course(session, person, course)
-        one = find_assignment(session, f"{course}/{assignment}")
-        if one is None:
-            raise Refused(404, "no_such_assignment", "There is no such assignment", "Check its short name.")
+        here = course_for_staff(session, person, course)
+        one = assignment_here(session, here.slug, assignment)
         found = listed(session, here.id, one, asked.part or "", asked.text, datetime.now(UTC))
         page, more = _page(session, here, found.members, asked.after, asked.limit)
         tries = tries_of(session, one.id, [each.person_id for each in page])
@@ -208,16 +214,16 @@ def show_progress(course: str, assignment: str) -> Response:
 @staff_api.get("/courses/<course>/submissions")
 @operation(
     CourseSubmissionsAnswer,
-    path={"course": _NAME},
+    path={"course": NAME},
     query=CourseSubmissionsQuery,
     scope=Scope.STAFF,
-    refuses=_REFUSES,
+    refuses=REFUSES,
 )
 def show_submissions(course: str) -> Response:
     """List the submissions of your course, as course staff, the latest first, page by page."""
     person, asked = person_asking(), read_query(CourseSubmissionsQuery)
     with site().readers.begin() as session:
-        here = _course(session, person, course)
+        here = course_for_staff(session, person, course)
         page, before = _listing(session, person, here, _criteria(asked), asked.before, asked.limit)
     following = (
         url_for(".show_submissions", course=course, **_given(asked), before=before) if before else None
@@ -226,30 +232,30 @@ def show_submissions(course: str) -> Response:
 
 
 @staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>")
-@operation(StudentAnswer, path={"course": _NAME, "person": _PERSON}, scope=Scope.STAFF, refuses=_REFUSES)
+@operation(StudentAnswer, path={"course": NAME, "person": PERSON}, scope=Scope.STAFF, refuses=REFUSES)
 def show_student(course: str, person: int) -> Response:
     """Get a student's points and deadlines in your course, as course staff."""
     asking = person_asking()
     with site().readers.begin() as session:
-        here = _course(session, asking, course)
-        answer = student_answer(read_student(session, here.id, _member(session, here, person)))
+        here = course_for_staff(session, asking, course)
+        answer = student_answer(read_student(session, here.id, member_here(session, here.id, person)))
     return jsonify(asdict(answer))
 
 
 @staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>/submissions")
 @operation(
     CourseSubmissionsAnswer,
-    path={"course": _NAME, "person": _PERSON},
+    path={"course": NAME, "person": PERSON},
     query=AttemptsQuery,
     scope=Scope.STAFF,
-    refuses=_REFUSES,
+    refuses=REFUSES,
 )
 def show_attempts(course: str, person: int) -> Response:
     """List a student's submissions and checks in your course, as course staff, the latest first."""
     asking, asked = person_asking(), read_query(AttemptsQuery)
     with site().readers.begin() as session:
-        here = _course(session, asking, course)
-        criteria = SubmissionCriteria(person=str(_member(session, here, person).person_id))
+        here = course_for_staff(session, asking, course)
+        criteria = SubmissionCriteria(person=str(member_here(session, here.id, person).person_id))
         page, before = _listing(session, asking, here, criteria, asked.before, asked.limit)
     more: dict[str, Any] = {"limit": asked.limit, "before": before}
     following = url_for(".show_attempts", course=course, person=person, **more) if before else None
@@ -261,32 +267,8 @@ def _criteria(asked: CourseSubmissionsQuery) -> SubmissionCriteria:
         assignment=asked.assignment or "", student=asked.student, verdict=asked.verdict or "",
         state=asked.state or "", mode=asked.mode or "", late=asked.late or "", device=asked.device or "",
         worker=asked.worker or "", person=str(asked.person or ""),
-        since=_time("since", asked.since), until=_time("until", asked.until),
+        since=time_of("since", asked.since), until=time_of("until", asked.until),
     )  # fmt: skip
-
-
-def _course(session: Session, person: Person, name: str) -> Course:
-    """The course, for its staff; raises Refused."""
-    found = find_course(session, name)
-    role = None if found is None else role_in(session, person.id, found.id)
-    if found is None or role is None:
-        raise Refused(
-            404, "no_such_course", "There is no such course", "Check its name. You may not be in this course."
-        )
-    if not is_staff(role):
-        raise Refused(
-            403, "not_staff", "Only course staff may do this", "You are in this course as a student."
-        )
-    return found
-
-
-def _member(session: Session, course: Course, person: int) -> Member:
-    found = find_member(session, course.id, person)
-    if found is None:
-        raise Refused(
-            404, "no_such_person", "There is no such person in this course", "The roster has the IDs."
-        )
-    return found
 
 
 def _page(
@@ -295,7 +277,7 @@ def _page(
     """The members behind a person, who may have left the list meanwhile; and whether more follow."""
     rest = list(members)
     if after is not None:
-        last = place(_member(session, course, after))
+        last = place(member_here(session, course.id, after))
         rest = [one for one in members if place(one) > last]
     return rest[:limit], len(rest) > limit
 
@@ -325,21 +307,6 @@ def _given(asked: Any) -> Mapping[str, Any]:
     """The parameters of the next page, without its start."""
     given = {name: value for name, value in asdict(asked).items() if name not in {"after", "before"}}
     return {name: value for name, value in given.items() if value not in {None, ""}}
-
-
-def _time(name: str, text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is not None:
-            return moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise Refused(
-        422, "invalid", "A parameter has an invalid value",
-        f"`{name}` must be a time with its zone, such as 2027-01-31T12:00:00Z.",
-    )  # fmt: skip
 
 
 def _note_export(person: Person, course: Course, what: str, **count: Any) -> None:

@@ -147,18 +147,22 @@ def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
         "content": {said.media_type: {"schema": content}},
         **_headers(said.gives, schemas),
     }
-    problem = {MEDIA_TYPE: {"schema": schemas.of(Problem)}}
     refused = {**_OF_ALL, **(_OF_TOKENS if said.token else {}), **said.refuses}
     if said.token:
         refused[403] = " ".join(filter(None, (refused.get(403), _OUTSIDE)))
     return {str(said.status): right} | {
         str(status): {
             "description": when,
-            "content": problem,
+            "content": {MEDIA_TYPE: {"schema": _problem(said.problems.get(status), schemas)}},
             **_headers(_WITH_HEADERS.get(status, ()), schemas),
         }
         for status, when in sorted(refused.items())
     }
+
+
+def _problem(special: type | None, schemas: Schemas) -> Schema:
+    usual = schemas.of(Problem)
+    return usual if special is None else {"anyOf": [schemas.of(special), usual]}
 
 
 def _event(events: type, schemas: Schemas) -> Schema:

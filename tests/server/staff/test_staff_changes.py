@@ -1,0 +1,139 @@
+"""What course staff change over the API: by the rules of their pages, and with losses named first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Role
+from server.web.openapi import described
+from tests.server.course import NOW
+from tests.server.staff.graded import handed_in
+from tests.server.web.conftest import Portal
+from tests.server.web.test_openapi import fits
+
+HERE = "/api/v1/courses/gpu"
+TILED = f"{HERE}/assignments/tiled"
+
+
+class Staff:
+    """An instructor's token at work; every answer has to fit the API's description."""
+
+    def __init__(self, portal: Portal) -> None:
+        self.portal = portal
+        self._token = portal.token("ina", Role.INSTRUCTOR)
+        self._document = described(portal.app)
+
+    def get(self, path: str, rule: str) -> Any:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return fits(self._document, rule, self.portal.client.get(path, headers=headers)).get_json()
+
+    def post(self, path: str, rule: str, status: int = 200, **body: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        answer = self.portal.client.post(path, json=body, headers=headers)
+        told = fits(self._document, rule, answer, "post").get_json(force=True)
+        assert answer.status_code == status, told
+        return told
+
+    def grade(self, name: str, status: int = 200, **body: Any) -> Any:
+        rule = "/api/v1/courses/{course}/assignments/{assignment}/grades/{person}"
+        return self.post(f"{TILED}/grades/{self.portal.course.person(name)}", rule, status, **body)
+
+    def extend(self, name: str, status: int = 200, way: str = "", **body: Any) -> Any:
+        rule = f"/api/v1/courses/{{course}}/assignments/{{assignment}}/extensions/{{person}}{way}"
+        return self.post(f"{TILED}/extensions/{self.portal.course.person(name)}{way}", rule, status, **body)
+
+
+@pytest.fixture
+def ina(portal: Portal, due_tomorrow: None) -> Staff:
+    return Staff(portal)
+
+
+def deeds(portal: Portal) -> list[str]:
+    with portal.course.sessions.begin() as session:
+        return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
+
+
+def test_a_grade_is_overridden_held_excused_and_computed_again(portal: Portal, ina: Staff):
+    handed_in(portal.course, "ada")
+    told = ina.grade("ada", override=12, reason="bonus")
+    assert (told["points"], told["computed"], told["override"]) == (12.0, 10.0, 12.0)
+    assert ina.grade("ada", held=True)["override"] == 12.0
+    lower = ina.grade("ada", 409, override=None)
+    assert (lower["code"], [(one["name"], one["was"], one["now"]) for one in lower["losses"]]) == (
+        "lowers_points", [("ada", 12.0, 10.0)],
+    )  # fmt: skip
+    assert ina.grade("ada", 409, override=4, confirm=lower["confirm"])["losses"][0]["now"] == 4.0
+    told = ina.grade("ada", override=None, confirm=lower["confirm"])
+    assert (told["points"], told["held"], told["reason"]) == (10.0, True, "bonus")
+    excuse = ina.grade("ada", 409, excused=True)
+    assert ina.grade("ada", excused=True, held=False, confirm=excuse["confirm"])["points"] is None
+    lower = ina.grade("ada", 409, excused=False)
+    assert lower["losses"][0]["was"] is None
+    back = ina.grade("ada", excused=False, confirm=lower["confirm"])
+    assert (back["points"], back["excused"], back["reason"]) == (10.0, False, "")
+    page = "/api/v1/courses/{course}/assignments/{assignment}/grades/{person}"
+    assert ina.get(f"{TILED}/grades/{portal.course.person('ada')}", page) == back
+    assert deeds(portal) == ["grades.corrected"] * 5
+
+
+def test_a_wrong_correction_is_refused_by_its_field(ina: Staff):
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"override": -1, "reason": "x"}, "override"),
+        ({"override": 1e300, "reason": "x"}, "override"),
+        ({"override": "8", "reason": "x"}, "override"),
+        ({"override": 3}, "reason"),
+        ({"override": 3, "excused": True, "reason": "x"}, "override"),
+        ({"excused": True, "reason": " \ud800 "}, "reason"),
+        ({"held": None}, "held"),
+        ({"reason": 501 * "x"}, "reason"),
+        ({"confirm": "confirmed"}, "confirm"),
+        ({"score": 3}, "score"),
+    ]
+    for body, field in wrong:
+        assert f"`{field}`" in ina.grade("ada", 422, **body)["detail"], body
+
+
+def test_only_students_of_the_course_have_grades(portal: Portal, ina: Staff):
+    assert ina.grade("ina", 404, held=True)["code"] == "no_such_person"
+    portal.course.person("eve", None)
+    assert ina.grade("eve", 404, held=True)["code"] == "no_such_person"
+
+
+def test_an_extension_is_granted_and_withdrawn_with_its_losses(portal: Portal, ina: Staff):
+    handed_in(portal.course, "ada", now=NOW + timedelta(days=1, hours=1))
+    due = (NOW + timedelta(days=3)).isoformat()
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).late_percent_per_day = 20.0
+    assert ina.grade("ada")["points"] == 8.0
+    told = ina.extend("ada", due_at=due, reason="was ill")
+    assert (told["due_at"], told["closes_at"], told["name"]) == (due, None, "ada")
+    rule = "/api/v1/courses/{course}/assignments/{assignment}/extensions"
+    assert ina.get(f"{TILED}/extensions", rule) == {"extensions": [told]}
+    assert ina.grade("ada")["points"] == 10.0
+    lower = ina.extend("ada", 409, way="/withdraw")
+    assert (lower["losses"][0]["was"], lower["losses"][0]["now"]) == (10.0, 8.0)
+    assert ina.extend("ada", way="/withdraw", confirm=lower["confirm"]) == {"changed": True}
+    assert ina.extend("ada", way="/withdraw") == {"changed": False}
+    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("due_at", {}), ("due_at", {"due_at": NOW.isoformat()}), ("due_at", {"due_at": "2027-01-31"}),
+        ("due_at", {"due_at": "9999-12-31T23:59:59Z"}), ("extra_attempts", {"extra_attempts": 10**19}),
+        ("closes_at", {"due_at": due, "closes_at": due}), ("extra_attempts", {"extra_attempts": 1.5}),
+    )  # fmt: skip
+    for field, body in wrong:
+        assert f"`{field}`" in ina.extend("ada", 422, **body)["detail"], body
+    assert deeds(portal) == ["extension.granted", "extension.withdrawn"]
+
+
+def test_rights_come_before_the_body(portal: Portal, ina: Staff):
+    portal.token("tom", Role.ASSISTANT)
+    place = f"{TILED}/grades/{portal.course.person('ada')}"
+    for name, code in (("tom", "not_instructor"), ("ada", "not_staff")):
+        answer = portal.client.post(
+            place, data="no JSON", headers={"Authorization": f"Bearer {portal.token(name)}"}
+        )
+        assert (answer.status_code, answer.get_json(force=True)["code"]) == (403, code)
