@@ -16,11 +16,14 @@ from kernels.rendering.text_safety import safe
 from kernels.verdict import Verdict
 from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, person_named
+from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
 from server.grading.models import Job, JobState
 from server.staff.jobs import Filter, JobLine, whole_job
 from server.staff.jobs import jobs as find_jobs
+from server.staff.losses import CONFIRMED
 from server.staff.submissions.queries import SubmissionCriteria
+from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import begin, plan
 from server.submissions.changes import NotPossible, cancel, retry
 from worker.commands.answer import Answer, answering
@@ -101,9 +104,12 @@ def show(session: Session, job: int) -> Answer:
 @jobs.command("retry")
 @click.argument("numbers", metavar="JOB...", nargs=-1, type=_NUMBER)
 @click.option("--assignment", help="Instead of JOB: regrade all submissions to COURSE/ASSIGNMENT.")
+@even_if_lower
 @answering()
-def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
+def retry_jobs(numbers: tuple[int, ...], assignment: str | None, even_if_lower: bool) -> Answer:
     """Grade the submission of each JOB again, as a new job.
+
+    With --assignment, students may lose points. Then the command names them and changes nothing, until you add --yes.
 
     \b
     Examples:
@@ -115,9 +121,11 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
     with database_in_use() as sessions, sessions.begin() as session:
         if assignment is not None:
             found = assignment_named(session, assignment)
-            made = begin(
-                session, plan(session, found.course_id, SubmissionCriteria(assignment=found.slug)), None
-            )
+            planned = plan(session, found.course_id, SubmissionCriteria(assignment=found.slug))
+            try:
+                made = begin(session, planned, None, CONFIRMED if even_if_lower else "")
+            except (MayLowerPoints, NotPossible) as error:
+                raise WrongUse(str(error)) from error
             lines = [f"Queued {len(made):,} jobs."]
         else:
             made = _retried(session, numbers)

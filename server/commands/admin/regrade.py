@@ -10,7 +10,10 @@ from sqlalchemy.orm import Session
 from server.commands.database import database_in_use
 from server.commands.filters import filter_options, filtered
 from server.commands.names import assignment_named
+from server.commands.options import even_if_lower
+from server.staff.losses import CONFIRMED
 from server.staff.submissions.queries import SubmissionCriteria
+from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import Planned, begin, begin_staged, plan, runs
 from server.submissions.changes import NotPossible
 from worker.commands.answer import Answer, answering
@@ -23,12 +26,15 @@ from worker.commands.root import WrongUse
 @filter_options
 @click.option("--stage", "staged", is_flag=True, help="Change nothing until you apply the new verdicts.")
 @click.option("--dry-run", is_flag=True, help="Only show how many.")
+@even_if_lower
 @answering()
-def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, **given: Any) -> Answer:
+def regrade(
+    assignment: str, submission: str, staged: bool, dry_run: bool, even_if_lower: bool, **given: Any
+) -> Answer:
     """Regrade an assignment's submissions with its current settings.
 
-    Without --stage, each new verdict counts when it is ready. Students may lose points. With --stage, see `tilelab
-    admin regrades staged`.
+    Without --stage, each new verdict counts when it is ready. If students may lose points, the command names them and
+    changes nothing, until you add --yes. With --stage, see `tilelab admin regrades staged`.
 
     Regrading uses no attempts. Old verdicts stay until the new ones are ready, and new submissions go first.
     Submissions that already wait are left out. Follow the progress with `tilelab admin regrades`. Times without a zone
@@ -49,7 +55,7 @@ def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, **giv
             raise WrongUse(
                 f"{assignment} has no matching submission {submission}. `tilelab admin submissions` lists all."
             )
-        made = [] if dry_run or not planned.count else _begin(session, planned, staged=staged)
+        made = [] if dry_run or not planned.count else _begin(session, planned, staged, even_if_lower)
         if made and not staged:
             session.flush()
             number = runs(session, found.course_id, 1)[0].number
@@ -71,8 +77,10 @@ def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, **giv
     )
 
 
-def _begin(session: Session, planned: Planned, *, staged: bool) -> list[int]:
+def _begin(session: Session, planned: Planned, staged: bool, even_if_lower: bool) -> list[int]:
     try:
-        return (begin_staged if staged else begin)(session, planned, None)
-    except NotPossible as error:
+        if staged:
+            return begin_staged(session, planned, None)
+        return begin(session, planned, None, CONFIRMED if even_if_lower else "")
+    except (MayLowerPoints, NotPossible) as error:
         raise WrongUse(str(error)) from error

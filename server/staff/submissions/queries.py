@@ -114,6 +114,7 @@ class Chosen:
 
     number: int
     assignment_id: int
+    person_id: int
     waits: bool
 
 
@@ -160,7 +161,10 @@ def chosen(
         first = first.where(numbers.c.id <= newest)
     judged_by, judges_now = aliased(Exercise), aliased(Exercise)
     latest = (
-        select(Submission.id, Submission.assignment_id, Job.state, judged_by.digest, judges_now.digest)
+        select(
+            Submission.id, Submission.assignment_id, Submission.person_id, Job.state, judged_by.digest,
+            judges_now.digest,
+        )
         .join(Job, Job.submission_id == Submission.id)
         .join(judged_by, judged_by.id == Job.exercise_id)
         .join(Assignment, Assignment.id == Submission.assignment_id)
@@ -169,9 +173,9 @@ def chosen(
         .order_by(Submission.id)
     )  # fmt: skip
     found: list[Chosen] = []
-    for number, assignment, state, then, now in session.execute(latest):
+    for number, assignment, person, state, then, now in session.execute(latest):
         waits = state in {JobState.QUEUED, JobState.RUNNING} and then == now
-        found.append(Chosen(number, assignment, waits))
+        found.append(Chosen(number, assignment, person, waits))
     return found
 
 

@@ -18,6 +18,7 @@ from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind, JobState
 from server.staff.submissions.queries import Chosen, SubmissionCriteria, chosen
+from server.staff.submissions.regrade_risk import refuse_unconfirmed
 from server.staff.submissions.staging import find_staged, stage
 from server.submissions.changes import NotPossible, cancel, regrade
 from server.submissions.models import Submission
@@ -106,17 +107,24 @@ def plan(
     return Planned(tuple(found[:most]), most is not None and len(found) > most, asked.narrowed)
 
 
-def begin(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:
+def begin(
+    session: Session, planned: Planned, actor: Person | None, confirmed: str, now: datetime | None = None
+) -> list[int]:
     """Regrade all planned submissions; returns the IDs of the new jobs.
+
+    confirmed: of the points that may fall, see `refuse_unconfirmed`; raises MayLowerPoints
 
     raise (NotPossible): a regrade of one of the assignments is staged
     """
-    made: list[int] = []
-    for number in sorted({one.assignment_id for one in planned.submissions}):
-        only = {one.number for one in planned.submissions if one.assignment_id == number}
-        assignment = session.get_one(Assignment, number)
+    numbers = sorted({one.assignment_id for one in planned.submissions})
+    assignments = [session.get_one(Assignment, number) for number in numbers]
+    for assignment in assignments:
         if find_staged(session, assignment) is not None:
             raise NotPossible(f"A regrade of {assignment.title} is staged. Apply or drop it first.")
+    refuse_unconfirmed(session, planned.submissions, confirmed)
+    made: list[int] = []
+    for assignment in assignments:
+        only = {one.number for one in planned.submissions if one.assignment_id == assignment.id}
         made += regrade(session, assignment, actor, now, only=only, by=planned.filter)
     return made
 

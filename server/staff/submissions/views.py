@@ -16,10 +16,11 @@ from server.courses.access import Membership, staff_of
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.staff.desk import Desk, acting, asked, back, desk_of, staff
+from server.staff.desk import Desk, acting, asked, back, confirmed, desk_of, staff
 from server.staff.submissions import regrades
 from server.staff.submissions.filter import Filter, read_filter
 from server.staff.submissions.queries import Part, listing, newest
+from server.staff.submissions.regrade_risk import MayLowerPoints, Risk, regrade_risks, risk_digest
 from server.staff.submissions.regrades import (
     ChangedVerdict,
     Planned,
@@ -52,6 +53,8 @@ class ConfirmPage:
     """A regrade to confirm.
 
     after, newest: IDs between which its submissions are; rest: the address for the submissions after these
+    risks: who may lose points if it applies at once; digest: of the risks
+    changed: whether the risks changed since the reader confirmed them
     """
 
     desk: Desk
@@ -61,6 +64,9 @@ class ConfirmPage:
     newest: int
     most: int
     rest: str
+    risks: tuple[Risk, ...]
+    digest: str
+    changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +111,7 @@ def confirm_regrade(slug: str) -> str | tuple[str, int]:
     wanted = _filter(course, request.args)
     if not wanted.form.right:
         return _list(course, wanted), 422
-    after, until = (number_of(request.args, name) for name in ("after", "newest"))
-    with site().readers.begin() as session:
-        until = newest(session) if until is None else until
-        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
-    page = ConfirmPage(
-        desk_of(course, "submission"), wanted, planned, after or 0, until, regrades.MOST,
-        url_for("staff.confirm_regrade", slug=slug, **_rest(wanted, planned, until)),
-    )  # fmt: skip
-    return render_template("staff/confirm_regrade.html", page=page)
+    return _confirm(course, wanted, request.args)
 
 
 @staff.post("/regrade")
@@ -128,11 +126,16 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         raise Refused(
             422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
         )
-    with site().sessions.begin() as session:
-        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
-        staged = bool(request.form.get("stage"))
-        if planned.count:
-            _begin(session, planned, staged=staged)
+    staged = bool(request.form.get("stage"))
+    try:
+        with site().sessions.begin() as session:
+            planned = plan(
+                session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST
+            )
+            if planned.count:
+                _begin(session, planned, staged=staged)
+    except MayLowerPoints:
+        return _confirm(course, wanted, request.form, changed=bool(confirmed())), 409
     if planned.more:
         notice = "regrade-staged" if staged else "regrade-begun"
         return back("staff.confirm_regrade", slug, notice, **_rest(wanted, planned, until))
@@ -149,7 +152,10 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
 
 def _begin(session: Session, planned: Planned, *, staged: bool) -> None:
     try:
-        (begin_staged if staged else begin)(session, planned, acting(session), datetime.now(UTC))
+        if staged:
+            begin_staged(session, planned, acting(session), datetime.now(UTC))
+        else:
+            begin(session, planned, acting(session), confirmed(), datetime.now(UTC))
     except NotPossible as error:
         raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
 
@@ -196,6 +202,20 @@ def _regrade(course: Membership, number: int) -> RegradePage:
         if not found:
             raise nothing_here()
         return RegradePage(desk_of(course, "submission"), found[0], changed_verdicts(session, found[0]))
+
+
+def _confirm(course: Membership, wanted: Filter, given: Mapping[str, str], *, changed: bool = False) -> str:
+    after, until = (number_of(given, name) for name in ("after", "newest"))
+    with site().readers.begin() as session:
+        until = newest(session) if until is None else until
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
+        risks = regrade_risks(session, planned.submissions)
+    page = ConfirmPage(
+        desk_of(course, "submission"), wanted, planned, after or 0, until, regrades.MOST,
+        url_for("staff.confirm_regrade", slug=course.slug, **_rest(wanted, planned, until)), risks,
+        risk_digest(risks), changed,
+    )  # fmt: skip
+    return render_template("staff/confirm_regrade.html", page=page)
 
 
 def _filter(course: Membership, given: Mapping[str, str]) -> Filter:

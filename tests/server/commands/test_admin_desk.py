@@ -66,7 +66,7 @@ def test_times_are_on_the_clock_of_the_course(course: ACourse) -> None:
     done("assignment", "change", "gpu/tiled", "--due", "2026-03-01T23:59:30.5+01:00")
     done("course", "change", "gpu", "--zone", "Europe/Vienna")
     assert ", due 2026-03-01 23:59 CET)" in done("course", "list")
-    regrade = told("regrade", "gpu/tiled")["regrade"]
+    regrade = told("regrade", "gpu/tiled", "--yes")["regrade"]
     for verb in ("submissions", "audit", "regrades list"):
         head, *_ = done(*verb.split(), "gpu").splitlines()
         assert "(Europe/Vienna)" in head
@@ -144,7 +144,10 @@ def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: S
     for name in ("ada", "bob"):
         handed_in(course, name, source=name.encode())
     assert "No regrades in gpu" in done("regrades", "list", "gpu")
-    queued = told("regrade", "gpu/tiled")
+    for words in (["regrade", "gpu/tiled"], ["jobs", "retry", "--assignment", "gpu/tiled"]):
+        asked = run(*words)
+        assert (asked.exit_code, "ada <ada@example.edu>: 10 points for tiled" in asked.stderr) == (2, True)
+    queued = told("regrade", "gpu/tiled", "--yes")
     number = str(queued["regrade"])
     (line,) = json.loads(done("regrades", "list", "gpu", "--json"))
     assert (str(line["regrade"]), line["total"], line["waiting"]) == (number, 2, 2)
@@ -167,7 +170,7 @@ def test_where_nothing_fits_nothing_is_graded_again_or_noted(course: ACourse, ma
     assert told("regrade", "gpu/tiled", "--verdict", "data_race") == nothing
     assert " ffff." in refused("regrade", "gpu/tiled", "--submission", "ffff")
     assert deeds(made) == []
-    assert "`tilelab admin regrades show gpu " in done("regrade", "gpu/tiled", "--submission", there)
+    assert "`tilelab admin regrades show gpu " in done("regrade", "gpu/tiled", "--submission", there, "--yes")
     assert told("regrade", "gpu/tiled", "--submission", there) == nothing | {"waiting": 1}
 
 

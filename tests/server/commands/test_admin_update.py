@@ -82,7 +82,7 @@ def test_boards_begin_anew_and_a_regrade_fills_them(course: ACourse, made: Sessi
     assert told == {"assignments": [{"name": "gpu/tiled", "changed": True, "waiting": 0}], "refused": {}}
     with made.begin() as session:
         assert not board(session, course.assignment, "").rows
-    done("regrade", "gpu/tiled")
+    done("regrade", "gpu/tiled", "--yes")
     assert sent(made) == [""]
     with made.begin() as session:
         jobs = session.scalars(select(Job).order_by(Job.id)).all()
