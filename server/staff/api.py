@@ -55,12 +55,14 @@ from server.staff.progress.listed import PARTS, listed
 from server.staff.progress.states import State
 from server.staff.roster.service import Member, Wanted, place, roster
 from server.staff.students.queries import read_student
+from server.staff.submissions import api as regrades_api
+from server.staff.submissions import staging_api
 from server.staff.submissions.queries import SubmissionCriteria, listing
 from server.submissions.models import Mode
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
 
-__all__ = ["extensions_api", "grades_api", "staff_api"]
+__all__ = ["extensions_api", "grades_api", "regrades_api", "staff_api", "staging_api"]
 
 _TEXT = Annotated[str, Text(longest=200)]
 _MOST = 500

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
+from server.grading.models import Job
 from server.web.openapi import described
 from tests.server.course import NOW
-from tests.server.staff.graded import handed_in
+from tests.server.staff.graded import handed_in, judged
 from tests.server.web.conftest import Portal
 from tests.server.web.test_openapi import fits
 
@@ -137,3 +139,44 @@ def test_rights_come_before_the_body(portal: Portal, ina: Staff):
             place, data="no JSON", headers={"Authorization": f"Bearer {portal.token(name)}"}
         )
         assert (answer.status_code, answer.get_json(force=True)["code"]) == (403, code)
+
+
+def test_a_regrade_at_once_names_its_worst_case(portal: Portal, ina: Staff):
+    rule = "/api/v1/courses/{course}/regrades"
+    mine = handed_in(portal.course, "ada")
+    lower = ina.post(f"{HERE}/regrades", rule, 409, assignment="tiled")
+    [loss] = lower["losses"]
+    assert (loss["name"], loss["assignment"], loss["was"], loss["now"]) == ("ada", "tiled", 10.0, 0.0)
+    made = ina.post(f"{HERE}/regrades", rule, 202, submission=mine, confirm=lower["confirm"])
+    assert (made["jobs"], len(made["regrades"]), made["staged"]) == (1, 1, [])
+    number = made["regrades"][0]
+    one = f"{rule}/{{number}}"
+    assert ina.get(f"{HERE}/regrades/{number}", one)["regrade"]["waiting"] == 1
+    assert ina.post(f"{HERE}/regrades", rule, 202)["waiting"] == 1
+    assert ina.post(f"{HERE}/regrades/{number}/cancel", f"{one}/cancel")["cancelled"] == 1
+    assert [line["id"] for line in ina.get(f"{HERE}/regrades", rule)["regrades"]] == [number]
+    for field, value in (("late", "no "), ("verdict", "good"), ("since", "now"), ("device", "ZZ")):
+        assert f"`{field}`" in ina.post(f"{HERE}/regrades", rule, 422, **{field: value})["detail"]
+    for field in ("assignment", "submission"):
+        ina.post(f"{HERE}/regrades", rule, 404, **{field: "none"})
+
+
+def test_a_staged_regrade_is_shown_applied_and_dropped(portal: Portal, ina: Staff):
+    handed_in(portal.course, "ada")
+    rule, path = "/api/v1/courses/{course}/assignments/{assignment}/staged-regrade", f"{TILED}/staged-regrade"
+    stage: dict[str, Any] = {"path": f"{HERE}/regrades", "rule": "/api/v1/courses/{course}/regrades"}
+    assert ina.post(**stage, status=202, stage=True)["staged"] == ["tiled"]
+    assert ina.get(path, rule)["preview"] is None
+    assert ina.post(f"{path}/apply", f"{rule}/apply", 409)["code"] == "not_possible"
+    with portal.course.sessions.begin() as session:
+        job = session.scalars(select(Job.id).where(Job.regrade_id.is_not(None))).one()
+    judged(portal.course, job, Verdict.DATA_RACE)
+    shown = ina.get(path, rule)["preview"]
+    assert [(one["was"], one["now"]) for one in shown["grades"]] == [(10.0, 0.0)]
+    lower = ina.post(f"{path}/apply", f"{rule}/apply", 409, confirm="0" * 64)
+    assert (lower["confirm"], lower["losses"][0]["now"]) == (shown["confirm"], 0.0)
+    assert ina.post(f"{path}/apply", f"{rule}/apply", confirm=shown["confirm"]) == {"jobs": 1}
+    assert ina.grade("ada")["points"] == 0.0
+    ina.post(**stage, status=202, stage=True)
+    assert ina.post(f"{path}/drop", f"{rule}/drop") == {"changed": True}
+    assert ina.post(f"{path}/drop", f"{rule}/drop", 409)["code"] == "not_possible"

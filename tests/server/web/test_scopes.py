@@ -16,7 +16,7 @@ from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
 
-HERE = {"course": "gpu", "assignment": "tiled", "device_class": "h200", "public_id": "none"}
+HERE = {"course": "gpu", "assignment": "tiled", "device_class": "h200", "public_id": "none", "number": 1}
 
 
 class Tokens:

@@ -1,0 +1,292 @@
+"""The API of regrades: start, follow and cancel them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from flask import Response, jsonify
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.identity import person_asking
+from server.accounts.models import Person, Scope
+from server.courses.models import Assignment
+from server.courses.service import DEVICE_CLASS
+from server.grading.models import JobState
+from server.http.json_body import invalid
+from server.http.operation import Moment, Text, operation
+from server.http.problems import Refused
+from server.http.site import site
+from server.staff.api_desk import (
+    CONFIRM,
+    NAME,
+    PERSON,
+    REFUSES,
+    REFUSES_CHANGE,
+    REFUSES_LOSSES,
+    LowersPointsProblem,
+    course_for_staff,
+    desk_of,
+    loss_answer,
+    losses_problem,
+    read_change,
+    staff_api,
+    time_of,
+)
+from server.staff.submissions import regrades
+from server.staff.submissions.queries import SubmissionCriteria, newest
+from server.staff.submissions.regrade_risk import MayLowerPoints
+from server.staff.submissions.regrades import (
+    Planned,
+    Run,
+    begin,
+    begin_staged,
+    cancel_waiting,
+    changed_verdicts,
+    plan,
+    runs,
+)
+from server.staff.submissions.staging import Staged, staged_in
+from server.submissions.changes import revoke
+from server.submissions.models import Mode
+
+_REGRADE = "/courses/<course>/regrades/<int(max=9007199254740991):number>"
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RegradeRequest:
+    """The submissions to regrade; without a field, any of the course.
+
+    assignment: its short name; submission: the ID of a single one
+    student: an email, or a part of a name or email
+    late: yes for late ones, no for the others
+    device: the device class to measure on; cpu for none
+    worker: the beginning of the name of a worker that graded it
+    since, until: the time of the submission, with its zone
+    stage: change nothing until the regrade is applied
+    confirm: the value of `confirm` in the problem `lowers_points`
+    """
+
+    assignment: Annotated[str, Text("([a-z0-9][a-z0-9._\\-]{0,59})?")] = ""
+    submission: Annotated[str, Text("[0-9a-zA-Z]{0,32}")] = ""
+    student: Annotated[str, Text(longest=200)] = ""
+    verdict: Verdict | None = None
+    state: JobState | None = None
+    mode: Mode | None = None
+    late: Annotated[str, Text("yes|no|")] = ""
+    device: Annotated[str, Text(f"({DEVICE_CLASS})?")] = ""
+    worker: Annotated[str, Text("[!-~]{0,100}")] = ""
+    since: Moment | None = None
+    until: Moment | None = None
+    stage: bool = False
+    confirm: CONFIRM = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRegradeAnswer:
+    """A new regrade. waiting: matching submissions that wait to be graded in any case.
+
+    jobs: how many submissions are regraded
+    regrades: their regrades, one for each assignment; none if it is staged
+    staged: the short names of the assignments with a staged regrade
+    """
+
+    jobs: int
+    waiting: int
+    regrades: tuple[int, ...]
+    staged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegradeAnswer:
+    """A regrade and how many of its submissions are in each state. by: None for the command line."""
+
+    id: int
+    at: Moment
+    by: str | None
+    assignment: str
+    total: int
+    waiting: int
+    running: int
+    done: int
+    cancelled: int
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRegradeAnswer:
+    """A staged regrade: it changes nothing until it is applied.
+
+    by: None for the command line
+    unjudged: how many ended without a verdict
+    version: of the exercise that applying gives the assignment; None for its present one
+    """
+
+    assignment: str
+    at: Moment
+    by: str | None
+    total: int
+    waiting: int
+    running: int
+    done: int
+    cancelled: int
+    unjudged: int
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RegradesAnswer:
+    """The staged and the latest regrades of a course, the newest first."""
+
+    staged: tuple[StagedRegradeAnswer, ...]
+    regrades: tuple[RegradeAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedVerdictAnswer:
+    """A changed verdict. submission: its ID; was: None for no verdict yet."""
+
+    submission: str
+    name: str
+    was: Verdict | None
+    now: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RegradeProgressAnswer:
+    """A regrade, with the first 100 changed verdicts."""
+
+    regrade: RegradeAnswer
+    changed: tuple[ChangedVerdictAnswer, ...]
+
+
+@staff_api.get("/courses/<course>/regrades")
+@operation(RegradesAnswer, path={"course": NAME}, scope=Scope.STAFF, refuses=REFUSES)
+def show_regrades(course: str) -> Response:
+    """List the staged regrades and the latest 20 others, as course staff."""
+    person = person_asking()
+    with site().readers.begin() as session:
+        here = course_for_staff(session, person, course)
+        staged = tuple(map(staged_answer, staged_in(session, here.id)))
+        answer = RegradesAnswer(staged, tuple(map(_answer, runs(session, here.id, _SHOWN))))
+    return jsonify(asdict(answer))
+
+
+@staff_api.post("/courses/<course>/regrades")
+@operation(
+    NewRegradeAnswer,
+    status=202,
+    path={"course": NAME},
+    takes=RegradeRequest,
+    scope=Scope.STAFF,
+    refuses=REFUSES_LOSSES | {422: "A field has an invalid value, or more than 5,000 submissions match."},
+    problems={409: LowersPointsProblem},
+)
+def start_regrade(course: str) -> tuple[Response, int]:
+    """Regrade submissions, as course staff: at once, or staged. Regrading uses no attempts.
+
+    At once, each new verdict counts when it is ready. If students may lose points, the request needs a confirmation.
+    """
+    desk = desk_of(course)
+    asked = read_change(RegradeRequest)
+    criteria = _criteria(asked)
+    with site().sessions.begin() as session:
+        if asked.assignment:
+            desk.assignment(session, asked.assignment)
+        planned = plan(session, desk.course_id, criteria, newest(session), most=regrades.MOST)
+        if planned.more:
+            raise invalid(f"More than {regrades.MOST:,} submissions match. Use `since` and `until`.")
+        if asked.submission and not planned.submissions:
+            raise Refused(
+                404,
+                "no_such_submission",
+                "There is no such submission",
+                "No submission of the course matches.",
+            )
+        answer = _begin(session, desk.course_id, planned, asked, desk.actor(session))
+    return jsonify(asdict(answer)), 202
+
+
+@staff_api.get(_REGRADE)
+@operation(RegradeProgressAnswer, path={"course": NAME, "number": PERSON}, scope=Scope.STAFF, refuses=REFUSES)
+def show_regrade(course: str, number: int) -> Response:
+    """Get a regrade's progress and its changed verdicts, as course staff."""
+    person = person_asking()
+    with site().readers.begin() as session:
+        here = course_for_staff(session, person, course)
+        run = _run(session, here.id, number)
+        changed = tuple(
+            ChangedVerdictAnswer(one.public_id, one.student, one.was, one.now)
+            for one in changed_verdicts(session, run)
+        )
+    return jsonify(asdict(RegradeProgressAnswer(_answer(run), changed)))
+
+
+@staff_api.post(f"{_REGRADE}/cancel")
+@operation(RegradeAnswer, path={"course": NAME, "number": PERSON}, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+def cancel_regrade(course: str, number: int) -> Response:
+    """Cancel what still waits of a regrade, as course staff. These submissions keep their verdicts."""
+    desk = desk_of(course)
+    with site().readers.begin() as session:
+        run = _run(session, desk.course_id, number)
+    revoke(site().settings.redis_url, cancel_waiting(site().sessions, run, desk.course_id, desk.person_id))
+    with site().readers.begin() as session:
+        return jsonify(asdict(_answer(_run(session, desk.course_id, number))))
+
+
+@staff_api.errorhandler(MayLowerPoints)
+def _name_risks(lowers: MayLowerPoints) -> Response:
+    losses = tuple(loss_answer(one.assignment, one.loss) for one in lowers.risks)
+    return losses_problem(losses, lowers.digest)
+
+
+def staged_answer(staged: Staged) -> StagedRegradeAnswer:
+    """A staged regrade and its progress."""
+    return StagedRegradeAnswer(
+        staged.assignment, staged.at.isoformat(), staged.by, staged.total, staged.waiting, staged.running,
+        staged.done, staged.cancelled, staged.unjudged, staged.version,
+    )  # fmt: skip
+
+
+def _begin(
+    session: Session, course_id: int, planned: Planned, asked: RegradeRequest, actor: Person
+) -> NewRegradeAnswer:
+    now = datetime.now(UTC)
+    if asked.stage:
+        made = begin_staged(session, planned, actor, now)
+        wanted = {one.assignment_id for one in planned.submissions if not one.waits}
+        slugs = (session.get_one(Assignment, number).slug for number in wanted)
+        return NewRegradeAnswer(len(made), planned.waiting, (), tuple(sorted(slugs)))
+    before = runs(session, course_id, 1)
+    made = begin(session, planned, actor, asked.confirm, now)
+    session.flush()
+    most = len({one.assignment_id for one in planned.submissions})
+    last = before[0].number if before else 0
+    numbers = (
+        sorted(one.number for one in runs(session, course_id, most) if one.number > last) if most else []
+    )
+    return NewRegradeAnswer(len(made), planned.waiting, tuple(numbers), ())
+
+
+def _criteria(asked: RegradeRequest) -> SubmissionCriteria:
+    return SubmissionCriteria(
+        assignment=asked.assignment, one=asked.submission, student=asked.student, verdict=asked.verdict or "",
+        state=asked.state or "", mode=asked.mode or "", late=asked.late, device=asked.device,
+        worker=asked.worker, since=time_of("since", asked.since), until=time_of("until", asked.until),
+    )  # fmt: skip
+
+
+def _run(session: Session, course_id: int, number: int) -> Run:
+    found = runs(session, course_id, 1, number)
+    if not found:
+        raise Refused(404, "no_such_regrade", "There is no such regrade", "The list of regrades has the IDs.")
+    return found[0]
+
+
+def _answer(run: Run) -> RegradeAnswer:
+    return RegradeAnswer(
+        run.number, run.at.isoformat(), run.by, run.assignment, run.total, run.waiting, run.running, run.done,
+        run.cancelled,
+    )  # fmt: skip
