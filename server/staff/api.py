@@ -58,11 +58,12 @@ from server.staff.students.queries import read_student
 from server.staff.submissions import api as regrades_api
 from server.staff.submissions import staging_api
 from server.staff.submissions.queries import SubmissionCriteria, listing
+from server.staff.talk import api as announcements_api
 from server.submissions.models import Mode
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
 
-__all__ = ["extensions_api", "grades_api", "regrades_api", "staff_api", "staging_api"]
+__all__ = ["announcements_api", "extensions_api", "grades_api", "regrades_api", "staff_api", "staging_api"]
 
 _TEXT = Annotated[str, Text(longest=200)]
 _MOST = 500

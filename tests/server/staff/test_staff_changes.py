@@ -180,3 +180,25 @@ def test_a_staged_regrade_is_shown_applied_and_dropped(portal: Portal, ina: Staf
     ina.post(**stage, status=202, stage=True)
     assert ina.post(f"{path}/drop", f"{rule}/drop") == {"changed": True}
     assert ina.post(f"{path}/drop", f"{rule}/drop", 409)["code"] == "not_possible"
+
+
+def test_an_announcement_is_published_changed_and_withdrawn(portal: Portal, ina: Staff):
+    rule, path = "/api/v1/courses/{course}/announcements", f"{HERE}/announcements"
+    one = ina.post(path, rule, 201, title="Exam", text="On *Friday*.", assignment="tiled")
+    assert (one["assignment"], one["author"], one["withdrawn_at"]) == ("tiled", "ina", None)
+    mine = f"{path}/{one['id']}"
+    changed = ina.post(mine, f"{rule}/{{number}}", title="Exam", text="On Monday.", again=True)
+    assert changed["changed_at"] is not None
+    assert ina.post(f"{mine}/withdraw", f"{rule}/{{number}}/withdraw")["withdrawn_at"] is not None
+    assert ina.post(f"{mine}/publish", f"{rule}/{{number}}/publish") == changed
+    second = ina.post(path, rule, 201, title="Later", text="x")
+    part = ina.get(f"{path}?limit=1", rule)
+    assert [line["announcement"] for line in part["announcements"]] == [second]
+    assert [line["announcement"] for line in ina.get(part["next"], rule)["announcements"]] == [changed]
+    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("title", {"text": "x"}), ("title", {"title": " ", "text": "x"}), ("text", {"title": "x", "text": ""}),
+        ("title", {"title": 201 * "x", "text": "x"}), ("text", {"title": "x", "text": 8001 * "x"}),
+    )  # fmt: skip
+    for field, body in wrong:
+        assert f"`{field}`" in ina.post(path, rule, 422, **body)["detail"], field
+    ina.post(f"{path}/4711/withdraw", f"{rule}/{{number}}/withdraw", 404)
