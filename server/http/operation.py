@@ -65,7 +65,8 @@ class Operation:
 
     answer: the class of the answer's JSON; str for text
     events: the class of each event's JSON, if the answer is a stream of events
-    takes: the class of the request's JSON; query: the class of the query parameters
+    takes: the class of the request's JSON; uploads: the media type of a request with a file
+    query: the class of the query parameters
     path: the types of path parameters, by name; sends: request headers; gives: answer headers
     problems: status -> a class of problem with more fields
     refuses: status -> reason, in addition to the statuses of every route
@@ -77,6 +78,7 @@ class Operation:
     media_type: str = JSON
     events: type | None = None
     takes: type | None = None
+    uploads: str = ""
     query: type | None = None
     path: Mapping[str, Any] = field(default_factory=dict)
     sends: tuple[Header, ...] = ()

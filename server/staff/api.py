@@ -48,6 +48,7 @@ from server.staff.api_desk import (
     time_of,
 )
 from server.staff.assignments import api as extensions_api
+from server.staff.exercises import api as exercises_api
 from server.staff.grades import api as grades_api
 from server.staff.grades.gradebook import gradebook
 from server.staff.progress.attempts import tries_of
@@ -63,7 +64,15 @@ from server.submissions.models import Mode
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
 
-__all__ = ["announcements_api", "extensions_api", "grades_api", "regrades_api", "staff_api", "staging_api"]
+__all__ = [
+    "announcements_api",
+    "exercises_api",
+    "extensions_api",
+    "grades_api",
+    "regrades_api",
+    "staff_api",
+    "staging_api",
+]
 
 _TEXT = Annotated[str, Text(longest=200)]
 _MOST = 500

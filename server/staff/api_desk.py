@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, request
 from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
 
 from server.accounts.identity import person_asking
 from server.accounts.models import Person
@@ -225,16 +226,29 @@ def losses_problem(losses: tuple[LossAnswer, ...], confirm: str) -> Response:
     )
 
 
+@staff_api.errorhandler(413)
+def _too_large(_error: HTTPException) -> Response:
+    limit = "1 MiB for an exercise, 256 KiB for other requests"
+    return _problem(
+        413, "too_large", "The request is too large", f"Nothing was stored. The limit is {limit}."
+    )
+
+
 @staff_api.errorhandler(CourseError)
 def _refuse_change(error: CourseError) -> Response:
     if error.fields:
-        return _problem(422, "invalid", "A field has an invalid value", f"`{error.fields[0]}`: {error}")
+        return refused_field(error.fields[0], str(error))
     return _problem(409, "not_possible", "This isn’t possible", str(error))
 
 
 @staff_api.errorhandler(NotPossible)
 def _refuse_state(error: NotPossible) -> Response:
     return _problem(409, "not_possible", "This isn’t possible", str(error))
+
+
+def refused_field(name: str, text: str) -> Response:
+    """The answer to a field with a mistake."""
+    return _problem(422, "invalid", "A field has an invalid value", f"`{name}`: {text}")
 
 
 def _problem(status: int, code: str, title: str, detail: str) -> Response:

@@ -123,6 +123,9 @@ def _operation(rule: Rule, text: str | None, said: Operation, schemas: Schemas) 
         found["description"] = rest.strip()
     if said.takes is not None:
         found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas.body(said.takes)}}}
+    if said.uploads:
+        file = {"type": "string", "contentMediaType": said.uploads}
+        found["requestBody"] = {"required": True, "content": {said.uploads: {"schema": file}}}
     return found
 
 

@@ -10,11 +10,13 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
+from server.courses.exercise_upload import write_zip
 from server.courses.models import Assignment, Role
 from server.grading.models import Job
 from server.web.openapi import described
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
+from tests.server.staff.proven import FILES, prove
 from tests.server.web.conftest import Portal
 from tests.server.web.test_openapi import fits
 
@@ -37,6 +39,13 @@ class Staff:
     def post(self, path: str, rule: str, status: int = 200, **body: Any) -> Any:
         headers = {"Authorization": f"Bearer {self._token}"}
         answer = self.portal.client.post(path, json=body, headers=headers)
+        told = fits(self._document, rule, answer, "post").get_json(force=True)
+        assert answer.status_code == status, told
+        return told
+
+    def upload(self, path: str, rule: str, content: bytes, status: int = 200) -> Any:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        answer = self.portal.client.post(path, data=content, headers=headers, content_type="application/zip")
         told = fits(self._document, rule, answer, "post").get_json(force=True)
         assert answer.status_code == status, told
         return told
@@ -202,3 +211,45 @@ def test_an_announcement_is_published_changed_and_withdrawn(portal: Portal, ina:
     for field, body in wrong:
         assert f"`{field}`" in ina.post(path, rule, 422, **body)["detail"], field
     ina.post(f"{path}/4711/withdraw", f"{rule}/{{number}}/withdraw", 404)
+
+
+def test_an_exercise_is_uploaded_checked_published_and_exported(portal: Portal, ina: Staff):
+    rule, path = "/api/v1/courses/{course}/exercises", f"{HERE}/exercises/row-sums"
+    one = f"{rule}/{{name}}"
+    files = write_zip("row-sums", FILES)
+    made = ina.upload(path, one, files)
+    assert (made["changed"], made["published"], made["left_out"]) == (True, None, [])
+    assert not ina.upload(path, one, files)["changed"]
+    draft = ina.get(path, one)["draft"]
+    assert (draft["version"], draft["complete"], draft["kernels"][0]["state"]) == (
+        made["version"],
+        False,
+        None,
+    )
+    assert (
+        ina.post(f"{path}/publish", f"{one}/publish", 409, version=draft["version"])["code"] == "not_possible"
+    )
+    ina.post(f"{path}/check", f"{one}/check", 202)
+    prove(portal.course)
+    assert ina.get(path, one)["draft"]["complete"]
+    assert ina.post(f"{path}/publish", f"{one}/publish", 409, version="0")["code"] == "not_possible"
+    assert ina.post(f"{path}/publish", f"{one}/publish", version=draft["version"]) == {"number": 1}
+    [line] = ina.get(f"{HERE}/exercises", rule)["exercises"]
+    assert (line["name"], line["draft"], line["versions"]) == ("row-sums", False, [1])
+    exported = portal.get("ina", f"{path}/files.zip?version=1")
+    assert (exported.mimetype, exported.data) == ("application/zip", files)
+    assert portal.get("ina", f"{path}/files.zip").status_code == 404
+    ina.upload(path, one, write_zip("row-sums", FILES | {"handout.md": b"# Other\n"}))
+    assert ina.post(f"{path}/discard", f"{one}/discard") == {"changed": True}
+    assert ina.post(f"{path}/discard", f"{one}/discard", 409)["code"] == "not_possible"
+
+
+def test_a_file_that_is_no_exercise_is_refused(portal: Portal, ina: Staff):
+    path, rule = f"{HERE}/exercises/row-sums", "/api/v1/courses/{course}/exercises/{name}"
+    outside = write_zip("..", FILES)
+    for content in (b"", b"PK", outside, write_zip("row-sums", {"exercise.toml": b"["})):
+        assert "`file`" in ina.upload(path, rule, content, 422)["detail"]
+    assert ina.upload(f"{HERE}/exercises/a--b", rule, write_zip("x", FILES), 422)["code"] == "invalid"
+    assert "1 MiB" in ina.upload(path, rule, bytes(2**20 + 1), 413)["detail"]
+    assert ina.post(path, rule, 415)["code"] == "wrong_media_type"
+    assert ina.get(f"{HERE}/exercises", "/api/v1/courses/{course}/exercises") == {"exercises": []}

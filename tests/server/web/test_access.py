@@ -180,7 +180,7 @@ def _change(course: ACourse, elsewhere: Mapping[str, Role]) -> None:
         session.get_one(Person, course.person("adm")).admin = True
         made = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
         session.add(StagedRegrade(assignment_id=made.id, started_at=NOW))
-        for name in ("drafted", "checked", "published", "discarded"):
+        for name in ("drafted", "checked", "published", "discarded", "dropped"):
             keep_draft(session, content_of(name, FILES), course.course, None, NOW)
 
 

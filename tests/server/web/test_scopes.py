@@ -16,7 +16,14 @@ from tests.server.experiments.started import started
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
 
-HERE = {"course": "gpu", "assignment": "tiled", "device_class": "h200", "public_id": "none", "number": 1}
+HERE = {
+    "course": "gpu",
+    "assignment": "tiled",
+    "device_class": "h200",
+    "public_id": "none",
+    "number": 1,
+    "name": "none",
+}
 
 
 class Tokens:
