@@ -86,7 +86,7 @@ def refuse(exchange: Exchange) -> None:
     exchange.give("away", "text/plain", 503)
 
 
-def test_what_happens_is_shown_while_it_happens(page, bench, progress):
+def test_the_status_is_live_without_a_reload(page, bench, progress):
     page.goto(lay_out(bench, progress))
     expect(live(page)).to_have_text("Waiting.")
     progress.tell("<p>Compiling.</p>")

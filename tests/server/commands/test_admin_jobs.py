@@ -49,7 +49,7 @@ def test_jobs_are_listed_by_what_is_asked_for(course):
     assert run("list", "--state", "cancelled").output == "No matching jobs.\n"
 
 
-def test_one_job_is_shown_with_its_attempts(course):
+def test_a_job_is_shown_with_the_times_of_its_attempts(course):
     job = course.job("ada")
     with course.sessions.begin() as session:
         take(session, CPU_QUEUE, slots=1, cap=1, now=NOW)
@@ -58,7 +58,9 @@ def test_one_job_is_shown_with_its_attempts(course):
     assert "attempt 1: running" in text
     shown = json.loads(run("show", str(job), "--json").output)
     assert shown["assignment"] == "gpu/tiled"
-    assert shown["steps"][0]["attempts"][0]["number"] == 1
+    (attempt,) = shown["steps"][0]["attempts"]
+    assert attempt["number"] == 1
+    assert (attempt["sent_at"], attempt["ended_at"]) == (NOW.isoformat(timespec="seconds"), None)
 
 
 def test_a_job_is_cancelled_and_graded_again(course):

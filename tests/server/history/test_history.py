@@ -242,7 +242,7 @@ def test_a_submission_that_failed_cannot_be_chosen(portal):
     assert answer.status_code == 409
 
 
-def test_two_attempts_beside_each_other(portal):
+def test_two_attempts_are_compared_line_by_line(portal):
     course = portal.course
     first = public_id(
         course, ranked(course, "ada", 1_000.0, 0.01, source=b"int a = 1;\nint b;\n", now=later(1))

@@ -108,7 +108,7 @@ def rest_of(screen: int) -> bytes:
     return shown
 
 
-def test_handing_in_says_where_it_is(server: Server, ada: Student, kernel: str):
+def test_submitting_from_the_command_line_says_where_it_is(server: Server, ada: Student, kernel: str):
     done = ada.tilelab("submit", kernel)
     assert (done.code, done.err) == (0, "")
     assert f"Submitted to gpu/tiled, number 1 in the queue: {server.url}/submissions/" in done.out

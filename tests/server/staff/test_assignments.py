@@ -256,7 +256,7 @@ def test_more_than_everybody_has_anyway_is_no_extension(portal: Portal, ina: Bro
         assert f'id="{field}-error"' in answer.get_data(as_text=True)
 
 
-def test_several_have_an_extension_at_once_or_none_of_them(portal: Portal, ina: BrowserClient) -> None:
+def test_many_students_get_an_extension_at_once_or_none_of_them(portal: Portal, ina: BrowserClient) -> None:
     people = {portal.course.person(name) for name in ("ada", "bob", "eve")}
     ina.post_form(f"{PAGE}/tiled", **RIGHT)
     given = {

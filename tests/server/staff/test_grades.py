@@ -32,7 +32,7 @@ def tom(portal: Portal, tom: BrowserClient) -> BrowserClient:
     return tom
 
 
-def test_each_has_what_counts_and_a_link_to_it(portal: Portal, tom: BrowserClient) -> None:
+def test_the_gradebook_has_what_counts_and_a_link_to_it(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
     right = handed_in(course, "ada", Verdict.ACCEPTED, NOW + DAY / 2, source=b"// 2")

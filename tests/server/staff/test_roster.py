@@ -61,7 +61,7 @@ def carried(page: str) -> dict[str, str]:
     return {"digest": digest[1], "text": text[1]}
 
 
-def test_one_is_added_changed_dropped_and_taken_back(portal: Portal, ina: BrowserClient) -> None:
+def test_a_member_is_added_changed_dropped_and_taken_back(portal: Portal, ina: BrowserClient) -> None:
     added = {"email": "Ada@Example.edu", "name": "Ada Lovelace", "role": "student", "section": "A1"}
     assert ina.post_form(ROSTER, **added).status_code == 303
     with portal.course.sessions.begin() as session:

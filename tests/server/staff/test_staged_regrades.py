@@ -262,7 +262,7 @@ def test_a_staged_regrade_uses_no_attempt_and_takes_no_submission_twice(staged: 
 
 
 @pytest.mark.long("the short suite has the same calls without their pages")
-def test_staff_preview_apply_and_drop_in_the_portal(staged: Stage, portal: Portal) -> None:
+def test_staff_preview_apply_and_drop_a_staged_regrade(staged: Stage, portal: Portal) -> None:
     tom: BrowserClient = client_of(portal, "tom", Role.ASSISTANT)
     page = "/staff/gpu/regrades/staged/tiled"
     begun = tom.post_form("/staff/gpu/regrade", assignment="tiled", newest=str(10**9), stage="yes")

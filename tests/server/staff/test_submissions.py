@@ -164,7 +164,7 @@ def test_a_name_is_found_in_any_letters_among_however_many_fit(portal: Portal) -
         assert listed(course, student=text) == [made], text
 
 
-def test_submissions_are_found_by_worker_and_day(portal: Portal, tom: BrowserClient) -> None:
+def test_submissions_to_regrade_are_found_by_worker_and_day(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     first = handed_in(course, "ada", source=b"// 1")
     second = handed_in(course, "bob", now=NOW + 2 * HOUR, source=b"// 2")
@@ -212,7 +212,7 @@ def test_the_list_comes_anew(portal: Portal, tom: BrowserClient) -> None:
     assert state["final"] is False
 
 
-def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: BrowserClient) -> None:
+def test_a_filter_is_regraded_after_it_was_told_how_many(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     wrong = handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
     handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")

@@ -33,7 +33,7 @@ def viewing(portal: Portal, name: str = "ada") -> BrowserClient:
     return tom
 
 
-def test_pages_of_the_course_are_the_student_s_and_marked(portal: Portal) -> None:
+def test_view_as_shows_the_student_s_pages_and_marks_them(portal: Portal) -> None:
     own, other = (handed_in(portal.course, name, source=name.encode()) for name in ("ada", "bob"))
     varied = [started(portal.course, name) for name in ("ada", "bob")]
     tom = viewing(portal)

@@ -41,7 +41,7 @@ def shown_as(portal: Portal, name: str) -> str:
         return board_name(session.get_one(Person, portal.course.people[name]))
 
 
-def test_students_see_board_names_and_staff_see_through_them(portal):
+def test_leaderboards_are_anonymous_to_students_and_not_to_staff(portal):
     ranked(portal.course, "ada", 700.0)
     ranked(portal.course, "ben", 500.0)
     student, staff = (
@@ -115,7 +115,7 @@ def test_the_own_line_is_there_from_every_part_and_leads_to_its_own(portal):
 
 @pytest.mark.parametrize("sort", ["rank", "date", "share", "occupancy"])
 @pytest.mark.parametrize("turned", ["", "yes"])
-def test_every_order_shows_everybody_once(portal, sort, turned):
+def test_every_column_sorts_the_leaderboard_both_ways(portal, sort, turned):
     client = client_of(portal, "ina", Role.ASSISTANT)
     _fill(portal.course.sessions, portal.course, 120)
     address, seen = f"{BOARD}?sort={sort}&turned={turned}", []

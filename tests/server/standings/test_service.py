@@ -201,7 +201,7 @@ def test_a_board_in_pages_with_the_own_place_and_its_neighbours(course, made):
     assert shown(course, person=4711).own is None
 
 
-def test_more_is_better_whatever_is_ranked_by():
+def test_each_metric_ranks_in_its_direction():
     assert score_of("gflops", 5.0, 7.0, 2.0) == 5.0
     assert score_of("gbps", None, 7.0, 2.0) == 7.0
     assert score_of("time", None, None, 2.0) == -2.0

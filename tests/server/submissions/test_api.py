@@ -270,7 +270,7 @@ def test_a_board_shows_students_themselves_and_staff_everyone(portal: Portal):
     assert portal.get("ada", "/api/v1/leaderboards/gpu/tiled/b200").get_json()["lines"] == []
 
 
-def test_limits_are_told_with_the_time_until_the_next(portal: Portal):
+def test_attempt_limit_and_minimum_interval_are_told_with_the_time_until_the_next(portal: Portal):
     portal.token("ada")
     with portal.course.sessions.begin() as session:
         assignment = session.get_one(Assignment, portal.course.assignment)
@@ -291,6 +291,6 @@ def test_limits_are_told_with_the_time_until_the_next(portal: Portal):
     assert (refused.status_code, refused.get_json(force=True)["code"]) == (403, "closed")
 
 
-def test_only_so_many_of_one_student_are_under_way(portal: Portal):
+def test_a_student_has_only_so_many_submissions_in_progress(portal: Portal):
     answers = [portal.post("ada", {"mode": mode}).status_code for mode in ("rank", "check") * 3]
     assert answers == [202] * 5 + [429]

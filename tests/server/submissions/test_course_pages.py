@@ -130,7 +130,7 @@ def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Porta
 
 
 @ON_SQLITE
-def test_who_is_late_reads_what_it_is_still_worth(portal: Portal, ada: BrowserClient):
+def test_the_late_policy_says_what_a_submission_is_still_worth(portal: Portal, ada: BrowserClient):
     change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 1.5 * DAY, closes_at=None)
     assert "worth up to 6 of 10 points" in ada.page(PAGE).partition('id="late-now"')[2]
     change(portal, due_at=now() + DAY)
@@ -192,7 +192,9 @@ def test_the_rules_stand_there_in_plain_words(portal: Portal, ada: BrowserClient
     assert said in words(ada.page(PAGE))
 
 
-def test_what_is_not_listed_or_not_open_is_for_staff_alone(portal: Portal, ada: BrowserClient):
+def test_an_assignment_that_is_unlisted_or_before_its_start_is_for_staff_alone(
+    portal: Portal, ada: BrowserClient
+):
     teacher = client_of(portal, "teacher", Role.INSTRUCTOR)
     for values in ({"listed": False}, {"listed": True, "opens_at": now() + DAY}):
         change(portal, **values)

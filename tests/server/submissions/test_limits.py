@@ -54,7 +54,7 @@ def end(course: ACourse, job: int, verdict: Verdict) -> None:
         update_judged_job(session, row)
 
 
-def test_after_the_last_moment_nothing_is_taken_and_the_refusal_says_when_that_was(course):
+def test_after_the_end_date_nothing_is_taken_and_the_refusal_says_when_that_was(course):
     change(course, due_at=later(-60), closes_at=later(60))
     assert course.hand_in("ada").submission.created_at == NOW, "late, and taken"
     assert course.hand_in("ada", now=later(60)), "at the last moment"
@@ -170,7 +170,7 @@ def assert_used_up(course: ACourse, mode: Mode) -> None:
         cancelled_at_the_command_line,
     ],
 )
-def test_what_says_nothing_about_the_kernel_costs_nothing(course, ends, mode):
+def test_a_system_error_or_a_cancelled_submission_uses_no_attempt(course, ends, mode):
     change(course, **ONLY_ONE[mode])
     ends(course, course.job("ada", mode=mode))
     end(course, course.job("ada", mode=mode), Verdict.WRONG_ANSWER)

@@ -323,7 +323,7 @@ def test_a_source_that_is_no_text_is_shown_as_far_as_it_goes(portal, ada):
     assert len(page) < 2_000_000
 
 
-def test_the_times_of_the_way_add_up_also_the_wait_for_a_gpu(portal, ada):
+def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
     name, job = handed_in(portal.course, "ada", Mode.RANK)
     spent = {"compile": 1.0, "check": 1.5, "measure": 4.0}
     for kind, taken_at, ended_at in ((StepKind.CHECK, 2, 5), (StepKind.MEASURE, 25, 30)):

@@ -51,7 +51,7 @@ def earned(given: Assignment, **achieved: Any) -> tuple[Any, tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("after", "points"), [(timedelta(0), 10), (SECOND, 9), (DAY, 9), (DAY + SECOND, 8), (9 * DAY, 5)]
 )
-def test_each_day_begun_costs_a_step_up_to_the_highest_penalty(after, points):
+def test_the_late_policy_costs_a_step_a_day_up_to_the_highest_penalty(after, points):
     assert grade(assignment(late_percent_most=50.0), entry(after)).points == points
 
 

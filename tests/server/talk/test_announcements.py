@@ -49,7 +49,7 @@ def deeds(portal: Portal) -> list[tuple[str, str]]:
         ]
 
 
-def test_students_read_it_and_it_counts_as_seen(portal: Portal, tom: BrowserClient) -> None:
+def test_an_announcement_is_read_and_counts_as_seen(portal: Portal, tom: BrowserClient) -> None:
     publish(tom)
     ada = client_of(portal, "ada")
     assert 'data-unseen="1"' in ada.page("/")

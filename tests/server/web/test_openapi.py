@@ -144,7 +144,7 @@ def fits(document: dict[str, Any], path: str, answer: Any, method: str = "get") 
     return answer
 
 
-def test_what_is_answered_is_what_is_described(portal: Portal, document: dict[str, Any]):
+def test_results_have_the_schema_that_is_described(portal: Portal, document: dict[str, Any]):
     one = "/api/v1/submissions/{public_id}"
     url = fits(document, "/api/v1/submissions", portal.post("ada"), "post").get_json()["url"]
     fits(document, one, portal.get("ada", url))

@@ -56,7 +56,7 @@ def test_a_worker_tells_of_itself_works_and_leaves_the_board(redis_url, board, s
         assert board.record() is None
 
 
-def test_an_unfit_worker_starts_no_slot_and_says_why_in_a_line(redis_url, board):
+def test_a_worker_that_fails_its_self_test_starts_no_slot_and_says_why(redis_url, board):
     with working(redis_url, test="unfit") as watched:
         assert watched.ends() == 3
         shows = "`tilelab worker selftest` shows all"
@@ -188,7 +188,7 @@ def test_what_was_handed_in_takes_no_worker_out_that_is_fit(redis_url, board, se
         assert (record.failed, record.reason) == (3, "")
 
 
-def test_it_takes_one_out_that_no_longer_is(redis_url, board, server):
+def test_a_new_self_test_takes_out_a_worker_that_is_unfit_by_now(redis_url, board, server):
     with working(redis_url, faults=3, test="worn") as watched:
         for job in range(3):
             server.send(message(TOO_LONG, job))

@@ -44,7 +44,7 @@ def phase(progress: Progress, key: str):
     return next(each for each in progress.phases if each.key == key)
 
 
-def test_in_the_queue_its_place_and_the_wait_are_told():
+def test_the_place_in_the_queue_and_the_wait_are_told():
     progress = progress_of(replace(JOB, place=Place(3, 42.0)), {})
     assert progress.headline == "Waiting for a worker"
     assert "about 40 seconds" in progress.explanation
@@ -81,7 +81,7 @@ def test_without_hints_nobody_can_tell_compiling_from_checking():
     assert phase(progress, "queued").seconds == 4.0
 
 
-def test_hints_tell_sizes_one_by_one():
+def test_a_running_check_tells_its_cases_one_by_one():
     progress = progress_of(
         at_work(RUNNING), hints("compiling", "checking", "checking 3 of 14: Width=17 real")
     )
