@@ -97,6 +97,7 @@ class Metric(StrEnum):
 
     GFLOPS = "gflops"
     GBPS = "gbps"
+    ELEMENTS = "elements"
     TIME = "time"
 
 

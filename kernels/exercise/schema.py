@@ -191,9 +191,9 @@ def _tolerance(table: Table) -> Tolerance:
 
 
 def _work(table: Table, sizes: tuple[str, ...]) -> WorkRule:
-    table.only("flops", "bytes")
-    flops, moved = (table.expression(key, sizes) if table.has(key) else None for key in ("flops", "bytes"))
-    return WorkRule(flops, moved)
+    fields = ("flops", "bytes", "elements")
+    table.only(*fields)
+    return WorkRule(*(table.expression(key, sizes) if table.has(key) else None for key in fields))
 
 
 def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:

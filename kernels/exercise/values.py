@@ -98,10 +98,11 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class WorkRule:
-    """What counts as the work of one launch, for GFLOPS and GB/s. None for what the exercise doesn't say."""
+    """What counts as the work of one launch, for a speed. None for what the exercise doesn't say."""
 
     flops: Expression | None = None
     bytes: Expression | None = None
+    elements: Expression | None = None
 
 
 EXACT = Tolerance()

@@ -124,6 +124,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     for each in (
         _measured("gflops", "Speed", "GFLOPS", lambda found: found.gflops),
         _measured("gbps", "Bandwidth", "GB/s", lambda found: found.gbps),
+        _measured("elements", "Elements a second", "M elements/s", lambda found: found.melements),
         _measured("ms", "Time", "ms", lambda found: found.ms_median),
         _measured(
             "cublas_share", "Speed compared with cuBLAS", "share of cuBLAS", lambda found: found.cublas_share

@@ -62,7 +62,7 @@ class CasePlan:
     size_macros: the macros that make this case's compilation different; `module` numbers these compilations
     solution: for the operation SOLUTION, once its file was read
     absolute, ulps: the tolerance of the operation SOLUTION
-    flops, moved: operations and bytes of one launch that the exercise declares; 0 for none
+    flops, moved, worked: operations, bytes and elements of one launch that the exercise declares; 0 for none
     """
 
     name: str
@@ -86,6 +86,7 @@ class CasePlan:
     ulps: float = 0.0
     flops: int = 0
     moved: int = 0
+    worked: int = 0
 
     @property
     def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
@@ -251,6 +252,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         ulps=exercise.tolerance.ulps,
         flops=_value(exercise.work.flops, names),
         moved=_value(exercise.work.bytes, names),
+        worked=_value(exercise.work.elements, names),
     )
 
 

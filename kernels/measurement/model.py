@@ -51,6 +51,7 @@ class Speed:
 
     gflops: of a matrix product, 2 x rows x inner x columns / time. Other exercises may declare their operations
     gbps: bytes of all operands, each once, or what the exercise declares, over the time; None without comparison
+    melements: millions of elements a second: of the outputs, or what the exercise declares; None without comparison
     cublas_share: cuBLAS's time, measured in between, over the kernel's; None without it
     ms_median: of one launch, from the device's events, with cold caches
     ci: the 95 % interval of that median, in ms; with fewer than 6 repeats, the whole range
@@ -67,6 +68,7 @@ class Speed:
     settled: bool
     gflops: float | None = None
     gbps: float | None = None
+    melements: float | None = None
     cublas_share: float | None = None
     cublas_ms: float | None = None
     clocks: Clocks = field(default_factory=Clocks)
@@ -76,7 +78,7 @@ class Speed:
 class Measurement(Speed):
     """The speed at the ranking size, and related results. The CPU device never makes one.
 
-    metric: the figure that ranks the exercise: "gflops", "gbps" or "time"
+    metric: the figure that ranks the exercise: "gflops", "gbps", "elements" or "time"
     curve: the speed at several sizes including the ranking size, the smallest first
     left_out: sizes that were not measured, each with its reason
     ranked: whether the result can be on a leaderboard; if not, `remarks` say why

@@ -18,7 +18,7 @@ from kernels.verdict import CPU_DEVICE, Verdict
 from kernels.wording import part_of, plural
 
 _BOLD, _DIM = "1", "2"
-SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "ms", "mJ"})
+SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "M elements/s", "ms", "mJ"})
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
 NO_POINT_MEASURED = "No point was measured."
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from kernels.measurement.model import Clocks, Measurement, Speed
 
 MS = "ms"
-UNITS: Mapping[str, str] = {"gflops": "GFLOPS", "gbps": "GB/s"}
+UNITS: Mapping[str, str] = {"gflops": "GFLOPS", "gbps": "GB/s", "elements": "M elements/s"}
 """The unit of each metric that is a speed; `time` is in ms."""
 
 _WHOLE_FROM = 10
@@ -16,7 +16,7 @@ _DECIMALS = 3
 
 
 def speed_text(number: float) -> str:
-    """GFLOPS or GB/s: `8,134`; below 10 with two decimals."""
+    """A speed without its unit: `8,134`; below 10 with two decimals."""
     return f"{number:,.0f}" if abs(number) >= _WHOLE_FROM or not math.isfinite(number) else f"{number:.2f}"
 
 
@@ -39,10 +39,9 @@ def sizes_named(sizes: Mapping[str, int]) -> str:
 
 
 def value_of(speed: Speed, metric: str) -> float | None:
-    """The value of a speed by which the exercise ranks: GFLOPS, GB/s or ms."""
-    if metric == "time":
-        return speed.ms_median
-    return speed.gbps if metric == "gbps" else speed.gflops
+    """The value of a speed by which the exercise ranks, in the metric's unit."""
+    values = {"time": speed.ms_median, "gbps": speed.gbps, "elements": speed.melements}
+    return values.get(metric, speed.gflops)
 
 
 def interval_of(speed: Speed, metric: str) -> tuple[float, float] | None:

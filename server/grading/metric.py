@@ -19,11 +19,17 @@ def metric_of(exercise: Exercise) -> Metric:
     return _metric(exercise.name, exercise.definition)
 
 
-def score_of(metric: str, gflops: float | None, gbps: float | None, ms_median: float | None) -> float | None:
+def score_of(
+    metric: str,
+    gflops: float | None,
+    gbps: float | None,
+    ms_median: float | None,
+    melements: float | None = None,
+) -> float | None:
     """The score of a measurement; None if it lacks this metric."""
     if metric == Metric.TIME:
         return None if ms_median is None else -ms_median
-    return gflops if metric == Metric.GFLOPS else gbps
+    return {Metric.GBPS: gbps, Metric.ELEMENTS: melements}.get(Metric(metric), gflops)
 
 
 def interval_of(metric: str, result: Result) -> tuple[float, float] | None:
@@ -31,7 +37,7 @@ def interval_of(metric: str, result: Result) -> tuple[float, float] | None:
 
     A speed is work over time: the lower end of a speed comes from the longer time.
     """
-    score = score_of(metric, result.gflops, result.gbps, result.ms_median)
+    score = score_of(metric, result.gflops, result.gbps, result.ms_median, result.melements)
     low, high, median = result.ms_low, result.ms_high, result.ms_median
     if score is None or low is None or high is None or not median or low <= 0:
         return None

@@ -241,6 +241,7 @@ class Result(Base):
     ms_low, ms_high: the 95 % interval of the median
     launch: grid and block, such as "64×64 · 16×16". Of the measured launch, otherwise of the counted launch (which the
         bound is for), otherwise of the largest launch
+    melements: millions of elements a second
     tile: 0 if unknown
     bound_ms: the modelled speed of light, for the device of the evidence; bound_gflops: the same as a speed
     occupancy: modelled, from the driver if it was asked, 0 to 1
@@ -260,6 +261,7 @@ class Result(Base):
     ms_low: Mapped[float | None]
     ms_high: Mapped[float | None]
     gbps: Mapped[float | None]
+    melements: Mapped[float | None]
     launch: Mapped[str] = mapped_column(String(80), default="")
     tile: Mapped[int] = mapped_column(default=0)
     bound_ms: Mapped[float | None]

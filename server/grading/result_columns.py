@@ -27,6 +27,7 @@ def columns_of(report: Report) -> dict[str, Any]:
     return {
         "gflops": measured.gflops if measured else None,
         "gbps": measured.gbps if measured else None,
+        "melements": measured.melements if measured else None,
         "ms_median": measured.ms_median if measured else None,
         "ms_low": measured.ci[0] if measured else None,
         "ms_high": measured.ci[1] if measured else None,

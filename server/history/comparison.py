@@ -150,7 +150,8 @@ class _Measured:
 def _measured(result: Result | None, metric: Metric) -> _Measured | None:
     if result is None:
         return None
-    score, ends = score_of(metric, result.gflops, result.gbps, result.ms_median), interval_of(metric, result)
+    score = score_of(metric, result.gflops, result.gbps, result.ms_median, result.melements)
+    ends = interval_of(metric, result)
     if score is None or ends is None:
         return None
     interval = interval_text(result, metric)

@@ -212,8 +212,8 @@ def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[in
         select(
             Submission.id.label("submission"), Job.id.label("job"), Job.verdict, Job.device_class,
             again.label("again"), Exercise.digest.label("judged_by"), Result.ranked, Result.not_ranked, Result.gflops,
-            Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high, Result.bound_gflops, Result.bound_ms,
-            Result.cublas_share, Result.occupancy, Result.tile, Result.launch,
+            Result.gbps, Result.melements, Result.ms_median, Result.ms_low, Result.ms_high, Result.bound_gflops,
+            Result.bound_ms, Result.cublas_share, Result.occupancy, Result.tile, Result.launch,
         )
         .join(Job, Job.id == Submission.judged_job_id)
         .join(Job.exercise)
@@ -240,7 +240,7 @@ def _value(judged: Row[*tuple[Any, ...]] | None, metric: Metric, *, modelled: bo
     if modelled:
         score = score_of(metric, judged.bound_gflops, None, judged.bound_ms)
     else:
-        score = score_of(metric, judged.gflops, judged.gbps, judged.ms_median)
+        score = score_of(metric, judged.gflops, judged.gbps, judged.ms_median, judged.melements)
     return score if score is None or metric is not Metric.TIME else -score
 
 

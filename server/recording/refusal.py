@@ -78,7 +78,8 @@ def _measured(step: Step, job: Job, report: Report) -> None:
     if measured.environment.device_class != job.device_class:
         there = measured.environment.device_class
         raise Refusal(f"measured on {there!r}, not on {job.device_class!r} as requested")
-    numbers = (measured.ms_median, measured.gflops or 0.0, measured.gbps or 0.0, measured.cublas_share or 0.0)
+    speeds = (measured.gflops, measured.gbps, measured.melements, measured.cublas_share)
+    numbers = (measured.ms_median, *(speed or 0.0 for speed in speeds))
     if not all(math.isfinite(number) and number >= 0 for number in numbers) or measured.ms_median <= 0:
         raise Refusal("the worker's measured time or speed is impossible")
     if measured.metric != metric_of(job.exercise):

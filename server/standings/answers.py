@@ -73,7 +73,7 @@ class BoardAnswer:
     """A leaderboard.
 
     device_class: `cpu` for an assignment that no GPU measures
-    metric: "gflops" or "gbps", higher is better, or "time" in ms
+    metric: "gflops", "gbps" or "elements" (millions a second), higher is better, or "time" in ms
     own: your line, wherever it is
     frozen_at: you see submissions until then; None if you see the live leaderboard
     more: whether lines follow; next: the URL of the next part, None at the end

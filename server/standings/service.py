@@ -224,7 +224,8 @@ def _best_of(exercise: Exercise, device_class: str, result: Result, created_at: 
             return None
         score = low = high = 0.0
     else:
-        found = score_of(metric, result.gflops, result.gbps, result.ms_median) if result.ranked else None
+        speeds = (result.gflops, result.gbps, result.ms_median, result.melements)
+        found = score_of(metric, *speeds) if result.ranked else None
         if found is None:
             return None
         score = found

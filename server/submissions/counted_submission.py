@@ -41,6 +41,7 @@ class Entry:
     score: float | None = None
     gflops: float | None = None
     gbps: float | None = None
+    melements: float | None = None
     cublas_share: float | None = None
     goals_missed: int | None = None
     late_days: int = 0

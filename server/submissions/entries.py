@@ -160,6 +160,7 @@ def _score(metric: Metric) -> ColumnElement[Any]:
     columns: Mapping[Metric, ColumnElement[Any]] = {
         Metric.GFLOPS: Result.gflops.expression,
         Metric.GBPS: Result.gbps.expression,
+        Metric.ELEMENTS: Result.melements.expression,
         Metric.TIME: -Result.ms_median,
     }
     return columns[metric]
@@ -168,7 +169,7 @@ def _score(metric: Metric) -> ColumnElement[Any]:
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
     Submission.created_at, Submission.mode, Submission.chosen_at, Submission.late_days, Job.state, Job.verdict,
-    Job.device_class, Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
+    Job.device_class, Result.gflops, Result.gbps, Result.melements, Result.ms_median, Result.ms_low, Result.ms_high,
     Result.cublas_share, Result.ranked, Result.not_ranked, Result.goals_missed,
 )  # fmt: skip
 
@@ -184,9 +185,10 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Ent
         chosen_at=row.chosen_at,
         verdict=row.verdict,
         cancelled=row.state is JobState.CANCELLED,
-        score=score_of(metric, row.gflops, row.gbps, row.ms_median) if comparable else None,
+        score=score_of(metric, row.gflops, row.gbps, row.ms_median, row.melements) if comparable else None,
         gflops=row.gflops,
         gbps=row.gbps,
+        melements=row.melements,
         cublas_share=row.cublas_share,
         goals_missed=row.goals_missed,
         late_days=row.late_days,

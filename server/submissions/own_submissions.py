@@ -42,11 +42,13 @@ class MeasuredAnswer:
     """A measurement on a GPU.
 
     gflops, gbps: None if the exercise doesn't define them
+    melements: millions of elements a second
     cublas_share: the share of cuBLAS's speed at the same size, 0 to 1
     """
 
     gflops: float | None
     gbps: float | None
+    melements: float | None
     ms_median: float | None
     cublas_share: float | None
 
@@ -141,5 +143,7 @@ def _line(
         verdict=verdict,
         measured=None
         if measured is None or measured.ms_median is None
-        else MeasuredAnswer(measured.gflops, measured.gbps, measured.ms_median, measured.cublas_share),
+        else MeasuredAnswer(
+            measured.gflops, measured.gbps, measured.melements, measured.ms_median, measured.cublas_share
+        ),
     )

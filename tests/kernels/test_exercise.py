@@ -143,7 +143,12 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ('kernel = "MatrixMulKernel"', "", "kernel", "missing"),
         ('kernel = "MatrixMulKernel"', 'kernel = "Matrix Mul"', "kernel", "C identifier"),
         ('kernel = "MatrixMulKernel"', "kernel = 3", "kernel", "expected a string"),
-        ('metric = "gflops"', 'metric = "tflops"', "metric", 'expected one of "gflops", "gbps", "time"'),
+        (
+            'metric = "gflops"',
+            'metric = "tflops"',
+            "metric",
+            'expected one of "gflops", "gbps", "elements", "time"',
+        ),
         ('metric = "gflops"', 'metric = "gflops"\nfmadd = true', "fmadd", "no such field"),
         ('metric = "gflops"', 'metric = "gflops"\nfmad = 1', "fmad", "true or false"),
         ('metric = "gflops"', 'metric = "gflops"\nmax_registers = 8', "max_registers", "16 to 255"),

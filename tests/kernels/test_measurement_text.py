@@ -73,6 +73,13 @@ def test_what_binds_a_kernel_that_is_wrong_is_not_told():
             ],
         ),
         (
+            "elements",
+            [
+                "Measured on NVIDIA H200: 41,300 M elements/s at Width=2048, 16.2 % of cuBLAS.",
+                "  Median of 12 repeats: 2.112 ms; 95 % interval 41,259-41,341 M elements/s.",
+            ],
+        ),
+        (
             "time",
             [
                 "Measured on NVIDIA H200: 2.112 ms at Width=2048, 16.2 % of cuBLAS.",
@@ -82,7 +89,7 @@ def test_what_binds_a_kernel_that_is_wrong_is_not_told():
     ],
 )
 def test_each_metric_has_its_own_unit(metric, first):
-    told = of_measurement(metric=metric, gbps=3912.4)
+    told = of_measurement(metric=metric, gbps=3912.4, melements=41_300.0)
     assert told.splitlines()[:2] == first
     assert "GFLOPS" not in told.partition("Limits\n")[0]
 

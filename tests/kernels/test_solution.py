@@ -100,6 +100,7 @@ def test_an_element_of_three_indices_is_named_by_all_of_them():
         ('kind = "permutation"', 'kind = "image", low = 0, high = "1 << 25"', "operands"),
         ('cols = "n"', 'cols = "n << 40"', "operands"),
         ('metric = "gbps"', 'metric = "gflops"', "work.flops"),
+        ("ranking = {", 'work = { elements = "TILE_WIDTH" }\nranking = {', "work.elements"),
     ],
 )  # fmt: skip
 def test_contradictions_are_refused_with_their_field(old, new, field):

@@ -105,6 +105,7 @@ class Measured:
 
     gflops: float | None = None
     gbps: float | None = None
+    melements: float | None = None
     ms_median: float | None = None
     cublas_share: float | None = None
 

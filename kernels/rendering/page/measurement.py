@@ -111,7 +111,7 @@ def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView 
     )
 
 
-_TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", MS: "Time"}
+_TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", "M elements/s": "Speed", MS: "Time"}
 
 
 def _repeats(found: Measurement) -> str:

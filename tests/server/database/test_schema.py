@@ -160,12 +160,12 @@ def written_out(engine: Engine) -> set[str]:
                 "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
             )
         ).all()
-    # A table that was made anew has its name in quotes; a column that was added stands in the line of the last one.
+    # A table that was made anew has its name in quotes; columns that were added stand in the line of the last one.
     return {
         f"{table} {part.strip()}"
         for table, sql in rows
         for line in sql.replace(f'TABLE "{table}"', f"TABLE {table}").splitlines()
-        for part in re.split(r", (?=\w+ [A-Z]+$)", line.strip().rstrip(","))
+        for part in re.split(r", (?=\w+ [A-Z]+(?:,|$))", line.strip().rstrip(","))
         if part.strip()
     }
 

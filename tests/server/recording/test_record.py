@@ -205,6 +205,7 @@ def test_a_wrong_kernel_is_not_measured(course, made):
         ("other code", {"ptx_digest": "e" * 64}),
         ("impossible", {"ms_median": float("nan")}),
         ("impossible", {"gflops": float("inf")}),
+        ("impossible", {"melements": -1.0}),
         ("impossible", {"ms_median": 0.0}),
     ],
 )

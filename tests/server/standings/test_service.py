@@ -204,6 +204,7 @@ def test_a_board_in_pages_with_the_own_place_and_its_neighbours(course, made):
 def test_each_metric_ranks_in_its_direction():
     assert score_of("gflops", 5.0, 7.0, 2.0) == 5.0
     assert score_of("gbps", None, 7.0, 2.0) == 7.0
+    assert score_of("elements", None, 7.0, 2.0, 9.0) == 9.0
     assert score_of("time", None, None, 2.0) == -2.0
     assert score_of("time", None, None, None) is None
 

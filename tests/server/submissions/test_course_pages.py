@@ -140,12 +140,17 @@ def test_the_late_policy_says_what_a_submission_is_still_worth(portal: Portal, a
 @ON_SQLITE
 def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: BrowserClient):
     ada.post_form(FORM, source=KERNEL, mode="rank")
-    end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, ms_median=3.4, ranked=True)
+    end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, melements=6_789.0, ms_median=3.4, ranked=True)
     assert "5 GFLOPS" in words(ada.page(PAGE))
     has_exercise(portal, "coalescing")
     page = words(ada.page(PAGE))
     assert "2,345 GB/s" in page
     assert "GFLOPS" not in page
+    with portal.course.sessions.begin() as session:
+        exercise = session.get_one(Assignment, portal.course.assignment).exercise
+        exercise.definition = exercise.definition.replace('metric = "gbps"', 'metric = "elements"')
+    assert "6,789 M elements/s" in words(ada.page(PAGE))
+    assert "2,345 GB/s" not in words(ada.page(PAGE))
 
 
 def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ada: BrowserClient):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.exercise.values import WorkRule
+from kernels.expression import Expression
 from kernels.judging.plan import plan_at
 from kernels.measurement import Clocks
 from worker.gpu.backend import Timed
@@ -41,11 +45,20 @@ def test_a_sum_has_bytes_a_second_only():
     assert found.gflops is None
     assert found.gbps is not None
     assert found.gbps > 4.19
+    assert found.melements == pytest.approx(2.048), "2,048 sections of 512 elements in a millisecond"
+
+
+def test_an_exercise_may_say_which_elements_count():
+    rule = WorkRule(elements=Expression.parse("n + 1"))
+    case = plan_at(replace(find_exercise("histogram"), work=rule), None, None, {"n": 999, "bins": 16}).cases[
+        0
+    ]
+    assert speed(Timings(case, runs(1), ()), Clocks()).melements == pytest.approx(1)
 
 
 def test_what_compares_nothing_has_a_time_only():
     found = speed(Timings(NOTHING, runs(1, 2, 3), ()), Clocks())
-    assert (found.gflops, found.gbps, found.ms_median) == (None, None, 2)
+    assert (found.gflops, found.gbps, found.melements, found.ms_median) == (None, None, None, 2)
 
 
 def test_the_host_may_take_a_little_longer_than_the_device():

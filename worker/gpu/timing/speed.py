@@ -8,7 +8,7 @@ from kernels.exercise import Operation
 from kernels.judging.outcomes import size_text
 from kernels.measurement import Clocks, Speed
 from kernels.measurement.median import middle
-from worker.gpu.timing.roofline import operand_bytes, operations
+from worker.gpu.timing.roofline import elements, operand_bytes, operations
 from worker.gpu.timing.timings import Timings
 
 _GAP_MS, _GAP_SHARE = 1.0, 0.2
@@ -35,6 +35,7 @@ def speed(found: Timings, clocks: Clocks) -> Speed:
         settled=bounds.settled,
         gflops=operations(case) / seconds / 1e9 if counted else None,
         gbps=operand_bytes(case) / seconds / 1e9 if measured else None,
+        melements=elements(case) / seconds / 1e6 if measured else None,
         cublas_share=cublas / bounds.median if cublas is not None and bounds.median > 0 else None,
         cublas_ms=cublas,
         clocks=clocks,
