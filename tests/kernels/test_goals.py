@@ -59,6 +59,15 @@ def test_a_goal_is_met_at_its_bound_and_not_above_it():
     ]
 
 
+@pytest.mark.parametrize("tile", [1, *TILED.tiles, 64])
+def test_tiles_of_any_width_meet_the_goal_of_the_tiled_exercise_and_no_tiles_miss_it(tile):
+    width = 256
+    untiled = 8 * width**3
+    loaded = (untiled, untiled // max(2, tile))
+    found = [goals(TILED, {"Width": width}, tile, Totals(global_load_bytes=each))[0] for each in loaded]
+    assert [goal.met for goal in found] == [False, True]
+
+
 def test_a_goal_may_name_a_macro_that_the_file_sets():
     exercise = replace(
         TILED,

@@ -101,6 +101,13 @@ def test_a_starter_gets_its_verdict_and_leaves_a_goal_to_meet(name, cache, kept)
         assert not all(goal.met for goal in report.evidence.goals)
 
 
+def test_an_untiled_kernel_is_accepted_as_tiled_and_misses_the_goal(cache, kept):
+    naive = find_exercise("tiled").root / "ladder" / "04_naive_16.cu"
+    report = graded_file("tiled", naive, cache, kept, evidence=True)
+    assert report.verdict is Verdict.ACCEPTED
+    assert [goal.met for goal in report.evidence.goals] == [False]
+
+
 WRONG = first_of_each(
     [(each.name, wrong) for each in EXERCISES.values() for wrong in wrong_kernels(each)],
     lambda named: named[1].verdict,
