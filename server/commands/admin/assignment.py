@@ -16,6 +16,7 @@ from server.commands.exercise_lookup import check_solution, exercise_in, exercis
 from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
+from server.commands.table_file import read_table
 from server.courses.exercises import Content
 from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
@@ -23,10 +24,12 @@ from server.database.engine import Sessions
 from server.staff.assignments import service
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
 from server.staff.assignments.exercise_update import Updated, update_exercise
+from server.staff.assignments.extension_file import grant_rows, read_extensions, wrong_rows
 from server.staff.assignments.service import Grant
 from server.staff.courses.deletion import delete_assignment, losses_of_assignment
 from server.staff.exercises.service import newest_content
 from server.staff.losses import CONFIRMED, losses_confirmed
+from server.staff.roster.csv_file import Unreadable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 
@@ -220,6 +223,40 @@ def extend(
             more = kept | ({"attempts": f"{extra} more"} if extra else {})
             line = f"{email} has an extension for {name}: {told(more, found.course)}."
     return Answer(shown, line)
+
+
+@assignment.command("extend-many")
+@click.argument("name", metavar="COURSE/ASSIGNMENT")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@even_if_lower
+@answering()
+def extend_many(name: str, file: Path, even_if_lower: bool) -> Answer:
+    """Grant the extensions in FILE, all of them or none. `-` reads standard input.
+
+    The first line names the columns: email,due,closes,attempts,reason. You can leave out all but the email. Empty cells
+    change nothing. An extension replaces the student's earlier one.
+
+    \b
+    Example:
+      tilelab admin assignment extend-many cs483/tiled extensions.csv
+    """  # noqa: D301 - click reads the escape
+    text = read_table(file)
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = assignment_named(session, name)
+        try:
+            read = read_extensions(text, found.course.time_zone)
+        except Unreadable as error:
+            raise WrongUse(f"{file}: {error}") from None
+        problems = read.problems or wrong_rows(session, found, read.rows)
+        if not problems:
+            with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+                grant_rows(session, found, read.rows)
+    return Answer(
+        {"extended": [] if problems else [row.email for row in read.rows]},
+        "" if problems else f"{plural(len(read.rows), 'student')} of {name} extended.",
+        Exit.WRONG_USE if problems else Exit.ACCEPTED,
+        [f"line {one.line}: {one.text}" if one.line else one.text for one in problems],
+    )
 
 
 @assignment.command()

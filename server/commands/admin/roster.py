@@ -15,11 +15,12 @@ from kernels.rendering.text_safety import safe
 from server.audit.service import note
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
+from server.commands.table_file import read_table
 from server.courses.models import Course, Membership, Role
 from server.courses.service import hold_course
 from server.settings import read_public_url
 from server.staff.csv_tables import written
-from server.staff.roster.csv_file import MOST_BYTES, Read, Unreadable, decoded, read_roster
+from server.staff.roster.csv_file import Read, Unreadable, read_roster
 from server.staff.roster.invitations import invite_all
 from server.staff.roster.plan import Plan, carry_out, make_plan
 from server.staff.roster.service import change as change_member
@@ -234,12 +235,9 @@ _MADE_WITH_A_CODE = (
 
 def _read(file: Path) -> Read:
     try:
-        with click.open_file(str(file), "rb") as source:
-            return read_roster(decoded(source.read(MOST_BYTES + 1)))
+        return read_roster(read_table(file))
     except Unreadable as error:
         raise WrongUse(f"{file}: {error}") from error
-    except OSError as error:
-        raise WrongUse(f"{file}: cannot read the file ({error.strerror or error}).") from error
 
 
 def _ask(plan: Plan, course: str, file: Path) -> None:

@@ -90,7 +90,7 @@ def read_roster(text: str) -> Read:
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    header, delimiter = _header(source)
+    header, delimiter = read_header(source, COLUMNS, ("email", "name"))
     reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
     rows: list[Row] = []
     problems: list[Problem] = []
@@ -127,7 +127,8 @@ def one_line(text: str) -> str:
     return composed(" ".join(text.split()), LONGEST_EMAIL)
 
 
-def _header(text: str) -> tuple[list[str], str]:
+def read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tuple[list[str], str]:
+    """The columns of a table, and what separates its cells; raises Unreadable."""
     first = next((line for line in text.splitlines() if line.strip(_BLANK)), None)
     if first is None:
         raise Unreadable("The file is empty.")
@@ -136,13 +137,13 @@ def _header(text: str) -> tuple[list[str], str]:
         if "email" in names:
             break
     else:
-        raise Unreadable("The first line must name the columns, such as email,name,role,section.")
-    missing = [name for name in ("email", "name") if name not in names]
+        raise Unreadable(f"The first line must name the columns, such as {','.join(columns)}.")
+    missing = [name for name in needed if name not in names]
     if missing:
         raise Unreadable(
-            f"The column {missing[0]} is missing. The first line must name the columns, such as email,name."
+            f"The column {missing[0]} is missing. The first line must name the columns, such as {','.join(needed)}."
         )
-    twice = next((name for name in COLUMNS if names.count(name) > 1), None)
+    twice = next((name for name in columns if names.count(name) > 1), None)
     if twice:
         raise Unreadable(f"The column {twice} occurs twice.")
     return names, delimiter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,31 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
             "assignment.created", *["assignment.deadline_moved"] * 3, "assignment.changed", "extension.granted",
         ]  # fmt: skip
     assert "Removed " in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
+
+
+def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions) -> None:
+    done("roster", "import", "gpu", "-", stdin=ROSTER)
+    done("assignment", "change", "gpu/tiled", "--due", "2026-04-01T12:00", "--attempts", "3")
+    verb = ("assignment", "extend-many", "gpu/tiled", "-")
+    wrong = run(
+        *verb,
+        stdin='reason;email;due;attempts\n;ADA@example.edu;soon\n;ada@example.edu;2026-04-08T12:00;x\n\n;?;;1\n;b@x.edu;;;;\n;"',
+    )
+    assert wrong.exit_code == Exit.WRONG_USE
+    assert re.findall(r"line (\d+): ", wrong.stderr) == ["2", "3", "5", "6", "7"]
+    assert "first line" in run(*verb, stdin="due\n2026-04-08").stderr
+    table = "email,due,closes,attempts,reason\r\nada@example.edu,2026-04-08T12:00,,2,was ill\r\n"
+    wrong = run(
+        *verb, stdin=f"{table}nobody@example.edu,2026-04-08T12:00\nada2@example.edu,2026-03-01T12:00\n"
+    )
+    assert re.findall(r"line (\d+): ", wrong.stderr) == ["3", "4", "4"]
+    with made.begin() as session:
+        assert session.scalars(select(Extension)).all() == []
+    assert json.loads(done(*verb, "--json", stdin=table)) == {"extended": ["ada@example.edu"]}
+    with made.begin() as session:
+        (granted,) = session.scalars(select(Extension)).all()
+        assert granted.due_at == datetime(2026, 4, 8, 12, tzinfo=UTC)
+        assert (granted.closes_at, granted.extra_attempts, granted.reason) == (None, 2, "was ill")
 
 
 @pytest.mark.parametrize(
