@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from sqlalchemy import Select, select
-from sqlalchemy.orm import Session, aliased, joinedload
+from sqlalchemy.orm import Session, aliased, joinedload, selectinload
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership
 from server.courses.service import visible_assignment
+from server.grading.metric import metric_of
 from server.grading.models import Job, JobState, Result
 from server.http.operation import Moment, Range, Text
 from server.submissions.models import Mode, Submission
@@ -43,6 +44,7 @@ class MeasuredAnswer:
 
     gflops, gbps: None if the exercise doesn't define them
     melements: millions of elements a second
+    metric: what the exercise ranks by: "gflops", "gbps", "elements" or "time"
     cublas_share: the share of cuBLAS's speed at the same size, 0 to 1
     """
 
@@ -51,6 +53,7 @@ class MeasuredAnswer:
     melements: float | None
     ms_median: float | None
     cublas_share: float | None
+    metric: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,11 @@ def own_submissions(
     wanted = (
         select(Submission)
         .where(Submission.person_id == person, Submission.assignment_id.in_(_visible(session, person)))
-        .options(joinedload(Submission.assignment).joinedload(Assignment.course))
+        .options(
+            joinedload(Submission.assignment).options(
+                joinedload(Assignment.course), selectinload(Assignment.exercise)
+            )
+        )
         .order_by(Submission.id.desc())
         .limit(asked.limit + 1)
     )
@@ -144,6 +151,11 @@ def _line(
         measured=None
         if measured is None or measured.ms_median is None
         else MeasuredAnswer(
-            measured.gflops, measured.gbps, measured.melements, measured.ms_median, measured.cublas_share
+            measured.gflops,
+            measured.gbps,
+            measured.melements,
+            measured.ms_median,
+            measured.cublas_share,
+            metric_of(row.assignment.exercise),
         ),
     )

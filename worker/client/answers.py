@@ -108,6 +108,7 @@ class Measured:
     melements: float | None = None
     ms_median: float | None = None
     cublas_share: float | None = None
+    metric: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,7 @@ def test_a_regrade_that_fails_by_our_fault_leaves_the_earlier_verdict(portal: Po
     assert (found["state"], found["verdict"], found["result"]["verdict"]) == ("done", "accepted", "accepted")
     (line,) = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]
     assert (line["verdict"], line["measured"]["gflops"]) == ("accepted", 5_000.0)
+    assert line["measured"]["metric"] == "gflops"
 
 
 def graded_again(portal: Portal) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.rendering.text_style import Style
-from worker.client.answers import Submission
-from worker.commands.portal.text import submission_text
+from worker.client.answers import Measured, Submission
+from worker.commands.portal.text import lines_text, submission_text
 
 FOUND = Submission("5d2c", "gpu/tiled", "rank", "done", "data_race", "0/10, your best stays 10/10")
 
@@ -16,3 +16,9 @@ def test_points_follow_the_verdict():
     assert lines[1:3] == ["data race", FOUND.worth]
     assert "" not in submission_text(replace(FOUND, worth=""), Style(), "PAGE").split("\n")
     assert "\x1b" not in submission_text(replace(FOUND, worth="\x1b[31m"), Style(), "PAGE")
+
+
+def test_a_list_shows_elements_a_second_if_the_exercise_ranks_by_them():
+    speed = Measured(gbps=300.0, melements=41_300.0, ms_median=2.0, metric="elements")
+    assert "41,300 M elements/s" in lines_text([replace(FOUND, measured=speed)], Style())
+    assert "300 GB/s" in lines_text([replace(FOUND, measured=replace(speed, metric="gbps"))], Style())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kernels.rendering.measured_numbers import UNITS
 from kernels.rendering.report import render
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe
@@ -100,6 +101,8 @@ def _word(state: str) -> str:
 
 def _measured(measured: Measured) -> str:
     share = "" if measured.cublas_share is None else f", {percent(measured.cublas_share)} of cuBLAS"
+    if measured.metric == "elements" and measured.melements is not None:
+        return f"{figures(measured.melements)} {UNITS[measured.metric]}"
     if measured.gflops is not None:
         return f"{figures(measured.gflops)} GFLOPS{share}"
     if measured.gbps is not None:
