@@ -9,6 +9,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, String, 
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.accounts.models import Person
+from server.courses.rubric import most_of
 from server.database.base import Base, BigId, choice
 
 SOURCE_BYTES = 64 * 2**10
@@ -171,6 +172,7 @@ class Assignment(Base):
     checks_per_hour: free checks for each student
     board_frozen_at: from then on, students see the leaderboards of that moment
     grades_held: whether students don't see their points yet
+    rubric: the criteria by which course staff give points, see server.courses.rubric; "" for none
     """
 
     __tablename__ = "assignments"
@@ -215,9 +217,15 @@ class Assignment(Base):
     goals_percent: Mapped[float] = mapped_column(default=100.0)
     speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))
     speed_tiers: Mapped[str] = mapped_column(String(200), default="")
+    rubric: Mapped[str] = mapped_column(Text, default="")
 
     course: Mapped[Course] = relationship()
     exercise: Mapped[Exercise] = relationship()
+
+    @property
+    def most_points(self) -> float:
+        """The most points possible, for the kernel and by the rubric."""
+        return self.points + most_of(self.rubric)
 
 
 class Extension(Base):

@@ -21,7 +21,7 @@ from server.grading.result_columns import NOT_RELIED_ON
 from server.standings.models import Standing
 from server.submissions.counted_submission import Counted, Deadlines, Entry, due_for, late_days
 from server.submissions.entries import entries_of
-from server.submissions.grades.grade import Grade, grade_from
+from server.submissions.grades.grade import Grade, grade_from, rubric_grades_of
 from server.submissions.models import Mode, Submission
 
 PAGE = 25
@@ -131,7 +131,9 @@ def history_of(
     entries = entries_of(session, assignment, person)
     extension = session.get(Extension, (assignment.id, person))
     deadlines = due_for(assignment, extension)
-    grade = grade_from(assignment, extension, session.get(Correction, (assignment.id, person)), entries)
+    correction = session.get(Correction, (assignment.id, person))
+    rubric = rubric_grades_of(session, [assignment], person).get(assignment.id)
+    grade = grade_from(assignment, extension, correction, entries, rubric)
     best = grade.counted
     all_judged = _judged(session, assignment, person)
     frozen_at = None if staff else assignment.board_frozen_at

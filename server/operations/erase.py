@@ -30,7 +30,7 @@ from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
-from server.submissions.models import Submission
+from server.submissions.models import RubricGrade, Submission
 from server.talk.models import Comment, RegradeRequest, SeenAnnouncement
 from worker.contract.messages import Ticket
 
@@ -131,6 +131,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(delete(StaffNote).where(StaffNote.person_id == person.id))
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
+    session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}))
     person.name = ERASED_NAME
     person.pseudonym = None
     (person.made_name,) = free_names(session, 1)

@@ -16,7 +16,7 @@ from server.courses.models import Assignment, Counts, Course, Role, StaffNote
 from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
-from server.submissions.models import Mode, StagedRegrade
+from server.submissions.models import Mode, RubricGrade, StagedRegrade
 from server.talk.models import Announcement, Comment, RegradeRequest
 
 _REMOVED = "erased"
@@ -43,7 +43,17 @@ _REPLACED = (
 # Texts to check by hand: titles, announcements, names of machines.
 _LOOKED_AT = tuple(
     _columns(it)
-    for it in (Course, Assignment, Announcement, Comment, RegradeRequest, ApiToken, StaffNote, Worker)
+    for it in (
+        Course,
+        Assignment,
+        Announcement,
+        Comment,
+        RegradeRequest,
+        ApiToken,
+        StaffNote,
+        Worker,
+        RubricGrade,
+    )
 )
 
 

@@ -190,7 +190,7 @@ def show_grades(course: str) -> Response:
     _note_export(person, here, "grades", students=len(page))
     following = _next(".show_grades", asked, page, more, course=course)
     rows = tuple(graded_student(book.assignments, line) for line in book.lines)
-    points = {one.slug: one.points for one in book.assignments}
+    points = {one.slug: one.most_points for one in book.assignments}
     return jsonify(asdict(GradebookAnswer(points, rows, len(members), following)))
 
 

@@ -1,9 +1,10 @@
-"""The table of submissions."""
+"""Tables of submissions, staged regrades, and what course staff give by a rubric."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -89,3 +90,24 @@ class StagedRegrade(Base):
 
     assignment: Mapped[Assignment] = relationship()
     exercise: Mapped[Exercise | None] = relationship()
+
+
+class RubricGrade(Base):
+    """What course staff gave one student by an assignment's rubric. Regrades don't change it.
+
+    submission_id: the submission that they read; the points stay if another one counts later
+    points, words: by the keys of criteria; a criterion without points is missing
+    graded_by: None for the command line
+    """
+
+    __tablename__ = "rubric_grades"
+    __table_args__ = (UniqueConstraint("assignment_id", "person_id"), Index(None, "person_id"))
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"))
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), index=True)
+    points: Mapped[dict[str, Any]]
+    words: Mapped[dict[str, Any]]
+    graded_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    graded_at: Mapped[datetime]

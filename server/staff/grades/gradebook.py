@@ -53,7 +53,7 @@ class Gradebook:
     @property
     def most(self) -> float:
         """The most points possible."""
-        return sum(assignment.points for assignment in self.assignments)
+        return sum(assignment.most_points for assignment in self.assignments)
 
 
 def gradebook(
@@ -168,7 +168,9 @@ def _line(
         Cell(worth[one.id].get(member.person_id, Grade()), tries.get(one.id, {}).get(member.person_id, 0))
         for one in assignments
     )
-    most = sum(one.points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused)
+    most = sum(
+        one.most_points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused
+    )
     return Line(member, cells, most)
 
 

@@ -59,7 +59,7 @@ def show_grades(slug: str) -> str | tuple[str, int]:
             part = part_of(members, asked("page", 6))
             book = gradebook(session, course.course_id, members=part.members)
     columns: list[tuple[str, str, float | None]] = [("name", "Student", None), ("section", "Section", None)]
-    columns += [(one.slug, one.title, one.points) for one in book.assignments]
+    columns += [(one.slug, one.title, one.most_points) for one in book.assignments]
     columns += [("total", "Total", book.most)]
     headings = [
         Heading(title, _address(slug, form, name, by, down=down), _sorted(name, by, down=down), most)

@@ -120,7 +120,7 @@ def _answer(
         title=assignment.title,
         exercise=assignment.exercise.name,
         device_class=assignment.device_class,
-        points=assignment.points,
+        points=assignment.most_points,
         open=opened and not deadlines.closed(now),
         opens_at=_moment(assignment.opens_at),
         due_at=_moment(deadlines.due_at),

@@ -16,7 +16,7 @@ from server.grading.metric import metric_of
 from server.submissions.allowance import extensions_of
 from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
 from server.submissions.entries import own_entries
-from server.submissions.grades.grade import Grade, corrections_of, grade_from
+from server.submissions.grades.grade import Grade, corrections_of, grade_from, rubric_grades_of
 from server.submissions.models import Mode
 
 
@@ -24,6 +24,7 @@ from server.submissions.models import Mode
 class Task:
     """An assignment for one person.
 
+    points: the most possible, with those by the rubric
     deadlines: with this person's extension; usual: without it
     extra_attempts: granted to this person
     metric: ranks the measurements
@@ -134,6 +135,7 @@ def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
 def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
     extensions = extensions_of(session, [one.id for one in assignments], person_id)
     corrections = corrections_of(session, [one.id for one in assignments], person_id)
+    by_rubric = rubric_grades_of(session, assignments, person_id)
     entries_by_assignment = own_entries(session, assignments, person_id)
     for assignment in assignments:
         extension = extensions.get(assignment.id)
@@ -145,7 +147,7 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
             time_zone=assignment.course.time_zone,
             slug=assignment.slug,
             title=assignment.title,
-            points=assignment.points,
+            points=assignment.most_points,
             device_class=assignment.device_class,
             metric=metric_of(assignment.exercise),
             opens_at=assignment.opens_at,
@@ -153,7 +155,9 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
             deadlines=deadlines,
             usual=due_for(assignment, None),
             extra_attempts=extension.extra_attempts if extension else 0,
-            grade=grade_from(assignment, extension, corrections.get(assignment.id), entries),
+            grade=grade_from(
+                assignment, extension, corrections.get(assignment.id), entries, by_rubric.get(assignment.id)
+            ),
             best=best(assignment, deadlines, entries),
             entries=entries,
         )

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Correction, Extension
+from server.courses.rubric import most_of
 from server.submissions.counted_submission import Counted, Entry, counted, due_for
 from server.submissions.entries import own_entries, ranked_entries
+from server.submissions.models import RubricGrade
+from server.submissions.rules.points import Worth, rubric_points, with_rubric
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Grade:
     excused: whether the assignment doesn't count for the student
     held: whether the student doesn't see the points yet
     extended: whether the student has an extension
+    rubric: the points by the rubric; None for none yet; rubric_most: the rubric's most points, 0 without a rubric
     """
 
     counted: Counted | None = None
@@ -33,11 +37,22 @@ class Grade:
     excused: bool = False
     held: bool = False
     extended: bool = False
+    rubric: float | None = None
+    rubric_most: float = 0.0
+
+    def worth_of(self, found: Counted) -> Worth:
+        """The points of a submission if it counts, with those by the rubric."""
+        return with_rubric(Worth(found.points, found.why), self.rubric, self.rubric_most)
 
     @property
     def computed(self) -> float | None:
-        """The points of the submission that counts; None if nothing counts."""
-        return None if self.counted is None else self.counted.points
+        """The points of the submission that counts, with those by the rubric; None if nothing counts."""
+        return None if self.counted is None else self.worth_of(self.counted).points
+
+    @property
+    def computed_why(self) -> tuple[str, ...]:
+        """Why the computed points aren't the full ones."""
+        return () if self.counted is None else self.worth_of(self.counted).why
 
     @property
     def points(self) -> float | None:
@@ -53,7 +68,7 @@ class Grade:
             return ("excused",)
         if self.score is not None:
             return ("set by course staff",)
-        return () if self.counted is None else self.counted.why
+        return self.computed_why
 
     @property
     def late_days(self) -> int:
@@ -66,14 +81,20 @@ def grade_from(
     extension: Extension | None,
     correction: Correction | None,
     entries: Iterable[Entry],
+    rubric: RubricGrade | None = None,
 ) -> Grade:
-    """Compute one person's grade from the person's submissions."""
-    found = counted(assignment, due_for(assignment, extension), entries)
-    extended = extension is not None
+    """Compute one person's grade from the person's submissions. rubric: what course staff gave by the rubric."""
+    grade = Grade(
+        counted(assignment, due_for(assignment, extension), entries),
+        held=assignment.grades_held,
+        extended=extension is not None,
+        rubric=None if rubric is None else rubric_points(assignment.rubric, rubric.points),
+        rubric_most=most_of(assignment.rubric),
+    )
     if correction is None:
-        return Grade(found, held=assignment.grades_held, extended=extended)
-    held = correction.held or assignment.grades_held
-    return Grade(found, correction.score, correction.excused, held, extended)
+        return grade
+    held = correction.held or grade.held
+    return replace(grade, score=correction.score, excused=correction.excused, held=held)
 
 
 def grades(
@@ -92,26 +113,43 @@ def grades(
     decided = Correction.assignment_id.in_(numbers), Correction.person_id.in_(people)
     for correction in session.scalars(select(Correction).where(*decided)):
         corrected[correction.assignment_id][correction.person_id] = correction
+    by_rubric: dict[int, dict[int, RubricGrade]] = defaultdict(dict)
+    for each in _rubric_grades(session, assignments, RubricGrade.person_id.in_(people)):
+        by_rubric[each.assignment_id][each.person_id] = each
     return {
-        one.id: _column(session, one, people, extended[one.id], corrected[one.id], staged)
+        one.id: _column(
+            session, one, people, _Decided(extended[one.id], corrected[one.id], by_rubric[one.id]), staged
+        )
         for one in assignments
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What course staff decided about an assignment's grades, by person."""
+
+    extended: Mapping[int, Extension]
+    corrected: Mapping[int, Correction]
+    by_rubric: Mapping[int, RubricGrade]
+
+    def grade(self, assignment: Assignment, person: int, entries: Iterable[Entry]) -> Grade:
+        decided = self.extended.get(person), self.corrected.get(person)
+        return grade_from(assignment, *decided, entries, self.by_rubric.get(person))
 
 
 def _column(
     session: Session,
     assignment: Assignment,
     people: Select[int],
-    extended: Mapping[int, Extension],
-    corrected: Mapping[int, Correction],
+    decided: _Decided,
     staged: int | None,
 ) -> Mapping[int, Grade]:
     found = {
-        person: grade_from(assignment, extended.get(person), corrected.get(person), entries)
+        person: decided.grade(assignment, person, entries)
         for person, entries in ranked_entries(session, assignment, people, staged)
     }
-    for person in (extended.keys() | corrected.keys()) - found.keys():
-        found[person] = grade_from(assignment, extended.get(person), corrected.get(person), ())
+    for person in (decided.extended.keys() | decided.corrected.keys()) - found.keys():
+        found[person] = decided.grade(assignment, person, ())
     return found
 
 
@@ -121,9 +159,16 @@ def own_grades(session: Session, assignments: Sequence[Assignment], person: int)
     granted = select(Extension).where(Extension.assignment_id.in_(numbers), Extension.person_id == person)
     extensions = {one.assignment_id: one for one in session.scalars(granted)}
     corrections = corrections_of(session, numbers, person)
+    by_rubric = rubric_grades_of(session, assignments, person)
     entries = own_entries(session, assignments, person)
     return {
-        one.id: grade_from(one, extensions.get(one.id), corrections.get(one.id), entries.get(one.id, ()))
+        one.id: grade_from(
+            one,
+            extensions.get(one.id),
+            corrections.get(one.id),
+            entries.get(one.id, ()),
+            by_rubric.get(one.id),
+        )
         for one in assignments
     }
 
@@ -134,3 +179,20 @@ def corrections_of(session: Session, assignments: Iterable[int], person: int) ->
         Correction.assignment_id.in_(assignments), Correction.person_id == person
     )
     return {found.assignment_id: found for found in session.scalars(query)}
+
+
+def rubric_grades_of(
+    session: Session, assignments: Sequence[Assignment], person: int
+) -> Mapping[int, RubricGrade]:
+    """What course staff gave one person by rubrics, by the assignments' IDs."""
+    found = _rubric_grades(session, assignments, RubricGrade.person_id == person)
+    return {each.assignment_id: each for each in found}
+
+
+def _rubric_grades(
+    session: Session, assignments: Sequence[Assignment], whose: ColumnElement[bool]
+) -> Sequence[RubricGrade]:
+    """Without a statement if no assignment has a rubric."""
+    numbers = [one.id for one in assignments if one.rubric]
+    query = select(RubricGrade).where(RubricGrade.assignment_id.in_(numbers), whose)
+    return session.scalars(query).all() if numbers else ()

@@ -13,10 +13,11 @@ from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.assignment.form import form_of
+from server.submissions.grades.rubric import RubricSheet
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
-from server.submissions.result.worth import worth_of
+from server.submissions.result.worth import worth_and_rubric
 from worker.contract.messages import StepKind
 
 
@@ -60,6 +61,7 @@ class SubmissionPage:
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; judged: the result that gave its verdict, None before the first verdict
     worth: what it is worth to its student, such as "10/10, counts now"; "" before the verdict
+    rubric: None if the reader doesn't see one here
     """
 
     number: int
@@ -84,6 +86,7 @@ class SubmissionPage:
     status: SubmissionStatus
     judged: Judged | None
     worth: str
+    rubric: RubricSheet | None
 
     @property
     def file(self) -> str:
@@ -129,6 +132,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
     assignment = found.assignment
     course = assignment.course
     staff = is_staff(role_in(session, person, course.id))
+    worth, rubric = worth_and_rubric(session, found, now, as_staff=staff)
     return SubmissionPage(
         number=found.id,
         public_id=found.public_id,
@@ -151,7 +155,8 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         source=found.source.content.decode("utf-8", "replace"),
         status=read_statuses(session, [found.id], now)[found.id],
         judged=_judged(session, found),
-        worth=worth_of(session, found, now, as_staff=staff),
+        worth=worth,
+        rubric=rubric,
     )
 
 

@@ -13,6 +13,7 @@ from server.http.numbers import points
 from server.submissions.assignment.tasks import task_of
 from server.submissions.counted_submission import Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
+from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
 from server.submissions.rules.points import points_for
 
@@ -35,14 +36,22 @@ class Worth:
 
 def worth_of(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
     """What a submission is worth, in the words of its page; "" before its verdict."""
+    return worth_and_rubric(session, submission, now, as_staff=as_staff)[0]
+
+
+def worth_and_rubric(
+    session: Session, submission: Submission, now: datetime, *, as_staff: bool
+) -> tuple[str, RubricSheet | None]:
+    """The same, with the rubric's points; None if the submission's page doesn't show them to the reader."""
     if submission.judged_job_id is None:
-        return ""
+        return "", None
     assignment = submission.assignment
     task = task_of(session, assignment, submission.person_id)
     own = next((one for one in task.entries if one.submission_id == submission.id), None)
     if own is None:
-        return ""
-    return worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff), points)
+        return "", None
+    text = worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff), points)
+    return text, sheet_of(session, submission, task.grade, as_staff=as_staff)
 
 
 def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
@@ -50,7 +59,7 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
 
     shown: a number of points as text
     """
-    entry, grade, most = worth.entry, worth.grade, worth.assignment.points
+    entry, grade, most = worth.entry, worth.grade, worth.assignment.most_points
 
     def out_of(points: float) -> str:
         return f"{shown(points)}/{shown(most)}"
@@ -58,11 +67,13 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
     if not entry.judged:
         return ""
     if entry.mode is Mode.CHECK:
-        if not entry.accepted or not most:
+        kernel = worth.assignment.points
+        if not entry.accepted or not kernel:
             return "Check, doesn’t count"
         upto = "up to " if worth.assignment.speed_tiers or worth.assignment.goals_percent < 100 else ""
         days = late_days(worth.now, worth.deadlines)
-        return f"Worth {upto}{out_of(points_for(worth.assignment, days, accepted=True))} if you submit it"
+        earns = f"{shown(points_for(worth.assignment, days, accepted=True))}/{shown(kernel)}"
+        return f"Worth {upto}{earns}{' plus the rubric' if grade.rubric_most else ''} if you submit it"
     if grade.excused:
         return "Excused, doesn’t count"
     if grade.held and most and not worth.as_staff:
@@ -72,8 +83,8 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
     standing = _standing(worth, out_of)
     if not most:
         return standing.capitalize()
-    own = valued(worth.assignment, worth.deadlines, entry)
-    why = f" ({'; '.join(own.why)})" if entry.accepted and own.why else ""
+    own = grade.worth_of(valued(worth.assignment, worth.deadlines, entry))
+    why = f" ({'; '.join(own.why)})" if own.why and (entry.accepted or grade.rubric_most) else ""
     return f"{out_of(own.points)}{why}, {standing}"
 
 
@@ -84,7 +95,11 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
         return "doesn’t count"
     if counted.entry.submission_id == worth.entry.submission_id:
         return "counts now"
-    stays = f" stays {out_of(counted.points)}" if worth.assignment.points else " counts"
+    stays = (
+        f" stays {out_of(worth.grade.worth_of(counted).points)}"
+        if worth.assignment.most_points
+        else " counts"
+    )
     if worth.assignment.counts is Counts.LAST:
         return f"your last submission{stays}"
     chosen = worth.assignment.counts is Counts.CHOSEN and counted.entry.chosen_at is not None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.wording import plural
 from server.courses.models import Assignment
+from server.courses.rubric import criteria_of
 from server.submissions.rules.tiers import Tier, tiers_of
 
 
@@ -56,6 +57,26 @@ def worth(assignment: Assignment, achieved: Achieved) -> Worth:
         points *= assignment.goals_percent / 100
         why.append(f"{assignment.goals_percent:g} % with a missed goal")
     return Worth(points, (*why, *_late_reasons(assignment, achieved)))
+
+
+def rubric_points(rubric: str, given: Mapping[str, float]) -> float | None:
+    """The points by a rubric; None if no criterion has points yet.
+
+    given: the points by the criteria's keys; a criterion never counts more than its most points
+    """
+    found = [min(given[each.key], each.most) for each in criteria_of(rubric) if each.key in given]
+    return sum(found, 0.0) if found else None
+
+
+def with_rubric(kernel: Worth, given: float | None, most: float) -> Worth:
+    """Add the points by a rubric, which lateness, speed and goals don't change.
+
+    given: None if not graded by the rubric yet; most: of the rubric, 0 for none
+    """
+    if not most:
+        return kernel
+    why = "rubric not graded yet" if given is None else f"rubric {given:g} of {most:g}"
+    return Worth(kernel.points + (given or 0.0), (*kernel.why, why))
 
 
 def reached(tiers: Sequence[Tier], speed: float | None) -> int:

@@ -18,7 +18,7 @@ from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
-from server.submissions.models import StagedRegrade
+from server.submissions.models import RubricGrade, StagedRegrade
 from server.submissions.source import read_source
 from server.talk.models import Announcement, Comment, RegradeRequest, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
@@ -59,6 +59,12 @@ def full_course(made: Sessions) -> ACourse:
         )  # fmt: skip
         session.add(Extension(assignment_id=course.assignment, person_id=ada.id, due_at=later(600), created_at=NOW,
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
+        session.add(
+            RubricGrade(
+                assignment_id=course.assignment, person_id=ada.id, submission_id=1, points={"aa": 3.0},
+                words={"aa": "Good, Ada Lovelace."}, graded_by=teacher, graded_at=NOW,
+            )
+        )  # fmt: skip
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
         session.add(Announcement(id=1, course_id=course.course, assignment_id=course.assignment, author_id=teacher,

@@ -10,10 +10,11 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction, Counts, Exercise, Extension, SpeedBy
+from server.courses.rubric import Criterion, stored
 from server.submissions.counted_submission import Entry
 from server.submissions.grades.grade import Grade, grade_from
-from server.submissions.models import Mode
-from server.submissions.rules.points import Achieved, worth
+from server.submissions.models import Mode, RubricGrade
+from server.submissions.rules.points import Achieved, rubric_points, worth
 from server.submissions.rules.tiers import TierError, read_tiers, tiers_of, wrong_tiers
 
 DUE = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -198,3 +199,26 @@ def test_what_staff_decided_stays_whatever_the_rules_say():
 def test_tiers_that_mean_nothing_are_refused(text):
     with pytest.raises(TierError):
         read_tiers(text)
+
+
+def test_a_rubric_adds_points_that_lateness_does_not_lower():
+    rubric = stored([Criterion("aa", "Readable", 4.0), Criterion("bb", "Report", 2.0)])
+    given = assignment(rubric=rubric)
+    late = entry(SECOND)
+    assert given.most_points == 16.0
+    ungraded = grade_from(given, None, None, [late])
+    assert (ungraded.points, ungraded.why[-1]) == (9.0, "rubric not graded yet")
+    marks = RubricGrade(points={"aa": 4.0, "gone": 7.0}, words={})
+    graded = grade_from(given, None, None, [late], marks)
+    assert (graded.points, graded.why) == (13.0, ("10 % a day late, 1 day", "rubric 4 of 6"))
+    assert grade_from(given, None, None, [], marks).points is None
+    failed = grade_from(given, None, None, [entry(verdict=Verdict.DATA_RACE)], marks)
+    assert (failed.points, failed.why) == (4.0, ("not accepted", "rubric 4 of 6"))
+    corrected = grade_from(given, None, Correction(score=7.0, excused=False, held=False), [late], marks)
+    assert (corrected.points, corrected.computed) == (7.0, 13.0)
+
+
+def test_a_criterion_never_counts_more_than_its_most_points():
+    lowered = stored([Criterion("aa", "Readable", 3.0)])
+    assert rubric_points(lowered, {"aa": 4.0}) == 3.0
+    assert rubric_points(lowered, {"gone": 4.0}) is None

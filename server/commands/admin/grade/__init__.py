@@ -173,7 +173,7 @@ def _answer(session: Session, assignment: Assignment, email: str) -> Answer:
     elif found.points is None:
         words = "nothing counts yet"
     else:
-        words = f"{found.points:g} of {assignment.points:g} points"
+        words = f"{found.points:g} of {assignment.most_points:g} points"
         if found.score is not None:
             words += f", set by course staff instead of {found.computed or 0:g}"
         elif found.why:
