@@ -10,7 +10,7 @@ from server.staff.courses import copy_views, deletion_views
 from server.staff.desk import staff
 from server.staff.exercises import edit_views as exercise_edit_views
 from server.staff.exercises import views as exercise_views
-from server.staff.grades import correction_views
+from server.staff.grades import correction_views, rubric_views
 from server.staff.grades import views as grade_views
 from server.staff.progress import page as progress_pages
 from server.staff.progress import views as progress_views
@@ -24,6 +24,7 @@ from server.staff.talk import announcement_views, question_views, request_views
 __all__ = [
     "announcement_views", "assignment_views", "audit_views", "copies_views", "copy_views", "correction_views",
     "deletion_views", "exercise_edit_views", "exercise_views", "extension_views", "grade_views", "import_views",
-    "overview_views", "progress_pages", "progress_views", "question_views", "request_views", "roster_views", "staff",
+    "overview_views", "progress_pages", "progress_views", "question_views", "request_views", "roster_views",
+    "rubric_views", "staff",
     "staging_views", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

@@ -32,6 +32,8 @@ NOTICES: dict[str, str] = {
     "extension-granted": "Extension granted.",
     "extension-withdrawn": "Extension removed.",
     "grade-corrected": "Grade saved.",
+    "rubric-saved": "Rubric saved.",
+    "rubric-given": "Points by the rubric saved.",
     "exercise-checking": "The check started.",
     "exercise-discarded": "Draft discarded.",
     "exercise-is-published": "No draft saved: this is a published version already.",

@@ -26,7 +26,14 @@ from server.standings.models import Standing
 from server.standings.ranks import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
-from tests.browser.states import announced, bare_course, brought, commented, experiments
+from tests.browser.states import (
+    announced,
+    bare_course,
+    brought,
+    commented,
+    experiments,
+    graded_by_rubric,
+)
 from tests.server.course import ACourse
 from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
@@ -92,6 +99,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= brought(course)
     names |= announced(course)
     names |= commented(course, names["latter"])
+    names |= graded_by_rubric(course, "ada")
     names["ada"] = str(course.people["ada"])
     with course.sessions.begin() as session:
         session.get_one(Course, course.course).late_days = 3

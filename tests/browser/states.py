@@ -19,9 +19,12 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.exercises import content_of, keep
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
+from server.courses.rubric import Criterion, criteria_of
 from server.courses.service import create_assignment
 from server.experiments.progress import ExperimentRunner
 from server.grading.models import Job
+from server.staff.grades.rubric import Given, change_rubric, give_points
+from server.staff.losses import students_grades
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
@@ -94,6 +97,24 @@ def commented(course: ACourse, public_id: str) -> dict[str, str]:
         )
         write_comment(session, found, found.person, "May I use float4 here, " + "and so on " * 20, line=9)
         return {"request": str(asked.id)}
+
+
+def graded_by_rubric(course: ACourse, name: str) -> dict[str, str]:
+    """A student graded by one of two criteria, on the submission that counts."""
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        ina = session.get_one(Person, course.people["ina"])
+        texts = ("Names say what they hold. No dead code.", "")
+        criteria = [
+            Criterion("", title, 4.0, text) for title, text in zip(("Readable", "Report"), texts, strict=True)
+        ]
+        change_rubric(session, assignment, ina, criteria)
+        counted = students_grades(session, assignment, course.people[name])[course.people[name]].counted
+        assert counted is not None
+        found = session.get_one(Submission, counted.entry.submission_id)
+        first = criteria_of(assignment.rubric)[0].key
+        give_points(session, found, ina, Given({first: 3.0}, {first: "The loop over phases is too long."}))
+        return {"counts": found.public_id}
 
 
 _EXAM = Written(

@@ -26,6 +26,7 @@ _VERBS: Mapping[str, str] = {
     "requests": "Grant or refuse regrade requests of students.",
     "restore": "Read a backup into an empty database.",
     "roster": "Import, export or change a course's roster.",
+    "rubric": "Change an assignment's rubric, grade submissions by it.",
     "submissions": "List a course's submissions.",
     "user": "Manage accounts, passwords and tokens; disable or erase people.",
     "worker": "Drain or resume workers, with an entry in the audit.",

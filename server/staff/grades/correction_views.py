@@ -24,6 +24,7 @@ from server.staff.losses import Loss, LowersPoints, losses_confirmed, students_g
 from server.submissions.grades.grade import Grade
 
 _FIELDS = ("score", "excused", "held", "reason")
+_OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def ask_about_losses(lowers: LowersPoints) -> tuple[str, int]:
         lowers.digest,
         request.path,
         [(name, value) for name, value in request.form.items() if name not in {LOWERS, CSRF_FIELD}],
-        request.path if request.endpoint == "staff.change_grade" else assignment,
+        request.path if request.endpoint in _OWN_PAGE else assignment,
     )
     return render_template("staff/confirm_losses.html", page=page), 409
 

@@ -307,3 +307,21 @@ def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
     assert "% " in next(line for line in done("copies", "gpu", "tiled").splitlines() if "fay@" in line)
     assert "gpu/none" in refused("copies", "gpu", "none")
     assert set(deeds(made)) == {"submission.compared"}
+
+
+def test_a_rubric_is_changed_and_given(course: ACourse, made: Sessions) -> None:
+    assert "No rubric." in done("rubric", "show", "gpu/tiled")
+    done("rubric", "add", "gpu/tiled", "Readable", "4", "--text", "Good names.")
+    found = told("rubric", "add", "gpu/tiled", "Report", "2")
+    assert "2 students" not in done("rubric", "show", "gpu/tiled")
+    assert [(one["title"], one["most"]) for one in found["criteria"]] == [("Readable", 4.0), ("Report", 2.0)]  # type: ignore[attr-defined]
+    ada = handed_in(course, "ada")
+    assert told("rubric", "give", ada, "1", "4", "--comment", "Nice.")["rubric"] == 4.0
+    assert told("rubric", "give", ada, "2", "1")["why"] == ["rubric 5 of 6"]
+    assert "lowers the grade of 1 student" in run("rubric", "remove", "gpu/tiled", "1").stderr
+    assert "no criterion 3" in refused("rubric", "remove", "gpu/tiled", "3")
+    done("rubric", "change", "gpu/tiled", "1", "--points", "3", "--yes")
+    assert told("grade", "show", "gpu/tiled", "ada@example.edu")["grade"]["points"] == 14.0  # type: ignore[index]
+    assert deeds(made)[-5:] == ["grades.rubric_changed"] * 2 + ["grades.rubric_given"] * 2 + [
+        "grades.rubric_changed"
+    ]

@@ -17,6 +17,7 @@ from server.accounts.models import ApiToken, BrowserSession, Person
 from server.accounts.service import create_token, disable
 from server.courses.exercises import content_of, keep_draft
 from server.courses.models import Course, Membership, Role
+from server.courses.rubric import Criterion, stored
 from server.courses.service import create_assignment
 from server.grading.models import Job
 from server.submissions.models import StagedRegrade, Submission
@@ -147,6 +148,7 @@ def house(portal: Portal) -> House:
     with course.sessions.begin() as session:
         announced = announce(session, course.course, None, None, Written("Exam", "On Friday."))
         theirs = session.scalars(select(Submission).where(Submission.public_id == submission)).one()
+        theirs.assignment.rubric = stored([Criterion("aa", "Readable", 4.0)])
         asked = RegradeRequest(submission_id=theirs.id, reason=QUESTION, created_at=NOW)
         session.add(asked)
         said = write_comment(session, theirs, session.get_one(Person, course.person("ada")), QUESTION, line=1)

@@ -1,0 +1,193 @@
+"""`tilelab admin rubric`: an assignment's rubric, and the points that course staff give by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+import click
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
+from server.commands.database import in_session
+from server.commands.names import assignment_named
+from server.commands.options import even_if_lower
+from server.courses.models import Assignment
+from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of
+from server.staff.grades.rubric import Given, change_rubric, give_points
+from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
+from server.submissions.grades.grade import rubric_grades_of
+from server.submissions.models import Submission
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
+
+_name = click.argument("name", metavar="COURSE/ASSIGNMENT")
+_number = click.argument("number", type=click.IntRange(1, MOST_CRITERIA))
+_text = click.option("--text", help="What earns the points.")
+
+
+@click.group()
+def rubric() -> None:
+    """Change an assignment's rubric, and grade submissions by it.
+
+    Its points are added to those for the kernel. If points fall, a command says so and changes nothing, until you
+    add --yes.
+
+    \b
+    Example:
+      tilelab admin rubric add cs483/tiled "Readable code" 4 --text "Names, comments, no dead code."
+      tilelab admin rubric show cs483/tiled
+      tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
+    """  # noqa: D301 - click reads the escape
+
+
+@rubric.command()
+@_name
+@answering()
+@in_session
+def show(session: Session, name: str) -> Answer:
+    """Show the criteria with their numbers, and how many students are graded by them.
+
+    \b
+    Example:
+      tilelab admin rubric show cs483/tiled
+    """  # noqa: D301 - click reads the escape
+    return _shown(session, assignment_named(session, name))
+
+
+@rubric.command()
+@_name
+@click.argument("title")
+@click.argument("points", type=float)
+@_text
+@answering()
+@in_session
+def add(session: Session, name: str, title: str, points: float, text: str | None) -> Answer:
+    """Add a criterion worth up to POINTS.
+
+    \b
+    Example:
+      tilelab admin rubric add cs483/tiled "Readable code" 4
+    """  # noqa: D301 - click reads the escape
+    found = assignment_named(session, name)
+    change_rubric(
+        session, found, None, [*criteria_of(found.rubric), Criterion("", title, points, text or "")]
+    )
+    return _shown(session, found)
+
+
+@rubric.command()
+@_name
+@_number
+@click.option("--title", help="The criterion's new title.")
+@click.option("--points", type=float, help="The criterion's most points.")
+@_text
+@even_if_lower
+@answering()
+@in_session
+def change(
+    session: Session, name: str, number: int, title: str | None, points: float | None, text: str | None,
+    even_if_lower: bool,
+) -> Answer:  # fmt: skip
+    """Change criterion NUMBER. Points that students have stay, up to the criterion's most points.
+
+    \b
+    Example:
+      tilelab admin rubric change cs483/tiled 1 --points 5
+    """  # noqa: D301 - click reads the escape
+    found = assignment_named(session, name)
+    criteria = list(criteria_of(found.rubric))
+    was = _numbered(criteria, number)
+    criteria[number - 1] = replace(
+        was,
+        title=was.title if title is None else title,
+        most=was.most if points is None else points,
+        text=was.text if text is None else text,
+    )
+    return _changed(session, found, criteria, even_if_lower)
+
+
+@rubric.command()
+@_name
+@_number
+@even_if_lower
+@answering()
+@in_session
+def remove(session: Session, name: str, number: int, even_if_lower: bool) -> Answer:
+    """Remove criterion NUMBER. Points for it no longer count.
+
+    \b
+    Example:
+      tilelab admin rubric remove cs483/tiled 1
+    """  # noqa: D301 - click reads the escape
+    found = assignment_named(session, name)
+    criteria = list(criteria_of(found.rubric))
+    _numbered(criteria, number)
+    del criteria[number - 1]
+    return _changed(session, found, criteria, even_if_lower)
+
+
+@rubric.command()
+@click.argument("submission")
+@_number
+@click.argument("points", type=float)
+@click.option("--comment", help="A comment that the student sees.")
+@even_if_lower
+@answering()
+@in_session
+def give(
+    session: Session, submission: str, number: int, points: float, comment: str | None, even_if_lower: bool
+) -> Answer:
+    """Give SUBMISSION this many POINTS for criterion NUMBER. The submission must count for the grade.
+
+    \b
+    Example:
+      tilelab admin rubric give 6f1c2a9e 1 3 --comment "Long function."
+    """  # noqa: D301 - click reads the escape
+    found = session.scalar(select(Submission).where(Submission.public_id == submission))
+    if found is None:
+        raise WrongUse(f"no submission {submission}. `tilelab admin submissions COURSE` lists them.")
+    assignment, person = found.assignment, found.person_id
+    key = _numbered(criteria_of(assignment.rubric), number).key
+    was = rubric_grades_of(session, [assignment], person).get(assignment.id)
+    now_points = {**({} if was is None else was.points), key: points}
+    now_words = {} if was is None else dict(was.words)
+    if comment is not None:
+        now_words[key] = comment
+    with losses_confirmed(session, assignment, CONFIRMED if even_if_lower else "", person):
+        give_points(session, found, None, Given(now_points, now_words))
+    grade = students_grades(session, assignment, person)[person]
+    return Answer(
+        {"submission": submission, "rubric": grade.rubric, "points": grade.points, "why": list(grade.why)},
+        f"{safe(found.person.email)}: {grade.points or 0:g} of {assignment.most_points:g} points"
+        f" ({'; '.join(grade.why)}).",
+    )
+
+
+def _changed(
+    session: Session, assignment: Assignment, criteria: Sequence[Criterion], even_if_lower: bool
+) -> Answer:
+    with losses_confirmed(session, assignment, CONFIRMED if even_if_lower else ""):
+        change_rubric(session, assignment, None, criteria)
+    return _shown(session, assignment)
+
+
+def _numbered(criteria: Sequence[Criterion], number: int) -> Criterion:
+    if number > len(criteria):
+        raise WrongUse(f"no criterion {number}. The rubric has {len(criteria)} criteria.")
+    return criteria[number - 1]
+
+
+def _shown(session: Session, assignment: Assignment) -> Answer:
+    criteria = criteria_of(assignment.rubric)
+    graded = sum(one.rubric is not None for one in students_grades(session, assignment).values())
+    head = ["number", "criterion", "points", "description"]
+    rows = [
+        [str(number), safe(each.title), f"{each.most:g}", safe(each.text)]
+        for number, each in enumerate(criteria, 1)
+    ]
+    lines = table([head, *rows], "><><") if rows else ["No rubric."]
+    text = "\n".join([*lines, f"{graded} students graded by the rubric."])
+    return Answer({"criteria": [asdict(each) for each in criteria], "graded": graded}, text)

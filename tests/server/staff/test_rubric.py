@@ -1,0 +1,110 @@
+"""Points by a rubric: criteria, grading a submission by them, and what its student sees."""
+
+from __future__ import annotations
+
+import re
+
+from kernels.verdict import Verdict
+from server.courses.models import Assignment, Role
+from server.courses.rubric import Criterion, criteria_of, stored
+from server.staff.grades.rubric import wrong_criteria
+from server.submissions.changes import regrade
+from tests.server.course import NOW
+from tests.server.staff.graded import handed_in, judged
+from tests.server.staff.test_corrections import DAY, confirmed, deeds, grade_of, grade_page, row_of
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+RUBRIC = "/staff/gpu/rubric/tiled"
+TWO = stored([Criterion("aa", "Readable", 4.0, "Good names."), Criterion("bb", "Report", 2.0)])
+
+
+def put(portal: Portal, rubric: str = TWO) -> None:
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).rubric = rubric
+
+
+def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(
+    portal: Portal, tom: BrowserClient
+) -> None:
+    ada, ina = client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)
+    put(portal)
+    first = handed_in(portal.course, "ada", Verdict.DATA_RACE)
+    page = f"/submissions/{first}"
+    assert "not graded yet" in ada.page(page)
+    assert 'name="points_aa"' not in ada.page(page)
+    assert 'name="points_aa"' in tom.page(page)
+    assert f'href="{page}#rubric"' in tom.page(RUBRIC)
+    wrong = tom.post_form(f"{RUBRIC}/{first}", points_aa="5")
+    assert (wrong.status_code, 'href="#points_aa"' in wrong.text) == (422, True)
+    assert ada.post_form(f"{RUBRIC}/{first}", points_aa="4").status_code == 403
+    given = tom.post_form(f"{RUBRIC}/{first}", points_aa="3.5", words_aa="Long function.", points_bb="")
+    assert given.status_code == 303
+    reasons = ("not accepted", "rubric 3.5 of 6")
+    assert (grade_of(portal, "ada").points, grade_of(portal, "ada").why) == (3.5, reasons)
+    seen = ada.page(page)
+    assert "0 of 10 points for the kernel, 3.5 of 6 by the rubric: 3.5 of 16." in seen
+    assert "Long function." in seen
+    assert row_of(portal, "ada") == ["3.5", "3.5", "; ".join(reasons)]
+    with portal.course.sessions.begin() as session:
+        (job,) = regrade(session, session.get_one(Assignment, portal.course.assignment), None)
+    judged(portal.course, job, Verdict.ACCEPTED)
+    assert grade_of(portal, "ada").points == 13.5
+    assert "13.5/16 (rubric 3.5 of 6), counts now" in ada.page(page)
+    lower = tom.post_form(f"{RUBRIC}/{first}", points_aa="1")
+    assert confirmed(tom, lower).status_code == 303
+    assert grade_of(portal, "ada").points == 11.0
+    confirmed(ina, ina.post_form(grade_page(portal, "ada"), score="9", reason="x", held="yes"))
+    assert grade_of(portal, "ada").points == 9.0
+    assert "Rubric" not in ada.page(page)
+    assert "set the grade to 9 instead" in tom.page(page)
+    assert [deed.detail["points"] for deed in deeds(portal, "grades.rubric_given")] == [
+        [None, 3.5],
+        [3.5, 1.0],
+    ]
+    assert "Long" not in str(deeds(portal, "grades.rubric_given"))
+
+
+def test_points_by_the_rubric_stay_when_another_submission_counts(portal: Portal, tom: BrowserClient) -> None:
+    put(portal)
+    first = handed_in(portal.course, "ada", Verdict.DATA_RACE, now=NOW - 3 * DAY)
+    tom.post_form(f"{RUBRIC}/{first}", points_aa="4", points_bb="2")
+    second = handed_in(portal.course, "ada", now=NOW - 2 * DAY, source=b"// 2")
+    assert grade_of(portal, "ada").points == 16.0
+    seen = client_of(portal, "ada").page(f"/submissions/{second}")
+    assert f'<a href="/submissions/{first}">an earlier submission</a>' in seen
+    assert tom.post_form(f"{RUBRIC}/{first}", points_aa="4").status_code == 409
+    assert tom.get(f"{RUBRIC}/{first}").status_code == 409
+    assert tom.post_form(f"{RUBRIC}/{second}", points_aa="4", points_bb="2").status_code == 303
+    assert "earlier submission" not in tom.page(f"/submissions/{second}")
+
+
+def test_an_instructor_changes_the_rubric_and_losses_are_named(portal: Portal, tom: BrowserClient) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    assert "Only an instructor" in tom.page(RUBRIC)
+    assert tom.post_form(RUBRIC, title_0="Readable", most_0="4").status_code == 403
+    wrong = ina.post_form(RUBRIC, title_0="Readable", most_0="0", title_2="", text_2="x")
+    assert re.findall(r'<a href="#(\w+)"', wrong.text) == ["most_0", "title_2", "most_2"]
+    assert (
+        ina.post_form(RUBRIC, title_0="Readable", most_0="4", title_4="Report", most_4="2").status_code == 303
+    )
+    with portal.course.sessions.begin() as session:
+        criteria = criteria_of(session.get_one(Assignment, portal.course.assignment).rubric)
+    assert [(one.title, one.most) for one in criteria] == [("Readable", 4.0), ("Report", 2.0)]
+    readable, report = (one.key for one in criteria)
+    first = handed_in(portal.course, "ada")
+    tom.post_form(f"{RUBRIC}/{first}", **{f"points_{readable}": "4", f"points_{report}": "2"})
+    asked = ina.post_form(RUBRIC, key_0=readable, title_0="Clear", most_0="3")
+    assert "ada@example.edu" in asked.text
+    assert grade_of(portal, "ada").points == 16.0
+    assert confirmed(ina, asked).status_code == 303
+    assert (grade_of(portal, "ada").points, grade_of(portal, "ada").why) == (13.0, ("rubric 3 of 3",))
+    (_, last) = deeds(portal, "grades.rubric_changed")
+    assert last.detail == {"criteria": [2, 1], "points": [6.0, 3.0]}
+
+
+def test_mistakes_in_criteria_are_named_by_field() -> None:
+    long = Criterion("", "x" * 101, 1.0, "x" * 501)
+    assert set(wrong_criteria([long])) == {"title_0", "text_0"}
+    assert set(wrong_criteria([Criterion("", "x", 1.0)] * 21)) == {"title_20"}
+    assert set(wrong_criteria([Criterion("", "x", float("inf"))])) == {"most_0"}
