@@ -30,7 +30,7 @@ from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
-from server.submissions.models import RubricGrade, Submission
+from server.submissions.models import LookedAtPair, RubricGrade, Submission
 from server.talk.models import Comment, RegradeRequest, SeenAnnouncement
 from worker.contract.messages import Ticket
 
@@ -132,6 +132,9 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     for reasons in (Extension, Correction):
         session.execute(update(reasons).where(reasons.person_id == person.id).values(reason=""))
     session.execute(update(RubricGrade).where(RubricGrade.person_id == person.id).values(words={}))
+    theirs = select(Submission.id).where(Submission.person_id == person.id)
+    looked = or_(LookedAtPair.left_id.in_(theirs), LookedAtPair.right_id.in_(theirs))
+    session.execute(update(LookedAtPair).where(looked).values(note=""))
     person.name = ERASED_NAME
     person.pseudonym = None
     (person.made_name,) = free_names(session, 1)

@@ -16,7 +16,7 @@ from server.courses.models import Assignment, Counts, Course, Role, StaffNote
 from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
-from server.submissions.models import Mode, RubricGrade, StagedRegrade
+from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedRegrade
 from server.talk.models import Announcement, Comment, RegradeRequest
 
 _REMOVED = "erased"
@@ -53,6 +53,7 @@ _LOOKED_AT = tuple(
         StaffNote,
         Worker,
         RubricGrade,
+        LookedAtPair,
     )
 )
 

@@ -28,7 +28,8 @@ _TITLES = {
     "grades rubric given": "graded by the rubric", "job cancelled": "grading cancelled",
     "job retried": "grading retried", "member taken back": "member restored",
     "password set by link": "password set with a link", "person password set": "password set by an operator",
-    "reset created": "password link created", "submission chosen": "submission chosen to count",
+    "reset created": "password link created", "submission pair looked at": "similar pair looked at",
+    "submission pair taken back": "similar pair listed again", "submission chosen": "submission chosen to count",
 }  # fmt: skip
 _WORDS = {
     "board_frozen_at": "leaderboard frozen from", "late_percent_per_day": "late penalty per day (%)",

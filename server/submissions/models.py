@@ -1,4 +1,4 @@
-"""Tables of submissions, staged regrades, and what course staff give by a rubric."""
+"""Tables of submissions, staged regrades, points by a rubric, and similar pairs that course staff looked at."""
 
 from __future__ import annotations
 
@@ -111,3 +111,26 @@ class RubricGrade(Base):
     words: Mapped[dict[str, Any]]
     graded_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
     graded_at: Mapped[datetime]
+
+
+class LookedAtPair(Base):
+    """Two similar submissions of two students that course staff looked at and found fine.
+
+    left_id: the submission with the lower ID
+    note: for course staff only
+    looked_by: None for the command line
+    """
+
+    __tablename__ = "looked_at_pairs"
+    __table_args__ = (
+        CheckConstraint("left_id < right_id", name="left_is_lower"),
+        Index(None, "right_id"),
+    )
+
+    left_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
+    right_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
+    note: Mapped[str] = mapped_column(String(500), default="")
+    looked_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    looked_at: Mapped[datetime]
+
+    staff: Mapped[Person | None] = relationship()

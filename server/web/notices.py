@@ -32,6 +32,8 @@ NOTICES: dict[str, str] = {
     "extension-granted": "Extension granted.",
     "extension-withdrawn": "Extension removed.",
     "grade-corrected": "Grade saved.",
+    "pair-looked-at": "Marked as looked at. The pair is folded away at the end of the page.",
+    "pair-taken-back": "The pair is listed again.",
     "rubric-saved": "Rubric saved.",
     "rubric-given": "Points by the rubric saved.",
     "exercise-checking": "The check started.",

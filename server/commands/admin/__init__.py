@@ -21,6 +21,7 @@ _VERBS: Mapping[str, str] = {
     "grade": "Show or correct a student's grade.",
     "jobs": "List, show, retry or cancel jobs.",
     "migrate": "Create the database's tables, or upgrade them to this version.",
+    "pair": "Mark two similar submissions as looked at and fine.",
     "regrade": "Regrade submissions.",
     "regrades": "Show regrades and their progress, or cancel what still waits.",
     "requests": "Grant or refuse regrade requests of students.",

@@ -96,10 +96,13 @@ def rare_among(students: int) -> int:
     return max(_FEW, round(_FEW_SHARE * students))
 
 
-def similar(works: Sequence[Work], files: Sequence[Sequence[Work]], given: Sequence[str]) -> Similar:
+def similar(
+    works: Sequence[Work], files: Sequence[Sequence[Work]], given: Sequence[str], marked: int = 0
+) -> Similar:
     """Compare all students.
 
     works: one of each student; files: equal files; given: the code that all students got
+    marked: how many pairs may be folded away, so that many more are read
     """
     sources = _Sources(works, given)
     listed = [people(group) for group in files]
@@ -113,7 +116,7 @@ def similar(works: Sequence[Work], files: Sequence[Sequence[Work]], given: Seque
             works[one.left], works[one.right], one.share,
             *(len(left & right) for left, right in zip(words[one.left], words[one.right], strict=True)),
         )
-        for one in found[:MOST_PAIRS]
+        for one in found[: MOST_PAIRS + marked]
     )  # fmt: skip
     return Similar(
         len(works),

@@ -286,6 +286,7 @@ def test_two_names_set_an_exercise(course: ACourse) -> None:
 def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
     assert told("copies", "gpu", "tiled") == {
         "students": 0, "identical_files": [], "identical_code": [], "pairs": [], "more_pairs": 0,
+        "looked_at": [],
     }  # fmt: skip
     ada, bob = (
         course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob")
@@ -307,6 +308,13 @@ def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
     assert "% " in next(line for line in done("copies", "gpu", "tiled").splitlines() if "fay@" in line)
     assert "gpu/none" in refused("copies", "gpu", "none")
     assert set(deeds(made)) == {"submission.compared"}
+    done("pair", "fine", bob, ada, "--note", "worked together")
+    assert "Looked at, fine: 1 pair." in done("copies", "gpu", "tiled")
+    assert told("copies", "gpu", "tiled")["identical_files"] == []
+    done("pair", "back", ada, bob)
+    assert told("copies", "gpu", "tiled")["looked_at"] == []
+    assert "same assignment" in refused("pair", "fine", ada, "none")
+    assert {"submission.pair_looked_at", "submission.pair_taken_back"} < set(deeds(made))
 
 
 def test_a_rubric_is_changed_and_given(course: ACourse, made: Sessions) -> None:

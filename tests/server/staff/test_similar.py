@@ -11,10 +11,13 @@ from sqlalchemy import Engine
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from server.courses.models import Assignment, Role
+from server.staff.copies.looked_at import fold
 from server.staff.copies.queries import Work, given_code, shared_files, works_of
-from server.staff.copies.similar import similar
+from server.staff.copies.similar import Group, Similar, SimilarPair, similar
+from server.submissions.models import LookedAtPair
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in
+from tests.server.staff.test_corrections import deeds
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -145,3 +148,38 @@ def test_the_number_of_statements_does_not_grow(portal: Portal, tom: BrowserClie
         for number in range(4):
             portal.course.hand_in(f"s{number}", source=kernel(1 + number // 2).encode())
     assert counts[0] == counts[1]
+
+
+def test_a_marked_pair_is_folded_away_until_it_is_taken_back(portal: Portal, tom: BrowserClient) -> None:
+    ada, bob = (
+        portal.course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob")
+    )
+    pair = f"{PAGE}/pair?left={bob}&right={ada}"
+    assert tom.post_form(pair, note="x" * 501).status_code == 422
+    assert tom.post_form(pair, note="worked together").status_code == 303
+    page = tom.page(PAGE)
+    assert 'data-no="files"' in page
+    assert 'data-looked-at="1"' in page
+    assert "worked together" in page
+    assert client_of(portal, "ada").post_form(pair).status_code == 403
+    again = f"{PAGE}/pair/take-back?left={ada}&right={bob}"
+    assert [tom.post_form(again).status_code for _ in range(2)] == [303, 409]
+    assert 'data-no="files"' not in tom.page(PAGE)
+    assert tom.post_form(f"{PAGE}/pair?left={ada}&right={ada}").status_code == 422
+    assert tom.post_form(f"{PAGE}/pair?left={ada}&right=none").status_code == 404
+    (deed,) = deeds(portal, "submission.pair_looked_at")
+    assert (deed.subject, deed.detail) == (f"submission {bob}", {"other": ada})
+
+
+def test_a_group_is_folded_once_all_its_pairs_are_marked_and_a_new_submission_shows_again() -> None:
+    ada, bob, eve = works(["a", "b", "c"])
+    group = Group((ada, bob, eve), usual=False)
+    found = Similar(3, (group,), (), (SimilarPair(bob, eve, 0.9, 0, 0),), 0)
+    mark = LookedAtPair(note="")
+    left, looked = fold(found, {(0, 1): mark, (1, 2): mark})
+    assert (left.files, left.pairs, len(looked)) == ((group,), (), 1)
+    left, looked = fold(found, {(0, 1): mark, (0, 2): mark})
+    assert (left.files, len(left.pairs), len(looked)) == ((), 1, 2)
+    newer = replace(eve, submission_id=7)
+    left, looked = fold(replace(found, pairs=(SimilarPair(bob, newer, 0.9, 0, 0),)), {(1, 2): mark})
+    assert (len(left.pairs), looked) == (1, [])

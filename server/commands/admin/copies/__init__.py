@@ -10,9 +10,11 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from kernels.wording import plural
 from server.audit.service import note
 from server.commands.database import in_session
 from server.commands.names import assignment_named
+from server.staff.copies.looked_at import fold, marks_of
 from server.staff.copies.queries import Work, given_code, shared_files, works_of
 from server.staff.copies.similar import Group, Similar, similar
 from worker.commands.answer import Answer, answering
@@ -34,10 +36,16 @@ def copies(session: Session, course: str, assignment: str) -> Answer:
       tilelab admin copies cs483 tiled --json
     """  # noqa: D301 - click reads the escape
     one = assignment_named(session, f"{course}/{assignment}")
-    found = similar(works_of(session, one), shared_files(session, one), given_code(session, one))
+    marks = marks_of(session, one)
+    given = (works_of(session, one), shared_files(session, one), given_code(session, one))
+    found, looked = fold(similar(*given, marked=len(marks)), marks)
     subject = f"assignment {course}/{assignment}"
     note(session, None, "submission.compared", subject, course_id=one.course_id, students=found.students)
-    return Answer(_data(found), "\n".join(_lines(found)))
+    data = _data(found) | {
+        "looked_at": [{"left": _work(each.left), "right": _work(each.right)} for each in looked]
+    }
+    lines = [*_lines(found), *([f"Looked at, fine: {plural(len(looked), 'pair')}."] if looked else [])]
+    return Answer(data, "\n".join(lines))
 
 
 def _data(found: Similar) -> dict[str, Any]:
