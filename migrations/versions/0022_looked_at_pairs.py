@@ -1,4 +1,4 @@
-"""Similar submissions that course staff looked at.
+"""Similar submissions that course staff looked at, and exact copies from now on.
 
 Revision ID: 0022
 Revises: 0021
@@ -34,7 +34,23 @@ def upgrade() -> None:
     )  # fmt: skip
     op.create_index(op.f("ix_looked_at_pairs_right_id"), "looked_at_pairs", ["right_id"])
 
+    op.create_table(
+        "exact_copies",
+        sa.Column("submission_id", _ID, nullable=False),
+        sa.Column("of_id", _ID, nullable=False),
+        sa.Column("assignment_id", _ID, nullable=False),
+        sa.ForeignKeyConstraint(["submission_id"], ["submissions.id"],
+                                name=op.f("fk_exact_copies_submission_id_submissions")),
+        sa.ForeignKeyConstraint(["of_id"], ["submissions.id"], name=op.f("fk_exact_copies_of_id_submissions")),
+        sa.ForeignKeyConstraint(["assignment_id"], ["assignments.id"],
+                                name=op.f("fk_exact_copies_assignment_id_assignments")),
+        sa.PrimaryKeyConstraint("submission_id", name=op.f("pk_exact_copies")),
+    )  # fmt: skip
+    op.create_index(op.f("ix_exact_copies_of_id"), "exact_copies", ["of_id"])
+    op.create_index(op.f("ix_exact_copies_assignment_id"), "exact_copies", ["assignment_id"])
+
 
 def downgrade() -> None:
     """Go back to the version before."""
+    op.drop_table("exact_copies")
     op.drop_table("looked_at_pairs")

@@ -19,6 +19,7 @@ from server.grading.fleet_state import QueueStatus, queues_known
 from server.grading.models import Job, Result, Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
 from server.staff.assignments.exercise_update import is_judged
+from server.submissions.copies.exact_copies import count_copies
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
 
@@ -50,6 +51,7 @@ class Attention:
     """The figures of the staff's overview page.
 
     refused: open assignments that workers of this version can't grade
+    copies: open pairs of students with identical files, by assignment
     faults: submissions that ended in a system error; waiting: submissions that aren't graded yet
     recent: submissions within the last day; workers: running ones
     never_here: students who never signed in or used a token
@@ -58,6 +60,7 @@ class Attention:
 
     deadlines: tuple[Deadline, ...]
     refused: tuple[Assignment, ...]
+    copies: tuple[tuple[Assignment, int], ...]
     faults: int
     waiting: int
     recent: int
@@ -79,12 +82,14 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
     students = _students(session, course_id)
     with_code = [person for person in students if person.proven_at is None]
     numbers = [one.id for one in found]
+    copies = count_copies(session, numbers)
     in_course = Submission.assignment_id.in_(numbers)
     recent = (
         select(func.count()).select_from(Submission).where(in_course, Submission.created_at > now - RECENT)
     )
     return Attention(
-        tuple(_deadlines(session, found, students, now)), tuple(_refused(found, now)), _faults(session, numbers),
+        tuple(_deadlines(session, found, students, now)), tuple(_refused(found, now)),
+        tuple((one, copies[one.id]) for one in found if one.id in copies), _faults(session, numbers),
         _waiting(session, numbers), session.scalar(recent) or 0, len(students),
         _never_here(session, students), len(with_code),
         sum(person.created_at > now - RECENT for person in with_code), len(known_workers(session, now)),

@@ -1,4 +1,4 @@
-"""Tables of submissions, staged regrades, points by a rubric, and similar pairs that course staff looked at."""
+"""Tables of submissions, staged regrades, points by a rubric, exact copies and looked-at pairs."""
 
 from __future__ import annotations
 
@@ -111,6 +111,20 @@ class RubricGrade(Base):
     words: Mapped[dict[str, Any]]
     graded_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
     graded_at: Mapped[datetime]
+
+
+class ExactCopy(Base):
+    """A student's first submission of a file that another student submitted before, without the unchanged starter.
+
+    of_id: the first submission of the file
+    """
+
+    __tablename__ = "exact_copies"
+    __table_args__ = (Index(None, "of_id"), Index(None, "assignment_id"))
+
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
+    of_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"))
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
 
 
 class LookedAtPair(Base):

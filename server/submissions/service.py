@@ -25,6 +25,7 @@ from server.grading.models import Job, JobKind
 from server.grading.queue import Place, place_of
 from server.grading.service import Work, keep_source, priority_of, queue_job
 from server.submissions.allowance import allowance, too_many_kept
+from server.submissions.copies.exact_copies import note_copy
 from server.submissions.counted_submission import due_for
 from server.submissions.grades.late_days import late_days_of
 from server.submissions.models import Mode, Submission
@@ -152,6 +153,8 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
         )
         session.add(submission)
         session.flush()
+        if not staff:
+            note_copy(session, assignment, submission)
         work = Work(
             kind=JobKind.SUBMISSION,
             priority=priority_of(staff=staff, due_at=_due_at(session, assignment, submitted), now=now),

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from server.courses.models import Assignment, Role
-from server.staff.copies.looked_at import fold
+from server.staff.copies.looked_at import fold, mark_fine
 from server.staff.copies.queries import Work, given_code, shared_files, works_of
 from server.staff.copies.similar import Group, Similar, SimilarPair, similar
 from server.submissions.models import LookedAtPair
@@ -183,3 +183,28 @@ def test_a_group_is_folded_once_all_its_pairs_are_marked_and_a_new_submission_sh
     newer = replace(eve, submission_id=7)
     left, looked = fold(replace(found, pairs=(SimilarPair(bob, newer, 0.9, 0, 0),)), {(1, 2): mark})
     assert (len(left.pairs), looked) == (1, [])
+
+
+def test_the_overview_says_at_once_that_files_are_identical(
+    portal: Portal, tom: BrowserClient, engine: Engine
+) -> None:
+    course = portal.course
+    with course.sessions.begin() as session:
+        (starter, *_) = given_code(session, session.get_one(Assignment, course.assignment))
+    course.person("ina", Role.INSTRUCTOR)
+    for name in ("ina", "ada", "ada", "bob", "bob"):
+        course.hand_in(name, source=kernel(1).encode())
+    for name in ("ada", "bob"):
+        course.hand_in(name, source=starter.encode())
+    with counted_queries(engine) as before:
+        assert "1 pair of students has identical files in Tiled" in tom.page("/staff/gpu/")
+    course.hand_in("eve", source=kernel(1).encode())
+    with counted_queries(engine) as after:
+        assert "2 pairs of students have identical files" in tom.page("/staff/gpu/")
+    assert len(before) == len(after)
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        ((first, *others),) = shared_files(session, assignment)
+        for other in others:
+            mark_fine(session, assignment, (first, other), None)
+    assert 'data-needs="copies"' not in tom.page("/staff/gpu/")

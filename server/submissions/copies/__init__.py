@@ -1,0 +1,1 @@
+"""Copies among submissions."""

@@ -1,0 +1,60 @@
+"""Files that several students submitted, noted with the submission so that the overview needs no search."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import and_, exists, func, select
+from sqlalchemy.orm import Session, aliased
+
+from server.accounts.models import Person
+from server.courses.exercises import material_of
+from server.courses.models import Assignment, Membership, Role
+from server.submissions.models import ExactCopy, LookedAtPair, Submission
+
+
+def note_copy(session: Session, assignment: Assignment, submission: Submission) -> None:
+    """Note that another student submitted this file before. One look-up in an index if none did."""
+    same = Submission.assignment_id == assignment.id, Submission.source_digest == submission.source_digest
+    student = and_(
+        Membership.person_id == Submission.person_id,
+        Membership.course_id == assignment.course_id,
+        Membership.role == Role.STUDENT,
+    )
+    first = session.execute(
+        select(Submission.id, Submission.person_id)
+        .join(Membership, student)
+        .where(*same, Submission.id < submission.id)
+        .order_by(Submission.id)
+        .limit(1)
+    ).one_or_none()
+    if first is None or first.person_id == submission.person_id:
+        return
+    mine = exists().where(*same, Submission.person_id == submission.person_id, Submission.id < submission.id)
+    if session.scalar(select(mine)) or submission.source_digest == _starter(session, assignment):
+        return
+    session.add(ExactCopy(submission_id=submission.id, of_id=first.id, assignment_id=assignment.id))
+
+
+def count_copies(session: Session, assignments: Iterable[int]) -> Mapping[int, int]:
+    """How many pairs of exact copies course staff haven't looked at, by assignment; without erased people."""
+    copy, first = aliased(Submission), aliased(Submission)
+    owner, other = aliased(Person), aliased(Person)
+    looked = and_(LookedAtPair.left_id == ExactCopy.of_id, LookedAtPair.right_id == ExactCopy.submission_id)
+    query = (
+        select(ExactCopy.assignment_id, func.count())
+        .join(copy, copy.id == ExactCopy.submission_id)
+        .join(first, first.id == ExactCopy.of_id)
+        .join(owner, and_(owner.id == copy.person_id, owner.erased_at.is_(None)))
+        .join(other, and_(other.id == first.person_id, other.erased_at.is_(None)))
+        .where(ExactCopy.assignment_id.in_(assignments), ~exists().where(looked))
+        .group_by(ExactCopy.assignment_id)
+    )
+    return dict(session.execute(query).all())
+
+
+def _starter(session: Session, assignment: Assignment) -> str:
+    material = material_of(session, assignment.exercise)
+    starter = None if material is None else material.starter
+    return "" if starter is None else hashlib.sha256(starter.encode()).hexdigest()
