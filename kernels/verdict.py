@@ -187,10 +187,15 @@ class Finding:
 
     @property
     def title(self) -> str:
-        """The kind in words: `data race`. A warning rejects nothing, so it isn't called rejected."""
-        if self.severity is Severity.WARNING:
-            return "warning" if self.kind is Verdict.REJECTED else f"warning: {self.kind.words}"
-        return self.kind.words
+        """The kind in words: `data race`."""
+        if self.is_note:
+            return "note"
+        return f"warning: {self.kind.words}" if self.severity is Severity.WARNING else self.kind.words
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it only says how the file was read, such as which lines aren't graded."""
+        return self.kind is Verdict.REJECTED and self.severity is Severity.WARNING
 
     @property
     def lines(self) -> str:

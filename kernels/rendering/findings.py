@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
-from kernels.report.model import Report, verdict_sentence
+from kernels.report.clues import failing_sizes
+from kernels.report.model import Report, first_error, verdict_sentence
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wording import plural
 
@@ -14,7 +16,12 @@ MOST_FINDINGS = 5
 _CONTEXT = 1
 _NEAR = 6
 
-_RED, _YELLOW, _DIM = "31;1", "33;1", "2"
+_RED, _YELLOW, _BOLD, _DIM = "31;1", "33;1", "1", "2"
+_SHARE = re.compile(r"(?<= incorrect\.) ")
+_OF_CASES = re.compile(r"In (\d+ of \d+ failing cases): (.+?)\.(?= |$)")
+_SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
+_EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
+"""Verdicts whose first finding says more than the verdict's own sentence."""
 
 
 def informative_findings(report: Report) -> tuple[Finding, ...]:
@@ -25,8 +32,30 @@ def informative_findings(report: Report) -> tuple[Finding, ...]:
 
 def summary_sentence(report: Report) -> str:
     """The verdict in one sentence. A system error without a finding has its cause in the message."""
+    if report.verdict is Verdict.WRONG_ANSWER:
+        return headline(report)[0]
     alone = report.verdict is Verdict.SYSTEM_ERROR and not informative_findings(report)
     return report.message if alone and report.message else verdict_sentence(report)
+
+
+def headline(report: Report) -> tuple[str, str]:
+    """What is wrong in one sentence, and an example of it. For an incorrect result, the diagnosis leads."""
+    leading = first_error(report.findings, report.verdict)
+    if leading is None:
+        return report.verdict.headline if report.verdict is Verdict.WRONG_ANSWER else summary_sentence(
+            report
+        ), ""
+    if report.verdict is Verdict.WRONG_ANSWER:
+        example, *diagnosis = _SHARE.split(leading.message, maxsplit=1)
+        sentence = _OF_CASES.sub(r"\2 (\1).", diagnosis[0]) if diagnosis else failing_sizes(report)
+        return sentence or report.verdict.headline, example
+    if report.verdict in _EXACT:
+        return leading.message, ""
+    sentence = report.verdict.headline if leading.lines else summary_sentence(report)
+    if leading.message in {sentence, report.verdict.headline}:
+        return sentence, ""
+    sizes = failing_sizes(report) if report.verdict in _SIZES_HELP else ""
+    return sentence, f"{leading.message} {sizes}".rstrip()
 
 
 def findings_text(
@@ -37,17 +66,19 @@ def findings_text(
         informative_findings(report),
         key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED),
     )
+    leading = first_error(report.findings, report.verdict)
     for finding in ordered[:most]:
-        yield [*_title(finding, style), *_excerpt(finding, lines, style)]
+        example = headline(report)[1] if finding is leading and finding.kind is Verdict.WRONG_ANSWER else ""
+        yield [*_title(finding, example or finding.message, style), *_excerpt(finding, lines, style)]
     left = len(ordered) - most
     if left > 0:
         yield [f"... and {plural(left, 'more finding')}; --json shows all."]
 
 
-def _title(finding: Finding, style: Style) -> list[str]:
-    colour = _YELLOW if finding.severity is Severity.WARNING else _RED
+def _title(finding: Finding, message: str, style: Style) -> list[str]:
+    colour = _BOLD if finding.is_note else _YELLOW if finding.severity is Severity.WARNING else _RED
     count = f" ({finding.count_text})" if finding.count_text else ""
-    return [style.paint(finding.headline, colour) + count, *style.wrap(safe(finding.message), "  ")]
+    return [style.paint(finding.headline, colour) + count, *style.wrap(safe(message), "  ")]
 
 
 def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:

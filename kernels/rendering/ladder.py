@@ -21,10 +21,20 @@ def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...
     return ladder_text(stands) if stands is not None else ()
 
 
+def next_idea(ladder: Ladder | None, found: Measurement | None) -> str:
+    """The idea of the next faster kernel, as a sentence; "" if there is none."""
+    sentences = standing(ladder, found)[1:]
+    text = sentences[0].removeprefix(_NEXT_IDEA) if sentences else ""
+    return text[:1].upper() + text[1:]
+
+
+_NEXT_IDEA = "Next idea: "
+
+
 def ladder_text(stands: Place) -> tuple[str, ...]:
     """A sentence on the position, and one on the next idea if there is one."""
     where = f"{_where(stands)} of the reference ladder."
-    return (where,) if stands.above is None else (where, f"Next idea: {stands.above.rung.idea}.")
+    return (where,) if stands.above is None else (where, f"{_NEXT_IDEA}{stands.above.rung.idea}.")
 
 
 def _where(stands: Place) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kernels.exercise.model import InputKind
 from kernels.launch import is_launch_comment
+from kernels.report.clues import advice_of_clues
 from kernels.report.guards import code_of, filled, guard, is_shared, limit_of_all
 from kernels.report.model import Report
 from kernels.source.launch.question import listed
@@ -115,7 +116,7 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
     if report.verdict is Verdict.DATA_RACE and leading:
         return _race(leading[0], report, lines) or text
     if report.verdict is Verdict.WRONG_ANSWER:
-        return _OF_KIND.get(_kind(report), text)
+        return advice_of_clues(report, lines) or _OF_KIND.get(_kind(report), text)
     if report.verdict is Verdict.BARRIER_DIVERGENCE and leading:
         return next((advice for part, advice in _BARRIERS.items() if part in leading[0].message), text)
     if report.verdict is Verdict.TIME_LIMIT:
@@ -285,6 +286,14 @@ class Race:
         return self.finding.other_line in {None, self.finding.line} and self.says(r"\bboth write\b")
 
     @property
+    def one_update(self) -> bool:
+        """Whether the line only adds to its element, such as `counts[value]++`."""
+        line = code_of(self.finding.line, self.lines)
+        name = re.escape(self.name)
+        update = re.compile(rf"\b{name}\s*\[.*\]\s*(\+\+|--|[-+]=(?!.*\b{name}\b))")
+        return self.finding.other_line == self.finding.line and update.search(line) is not None
+
+    @property
     def in_block(self) -> bool:
         """Whether both threads are of one block. Only a second block has a name of its own in the sentence."""
         return len(re.findall(r"\bof block\b", self.finding.message)) == 1
@@ -316,9 +325,13 @@ _NEXT_ROW = (
     "column past the end of a row is an element of the next row."
 )
 _OWN_CELL = f"{_ONE_CELL} Does the index{{first}} use both `threadIdx.x` and `threadIdx.y`?"
+_UPDATE = (
+    "Add with `atomicAdd`{first}. Two threads read the same value of `{name}`, so one of their sums is lost."
+)
 _TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
 
 _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
+    (lambda race: not race.outside and race.one_update, _UPDATE),
     (lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
     (lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
     (lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),

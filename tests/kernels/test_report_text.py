@@ -274,9 +274,9 @@ def test_a_line_with_one_byte_that_cannot_be_read_is_shown():
 def test_a_comment_that_was_not_read_is_a_warning_with_any_verdict():
     unread = Finding(Verdict.REJECTED, "is not read", 1, severity=Severity.WARNING)
     text = render(report(RACE, unread), SOURCE, "my.cu", PLAIN)
-    assert "\n\nWarning at line 1\n" in text
+    assert "\n\nNote at line 1\n" in text
     accepted = render(report(unread, verdict=Verdict.ACCEPTED), SOURCE, "my.cu", PLAIN)
-    assert "\n\nWarning at line 1\n" in accepted
+    assert "\n\nNote at line 1\n" in accepted
     assert "rejected" not in text + accepted
 
 

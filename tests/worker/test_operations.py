@@ -89,7 +89,7 @@ def test_partial_sums_are_right_to_the_last_bit(sums, tile):
         ("= part[0]", "= part[0] + input[start]", "counts the first element of its section twice"),
         ("= part[0]", "= 2 * part[0]", "twice the expected sum"),
         ("start + t < Length ?", "start + t < Length && t > 0 ?", "leaves out the first element"),
-        ("if (t == 0)", "if (t == 0 && blockIdx.x == 0)", "None of the incorrect elements was written"),
+        ("if (t == 0)", "if (t == 0 && blockIdx.x == 0)", "leaves elements"),
         (
             "start + blockDim.x + t < Length",
             "start + 2 * blockDim.x < Length",

@@ -38,8 +38,8 @@ def never_written(output: Output, wrong: Mask) -> Diagnosis | None:
     if not np.array_equal(poison, wrong):
         return None
     if poison.all():
-        return Diagnosis("never_written", f"No element of {output.names[-1]} was ever written.")
-    return Diagnosis("partly_written", "None of the incorrect elements was written.")
+        return Diagnosis("never_written", f"Your kernel never writes {output.names[-1]}.")
+    return Diagnosis("partly_written", f"Your kernel leaves elements of {output.names[-1]} unwritten.")
 
 
 def not_a_number(output: Output, wrong: Mask) -> Diagnosis | None:

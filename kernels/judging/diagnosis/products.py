@@ -25,9 +25,9 @@ def _reordered(product: Product, wrong: Mask) -> Diagnosis | None:
     candidates: tuple[tuple[str, Callable[[], Doubles], str], ...] = (
         ("transposed", lambda: product.expected.values.T,
          f"The result is transposed: {p}[i][j] has the value of {p}[j][i]."),
-        ("swapped", lambda: right @ left, f"The result is {n}*{m}: the operands are swapped."),
-        ("left_transposed", lambda: left.T @ right, f"The result equals {m} transposed times {n}."),
-        ("right_transposed", lambda: left @ right.T, f"The result equals {m} times {n} transposed."),
+        ("swapped", lambda: right @ left, f"Your kernel computes {n}*{m}: the operands are swapped."),
+        ("left_transposed", lambda: left.T @ right, f"Your kernel computes {m} transposed times {n}."),
+        ("right_transposed", lambda: left @ right.T, f"Your kernel computes {m} times {n} transposed."),
     )  # fmt: skip
     for key, candidate, text in candidates:
         try:

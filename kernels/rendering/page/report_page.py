@@ -14,6 +14,7 @@ from markupsafe import Markup
 from kernels.analysis.model import Analysis
 from kernels.ladder import Ladder
 from kernels.rendering.findings import informative_findings
+from kernels.rendering.ladder import next_idea
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
@@ -84,7 +85,7 @@ def analysis_of(report: Report) -> Analysis:
 def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]:
     analysis = analysis_of(report)
     measured = measured_view(report, around.ladder)
-    card = verdict_card(report, safe_lines(source.rstrip()), measured.standing[1:] if measured else ())
+    card = verdict_card(report, safe_lines(source.rstrip()), next_idea(around.ladder, report.measurement))
     printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.rendering.findings import excerpt_labels, excerpt_numbers, summary_sentence
+from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
 from kernels.report.advice import advice_for
+from kernels.report.clues import lines_to_look_at
 from kernels.report.model import Report, first_error
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Verdict
 
-_SHARE = re.compile(r"(?<= incorrect\.) ")
+NEXT_STEP, NEXT_IDEA = "Next step", "Next idea"
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
-_EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
-"""Verdicts whose first finding says more than the verdict's own sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +30,10 @@ class VerdictCard:
     """The first things to know about a result.
 
     state: good, fair or poor
-    where: `lines 11 and 14`, or ""
+    where: `lines 11 and 14`, or ""; guessed: whether the lines are only a place to look at
     sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs`, or ""
     line: where to begin in the source; None if no line is known
+    label: the heading of the step
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
     """
 
@@ -48,55 +47,54 @@ class VerdictCard:
     excerpt: tuple[ExcerptLine, ...]
     step: str
     step_line: int | None = None
+    label: str = NEXT_STEP
+    guessed: bool = False
 
 
-def verdict_card(report: Report, lines: Sequence[str], ideas: Sequence[str] = ()) -> VerdictCard:
+def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> VerdictCard:
     """Make the card.
 
     lines: of the graded source
-    ideas: what would make a measured kernel faster
+    idea: what would make a measured kernel faster
     """
     leading = first_error(report.findings, report.verdict)
-    sentence, detail = _sentences(report, leading)
-    step, step_line = _step(report, lines, ideas)
+    sentence, detail = headline(report)
+    label, step, step_line = _step(report, lines, idea)
+    look = lines_to_look_at(report, lines) or ({} if step_line is None else {step_line: "start here"})
+    marked = look if leading is None or look else excerpt_labels(leading, len(lines))
     return VerdictCard(
         name=report.verdict.words,
         state=_STATES.get(report.verdict, "poor"),
-        where="" if leading is None else leading.lines,
+        where=_where(sorted(look)) if look or leading is None else leading.lines,
         sentence=sentence,
         detail=detail,
         count="" if leading is None else leading.count_text,
-        line=None if leading is None else leading.line,
-        excerpt=() if leading is None else _excerpt(leading, len(lines)),
+        line=min(look, default=None) if look or leading is None else leading.line,
+        excerpt=_excerpt(marked, len(lines)),
         step=step,
         step_line=step_line,
+        label=label,
+        guessed=bool(look),
     )
 
 
-def _sentences(report: Report, leading: Finding | None) -> tuple[str, str]:
-    """What is wrong, and an example. For an incorrect result, the diagnosis leads."""
-    if leading is None:
-        return summary_sentence(report), ""
-    headline = report.verdict.headline if leading.lines else summary_sentence(report)
-    if report.verdict is Verdict.WRONG_ANSWER:
-        example, *diagnosis = _SHARE.split(leading.message, maxsplit=1)
-        return (diagnosis[0], example) if diagnosis else (headline, example)
-    if report.verdict in _EXACT:
-        return leading.message, ""
-    return headline, "" if leading.message in {headline, report.verdict.headline} else leading.message
+def _where(numbers: Sequence[int]) -> str:
+    """`line 11`, `lines 11, 12 and 14`; "" for none."""
+    *first, last = map(str, numbers) if numbers else ("",)
+    return f"lines {', '.join(first)} and {last}" if first else f"line {last}" if last else ""
 
 
-def _step(report: Report, lines: Sequence[str], ideas: Sequence[str]) -> tuple[str, int | None]:
+def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:
+    """The heading, the next step, and its line. Advice about a line is more helpful than a faster kernel's idea."""
     if report.verdict is not Verdict.ACCEPTED:
-        return advice_for(report, lines), None
-    if ideas:
-        return ideas[0], None
+        return NEXT_STEP, advice_for(report, lines), None
     first = next(iter(report.evidence.advice), None)
-    return ("", None) if first is None else (first.text, first.line)
+    if first is not None and (first.line is not None or not idea):
+        return NEXT_STEP, first.text, first.line
+    return NEXT_IDEA, idea, None
 
 
-def _excerpt(finding: Finding, last: int) -> tuple[ExcerptLine, ...]:
-    labels = excerpt_labels(finding, last)
+def _excerpt(labels: Mapping[int, str], last: int) -> tuple[ExcerptLine, ...]:
     numbers = excerpt_numbers(labels, last)
     return tuple(
         ExcerptLine(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernels.evidence import Advice, Evidence
 from kernels.rendering.page.report_page import ReportContext, render_sections
-from kernels.rendering.page.verdict_card import verdict_card
+from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP, verdict_card
 from kernels.verdict import Finding, Verdict
 from tests.kernels.test_report_text import RACE, SOURCE, report
 
@@ -32,10 +32,12 @@ def test_accesses_far_apart_leave_a_gap():
 
 
 def test_a_diagnosis_leads_and_the_element_follows():
-    wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} The result equals M times N transposed.")
+    wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} Your kernel computes M times N transposed.")
     card = verdict_card(report(wrong, verdict=Verdict.WRONG_ANSWER), LINES)
-    assert (card.sentence, card.detail) == ("The result equals M times N transposed.", WRONG)
-    plain = verdict_card(report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER), LINES)
+    assert (card.sentence, card.detail) == ("Your kernel computes M times N transposed.", WRONG)
+    plain = verdict_card(
+        report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER, checks=()), LINES
+    )
     assert (plain.sentence, plain.detail) == (Verdict.WRONG_ANSWER.headline, WRONG)
 
 
@@ -48,8 +50,11 @@ def test_an_error_of_the_compiler_is_the_sentence():
 def test_an_accepted_kernel_gets_the_next_idea():
     found = report(verdict=Verdict.ACCEPTED, evidence=Evidence(advice=(Advice("Coarsen.", 7),)))
     card = verdict_card(found, LINES)
-    assert (card.step, card.step_line, card.excerpt) == ("Coarsen.", 7, ())
-    assert verdict_card(found, LINES, ("Next idea: unroll.",)).step == "Next idea: unroll."
+    assert (card.label, card.step, card.step_line, card.where) == (NEXT_STEP, "Coarsen.", 7, "line 7")
+    assert [line.number for line in card.excerpt if line.hit] == [7]
+    assert verdict_card(found, LINES, "Unroll.").step == "Coarsen."
+    card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),))), LINES, "Unroll.")
+    assert (card.label, card.step, card.excerpt) == (NEXT_IDEA, "Unroll.", ())
 
 
 def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out():

@@ -1,0 +1,91 @@
+"""Clues to the cause of an incorrect result: the failing sizes, the lines to look at, and a repair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from kernels.report.guards import code_of
+from kernels.report.model import Report, first_error
+from kernels.verdict import CaseStatus, Finding, Verdict
+
+_SIZE = re.compile(r"=(\d+)")
+_TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
+_LEFT_OUT = re.compile(r"\btile is left out\b")
+_RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
+_UNWRITTEN = re.compile(r"\bunwritten\b")
+_ONE_TILE = "in a single tile."
+_TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
+_MOST = 3
+
+
+def failing_sizes(report: Report) -> str:
+    """What sets the failing sizes apart from the passing ones, in one sentence; "" if nothing does."""
+    passed = list(_sizes(report, CaseStatus.PASSED))
+    failed = list(_sizes(report, CaseStatus.FAILED))
+    tile = report.tile
+    if tile < 2 or not passed or not failed:
+        return ""
+    if all(max(sizes) <= tile for sizes in passed) and all(max(sizes) > tile for sizes in failed):
+        return f"The result is correct only up to size {tile}, {_ONE_TILE}"
+    partial = [any(size % tile for size in sizes) for sizes in (*passed, *failed)]
+    if partial == [False] * len(passed) + [True] * len(failed):
+        return f"Only sizes that aren't a multiple of {tile} fail."
+    return ""
+
+
+def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
+    """The lines behind an incorrect result, with what they do; empty if the source doesn't show them.
+
+    lines: of the graded source
+    """
+    leading = first_error(report.findings, report.verdict)
+    if leading is None or leading.line is not None or report.verdict is not Verdict.WRONG_ANSWER:
+        return {}
+    code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
+    for pattern, text in _patterns(leading):
+        found = [number for number, line in code.items() if pattern.search(line) and "__global__" not in line]
+        if found:
+            return dict.fromkeys(found[:_MOST], text)
+    return {}
+
+
+def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
+    """What to change, by the diagnosis or by the failing sizes; "" if neither is clear."""
+    leading = first_error(report.findings, report.verdict)
+    if leading is None or report.verdict is not Verdict.WRONG_ANSWER:
+        return ""
+    found = sorted(lines_to_look_at(report, lines))
+    at = f" at line {found[0]}" if len(found) == 1 else ""
+    if turned := _TRANSPOSED.search(leading.message):
+        index = "Which of the two belongs to `threadIdx.x`?"
+        return f"Exchange row and column where your kernel reads `{turned[1]}`{at}. {index}"
+    if _RESULT_TRANSPOSED.search(leading.message):
+        return f"Exchange row and column in the index of the output{at}. Which of the two belongs to `threadIdx.x`?"
+    if _LEFT_OUT.search(leading.message):
+        return f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
+    if _UNWRITTEN.search(leading.message):
+        return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
+    if failing_sizes(report).endswith(_ONE_TILE):
+        return "Compare the indices of the second tile with the first. Each phase must load other elements."
+    return ""
+
+
+def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
+    """Patterns of lines with their labels, the most telling first."""
+    turned = _TRANSPOSED.search(finding.message)
+    if turned is not None:
+        yield re.compile(rf"=.*\b{turned[1]}\s*\["), f"reads {turned[1]}"
+    if _LEFT_OUT.search(finding.message):
+        yield _TILES, "number of tiles"
+    element = finding.example.element if finding.example is not None else None
+    name = (element or "").partition("[")[0]
+    if name:
+        yield re.compile(rf"\b{re.escape(name)}\s*\[.*\]\s*[-+*/]?=(?!=)"), f"writes {name}"
+
+
+def _sizes(report: Report, status: CaseStatus) -> Iterator[tuple[int, ...]]:
+    for check in report.checks:
+        found = tuple(map(int, _SIZE.findall(check.case)))
+        if check.status is status and found:
+            yield found

@@ -1,0 +1,83 @@
+"""What an incorrect result's sizes and source say about its cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.rendering.findings import headline
+from kernels.rendering.page.verdict_card import verdict_card
+from kernels.rendering.report import log_text
+from kernels.report.advice import advice_for
+from kernels.report.clues import failing_sizes
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict
+from tests.kernels.test_report_text import PLAIN, report
+
+VALUE = "P[0][0] is 1, not 2 (Width=17). 289 of 289 elements are incorrect."
+SOURCE = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
+        Ns[ty][tx] = N[Row * Width + ph * TILE_WIDTH + tx];  // P[0] = 0
+    }
+    P[Row * Width + Col] = sum;
+}"""
+
+
+def _wrong(diagnosis: str = "", passed: tuple[int, ...] = (), failed: tuple[int, ...] = (17,)):
+    finding = Finding(
+        Verdict.WRONG_ANSWER, f"{VALUE} {diagnosis}".strip(), example=Example(element="P[0][0]")
+    )
+    checks = [
+        CaseCheck(f"Width={size} integers_left", status)
+        for sizes, status in ((passed, CaseStatus.PASSED), (failed, CaseStatus.FAILED))
+        for size in sizes
+    ]
+    return report(finding, verdict=Verdict.WRONG_ANSWER, checks=tuple(checks), tile=16)
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "found"),
+    [
+        ((1, 16), (17, 32), "single tile"),
+        ((16, 32), (1, 17), "multiple of 16"),
+        ((1, 32), (17,), ""),
+        ((), (17,), ""),
+    ],
+)
+def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed, found):
+    sentence = failing_sizes(_wrong("", passed, failed))
+    assert found in sentence
+    assert bool(sentence) is bool(found)
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "lines", "label", "advice"),
+    [
+        ("Your kernel computes M times N transposed.", [3], "reads N", "`N` at line 3"),
+        ("Each sum is 0: the last, partial tile is left out.", [2], "number of tiles", "up at line 2"),
+        ("The result is transposed: P[i][j] has the value of P[j][i].", [5], "writes P", "output at line 5"),
+        ("Your kernel leaves elements of P unwritten.", [5], "writes P", "element at line 5"),
+        ("", [5], "writes P", "P[0][0]"),
+    ],
+)
+def test_a_diagnosis_leads_to_lines_of_the_source(diagnosis, lines, label, advice):
+    card = verdict_card(_wrong(diagnosis), SOURCE.split("\n"))
+    assert [line.number for line in card.excerpt if line.hit] == lines
+    assert {line.label for line in card.excerpt if line.hit} == {label}
+    assert (card.guessed, card.line) == (True, lines[0])
+    assert advice in card.step
+
+
+@pytest.mark.parametrize(("line", "atomic"), [("own[v[i]]++;", True), ("s[t] += s[t + 1];", False)])
+def test_a_lost_update_needs_an_atomic(line, atomic):
+    message = "Thread (1,0) of block (0,0) reads it at line 2. Thread (0,0) writes it at line 2."
+    race = Finding(Verdict.DATA_RACE, message, 2, 2, example=Example(element=f"{line.partition('[')[0]}[1]"))
+    source = [f"__shared__ int {line.partition('[')[0]}[32];", line]
+    assert ("atomicAdd" in advice_for(report(race), source)) is atomic
+
+
+def test_card_and_command_line_say_the_same_of_a_wrong_answer():
+    found = _wrong("In 4 of 5 failing cases: Each sum is short. Incorrect elements: exactly the last row.")
+    sentence, example = headline(found)
+    assert sentence == "Each sum is short (4 of 5 failing cases). Incorrect elements: exactly the last row."
+    assert (example, verdict_card(found, []).sentence) == (VALUE, sentence)
+    text = " ".join(log_text(found, SOURCE, PLAIN).split())
+    assert (text.count(sentence), text.count(VALUE), text.count("In 4 of 5")) == (1, 1, 0)
