@@ -21,6 +21,7 @@ from kernels.rendering.page.context import context
 from kernels.rendering.page.environment import environment
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.page.measurement import measured_figures, measured_view
+from kernels.rendering.page.race_view import race_view
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.page.summary import figures
 from kernels.rendering.page.verdict_card import ExcerptLine, VerdictCard, verdict_card
@@ -95,6 +96,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         # The card has all of a single finding.
         "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict),)},
         "excerpt": _excerpt(card, source),
+        "race": race_view(report, safe_lines(source.rstrip())),
         "worth": around.worth,
         "speeds": [each for each in _figures(report, analysis) if measured and each.title in _SPEEDS],
         "actions": around.actions,

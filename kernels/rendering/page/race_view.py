@@ -1,0 +1,124 @@
+"""A race between two threads of a block, in steps: one access, both, and both with a barrier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kernels.expression import Expression, ExpressionError
+from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
+from kernels.report.guards import code_of
+from kernels.report.model import Report, first_error
+from kernels.verdict import Verdict
+
+_NAME = r"hread \(([\d,]+)\)"
+_TWO = re.compile(rf"^T{_NAME} of block \([\d,]+\) (\D+?) `[^`]+`.*?\. T{_NAME} (\D+?) it\b")
+_BOTH = re.compile(rf"^T{_NAME} of block \([\d,]+\) and t{_NAME} both (\D+?)s? `")
+_INDEX = re.compile(r"\[(\d+)\]")
+_DEFINED = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$")
+_BARRIER = re.compile(r"\b__syncthreads\w*\s*\(|\bthis_thread_block\(\)\.sync\(|\bblock\.sync\(")
+_MOST_CELLS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class RaceStep:
+    """One picture with its sentence."""
+
+    title: str
+    drawing: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class RaceView:
+    """The steps.
+
+    barriers: the kernel's barriers in one sentence
+    """
+
+    barriers: str
+    steps: tuple[RaceStep, ...]
+
+
+def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
+    """The steps of the leading race; None without two threads of a block and a known element.
+
+    lines: of the graded source
+    """
+    race = first_error(report.findings, Verdict.DATA_RACE)
+    if report.verdict is not Verdict.DATA_RACE or race is None or race.example is None:
+        return None
+    accesses = _accesses(race.message, race.other_line, race.line)
+    element = race.example.element or ""
+    if accesses is None or not _INDEX.search(element):
+        return None
+    shared = _shared(element, lines, report.tile)
+    first, second = accesses
+    steps = [
+        (f"{first.sentence(element)}.", [Band((first,))]),
+        (
+            f"{second.sentence(element)} in the same phase. No barrier says which comes first.",
+            [Band(accesses)],
+        ),
+    ]
+    if first.line != second.line and "`__syncthreads()`" in race.message:
+        text = "A barrier between the two makes two phases. Now the order is fixed."
+        steps.append((text, [Band((first,)), Band((second,))]))
+    return RaceView(
+        _barriers(lines),
+        tuple(
+            RaceStep(f"{number}. {text}", race_picture(f"race-{number}", text, shared, bands))
+            for number, (text, bands) in enumerate(steps, 1)
+        ),
+    )
+
+
+def _accesses(message: str, first: int | None, second: int | None) -> tuple[Access, Access] | None:
+    """The two accesses, as the finding's sentence names them."""
+    if (both := _BOTH.match(message)) is not None:
+        return Access("A", both[1], f"{both[3]}s", second), Access("B", both[2], f"{both[3]}s", second)
+    if (two := _TWO.match(message)) is not None:
+        return Access("A", two[1], two[2], first), Access("B", two[3], two[4], second)
+    return None
+
+
+def _barriers(lines: Sequence[str]) -> str:
+    found = [number for number in range(1, len(lines) + 1) if _BARRIER.search(code_of(number, lines))]
+    if not found:
+        return "A phase ends at a barrier. This kernel has none, so all of it is one phase."
+    *most, last = map(str, found)
+    named = f"lines {', '.join(most)} and {last}" if most else f"line {last}"
+    return f"A phase lasts from one barrier to the next. This kernel’s barriers: {named}."
+
+
+def _shared(element: str, lines: Sequence[str], tile: int) -> Shared:
+    """The array with its extents, from its declaration; without one, up to the element."""
+    name, indices = element.partition("[")[0], [int(index) for index in _INDEX.findall(element)]
+    row, column = indices[-2] if indices[1:] else 0, indices[-1]
+    rows, columns = _extents(name, lines, tile) or (row + 1, column + 1)
+    if rows == 1 and columns > 32:  # one row for each warp's words
+        rows, columns, row, column = -(-columns // 32), 32, column // 32, column % 32
+    if row >= rows or column >= columns or rows * columns > _MOST_CELLS:
+        rows, columns = row + 1, column + 1
+    return Shared(element, name, rows, columns, row, column)
+
+
+def _extents(name: str, lines: Sequence[str], tile: int) -> tuple[int, int] | None:
+    declared = re.compile(rf"\b{re.escape(name)}\s*((?:\[[^\]]+\])+)")
+    macros = {
+        found[1]: int(found[2]) for line in lines if (found := _DEFINED.search(line.partition("//")[0]))
+    }
+    known = {"TILE_WIDTH": tile, "BLOCK_SIZE": tile, **macros}
+    for number in range(1, len(lines) + 1):
+        code = code_of(number, lines)
+        if "__shared__" in code and (found := declared.search(code)):
+            try:
+                sizes = [
+                    Expression.parse(each).evaluate(known) for each in re.findall(r"\[([^\]]+)\]", found[1])
+                ]
+            except ExpressionError:
+                return None
+            return (sizes[-2] if sizes[1:] else 1, sizes[-1]) if min(sizes) > 0 else None
+    return None

@@ -1,0 +1,70 @@
+"""The steps of a race."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kernels.rendering.page.race_view import RaceView, race_view
+from kernels.verdict import Example, Finding, Verdict
+from tests.kernels.test_report_text import RACE, report
+
+SOURCE = [
+    "#define TILE_WIDTH 8",
+    "__shared__ float Mds[TILE_WIDTH][TILE_WIDTH + 1];",
+    "Mds[ty][tx] = M[i];  // not __syncthreads();",
+    "sum += Mds[ty][k];",
+    "__syncthreads();",
+]
+TWO = Finding(
+    Verdict.DATA_RACE,
+    "Thread (3,0) of block (0,1) writes `Mds[0][3]` at line 3. Thread (1,0) reads it at line 4, "
+    "with no `__syncthreads()` between them.",
+    4,
+    3,
+    example=Example((0, 1, 0), ((1, 0, 0), (3, 0, 0)), "Mds[0][3]"),
+)
+
+
+def _view(finding: Finding) -> RaceView:
+    view = race_view(report(finding), SOURCE)
+    assert view is not None
+    return view
+
+
+def test_the_steps_light_one_thread_then_both_then_two_phases():
+    view = _view(TWO)
+    assert "line 5" in view.barriers
+    assert "3" not in view.barriers
+    first, both, repaired = (str(step.drawing) for step in view.steps)
+    assert ("thread (3,0)" in first, "thread (1,0)" in first) == (True, False)
+    assert 'class="racing"' in both
+    assert both.count("thread (") == 2
+    assert 'class="added"' in repaired
+    assert 'class="racing"' not in repaired
+
+
+def test_the_array_has_the_extents_of_its_declaration():
+    path = str(_view(TWO).steps[0].drawing).partition('class="cells"')[2].partition("/>")[0]
+    assert (path.count("h"), path.count("v")) == (8 + 1, 9 + 1)
+
+
+def test_a_line_that_races_with_itself_gets_no_barrier():
+    message = "Thread (0,0) of block (0,0) and thread (1,0) both write `sums[40]` at line 3."
+    found = replace(TWO, message=message, line=3, other_line=3, example=Example(element="sums[40]"))
+    one, two = _view(found).steps
+    assert "writes" in one.title
+    assert "(1,0)" in two.title
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        replace(RACE, example=None),
+        replace(TWO, message=TWO.message.replace("(1,0) reads", "(1,0) of block (1,1) reads")),
+        replace(TWO, example=Example(element="total")),
+    ],
+)
+def test_blocks_and_unknown_elements_have_no_picture(finding):
+    assert race_view(report(finding), SOURCE) is None
