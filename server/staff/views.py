@@ -25,6 +25,5 @@ __all__ = [
     "announcement_views", "assignment_views", "audit_views", "copies_views", "copy_views", "correction_views",
     "deletion_views", "exercise_edit_views", "exercise_views", "extension_views", "grade_views", "import_views",
     "overview_views", "progress_pages", "progress_views", "question_views", "request_views", "roster_views",
-    "rubric_views", "staff",
-    "staging_views", "student_views", "submission_views", "update_views",
+    "rubric_views", "staff", "staging_views", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

@@ -12,8 +12,10 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.submissions.allowance import extensions_of
 from server.submissions.assignment.form import form_of
 from server.submissions.grades.rubric import RubricSheet
+from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
@@ -60,6 +62,7 @@ class SubmissionPage:
     own: whether it is the reader's; staff: whether the reader is course staff
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; judged: the result that gave its verdict, None before the first verdict
+    closed_at: when the student's last chance to submit ended; None if the assignment is open
     worth: what it is worth to its student, such as "10/10, counts now"; "" before the verdict
     rubric: None if the reader doesn't see one here
     """
@@ -70,6 +73,7 @@ class SubmissionPage:
     course_title: str
     course_zone: str
     archived: bool
+    closed_at: datetime | None
     assignment: str
     title: str
     person_id: int
@@ -140,6 +144,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         course_title=course.title,
         course_zone=course.time_zone,
         archived=course.archived_at is not None,
+        closed_at=_closed_at(session, found, now),
         assignment=assignment.slug,
         title=assignment.title,
         person_id=found.person_id,
@@ -158,6 +163,13 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         worth=worth,
         rubric=rubric,
     )
+
+
+def _closed_at(session: Session, submission: Submission, now: datetime) -> datetime | None:
+    assignment = submission.assignment
+    extension = extensions_of(session, [assignment.id], submission.person_id).get(assignment.id)
+    deadlines = due_for(assignment, extension)
+    return deadlines.closes_at if deadlines.closed(now) else None
 
 
 def watched(

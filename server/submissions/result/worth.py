@@ -68,7 +68,7 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
         return ""
     if entry.mode is Mode.CHECK:
         kernel = worth.assignment.points
-        if not entry.accepted or not kernel:
+        if not entry.accepted or not kernel or worth.deadlines.closed(worth.now):
             return "Check, doesn’t count"
         upto = "up to " if worth.assignment.speed_tiers or worth.assignment.goals_percent < 100 else ""
         days = late_days(worth.now, worth.deadlines)

@@ -253,6 +253,11 @@ def test_who_only_checked_a_right_kernel_is_told_that_it_counts_for_nothing_yet(
     page = ada.page(f"/submissions/{name}")
     assert ('name="mode" value="rank"' in page) is told, "a button that submits this version"
     assert ("Check, doesn’t count" in page) is told
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).closes_at = NOW
+    page = ada.page(f"/submissions/{name}")
+    assert 'name="mode" value="rank"' not in page
+    assert ("data-closed" in page) is told
 
 
 def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):

@@ -47,7 +47,11 @@ def test_a_check_says_what_it_would_earn_now():
     assert (
         text(entry(1, mode=Mode.CHECK), deadlines=Deadlines(DUE - DAY, None)) == "Worth 8/10 if you submit it"
     )
-    assert text(entry(2, Verdict.DATA_RACE, mode=Mode.CHECK)) == "Check, doesn’t count"
+    for of, deadlines in (
+        (entry(2, Verdict.DATA_RACE, mode=Mode.CHECK), NO_DEADLINE),
+        (entry(1, mode=Mode.CHECK), Deadlines(DUE - DAY, DUE - SECOND)),
+    ):
+        assert text(of, deadlines=deadlines) == "Check, doesn’t count"
 
 
 @pytest.mark.parametrize(
