@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Assignment
-from server.staff.progress.charts import histogram
 from server.staff.progress.states import students_in
+from server.standings.charts import histogram
 from server.submissions.models import Submission
 
 _DAYS = 21

@@ -15,8 +15,8 @@ from server.courses.models import Assignment, Correction, Extension, Membership,
 from server.staff.attention import attention
 from server.staff.progress import failures
 from server.staff.progress.forecast import forecast
-from server.staff.progress.speeds import bins
 from server.staff.progress.states import Bar, State, bars
+from server.standings.bins import bins
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in, judged, newest_job
