@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
@@ -10,6 +11,7 @@ from server.accounts.access import nothing_here
 from server.courses.access import assignment_for, reader_of
 from server.http.site import site
 from server.standings.board_query import read_query
+from server.standings.class_speeds import ClassSpeeds, class_speeds
 from server.standings.page import BoardPage, has_board, own_class, read_page
 
 standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")
@@ -47,3 +49,10 @@ def _page(slug: str, assignment: str, device_class: str) -> BoardPage:
         if not has_board(session, found, device_class):
             raise nothing_here()
         return read_page(session, reader, found, device_class, read_query(request.args))
+
+
+@standings_pages.app_template_global()
+def class_speeds_of(submission: int) -> ClassSpeeds | None:
+    """Return the speeds of the class with the owner's own, for the submission's page."""
+    with site().readers.begin() as session:
+        return class_speeds(session, submission, datetime.now(UTC))
