@@ -1,4 +1,7 @@
-"""Styles and scripts. Each address contains a digest of the content, so browsers cache it forever."""
+"""Styles, scripts, the code font and the mark.
+
+Each address contains a digest of the content, so browsers cache it forever.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,26 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A served file. packed: the content as gzip; digest: of the content, a part of the address."""
+    """A served file. packed: the content as gzip, None if that isn't smaller; digest: a part of the address."""
 
     name: str
     media_type: str
     content: bytes
-    packed: bytes
+    packed: bytes | None
     digest: str
 
 
 def attach_assets(app: Flask) -> None:
-    """Serve the assets, and give templates `{{ asset("tilelab.css") }}`."""
+    """Serve the assets, and give templates `{{ asset("tilelab.css") }}` and `{{ scheme() }}`."""
     app.register_blueprint(assets)
     app.jinja_env.globals["asset"] = asset_url
+    app.jinja_env.globals["scheme"] = scheme
+
+
+def scheme() -> str:
+    """The colours that the reader chose: light, dark or auto. server/web/client/scheme.ts sets the cookie."""
+    chosen = request.cookies.get("tilelab-scheme", "")
+    return chosen if chosen in {"light", "dark"} else "auto"
 
 
 def asset_url(name: str) -> Markup:
@@ -48,9 +58,9 @@ def show(digest: str, name: str) -> Response:
     found = _all().get(name)
     if found is None or found.digest != digest:
         abort(404)
-    packed = bool(request.accept_encodings["gzip"])
-    response = Response(found.packed if packed else found.content, mimetype=found.media_type)
-    if packed:
+    packed = found.packed if request.accept_encodings["gzip"] else None
+    response = Response(found.content if packed is None else packed, mimetype=found.media_type)
+    if packed is not None:
         response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = _FOR_GOOD
@@ -59,10 +69,14 @@ def show(digest: str, name: str) -> Response:
 
 @cache
 def _all() -> dict[str, Asset]:
+    font = _made("code.woff2", "font/woff2", (_STATIC / "fonts" / "code.woff2").read_bytes())
     style = stylesheet() + (_STATIC / "portal.css").read_text("utf-8")
+    style = style.replace("url(code.woff2)", f"url(../{font.digest}/code.woff2)")
     made = [
+        font,
         _made("tilelab.css", "text/css", style.encode()),
         _made("report.js", "text/javascript", script_text().encode()),
+        _made("mark.svg", "image/svg+xml", (_STATIC / "mark.svg").read_bytes()),
     ]
     made += [
         _made(file.name, "text/javascript", file.read_bytes())
@@ -73,4 +87,5 @@ def _all() -> dict[str, Asset]:
 
 def _made(name: str, media_type: str, content: bytes) -> Asset:
     digest = hashlib.sha256(content).hexdigest()[:16]
-    return Asset(name, media_type, content, gzip.compress(content, 9, mtime=0), digest)
+    packed = gzip.compress(content, 9, mtime=0)
+    return Asset(name, media_type, content, packed if len(packed) < len(content) else None, digest)

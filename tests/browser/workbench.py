@@ -46,6 +46,10 @@ class Exchange(BaseHTTPRequestHandler):
             answerer(self)
         elif path == "/style.css":
             self.give(stylesheet() + (_STATIC / "portal.css").read_text(), "text/css")
+        elif path == "/code.woff2":
+            font = (_STATIC / "fonts" / "code.woff2").read_bytes()
+            self.begin("font/woff2", 200, {"Content-Length": str(len(font))})
+            self.wfile.write(font)
         elif (file := _STATIC / "build" / path[1:]).is_file():
             self.give(file.read_text(), "text/javascript")
         else:

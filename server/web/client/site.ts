@@ -7,7 +7,9 @@
 //   <time datetime="…">                      has a tooltip with the time by this computer's clock, below its own title
 //   <p data-handed-in="KEY">                 the form with this key was submitted: delete its draft
 //   <form data-clear-drafts>                 deletes all drafts, for signing out
+//   <fieldset data-scheme>                   remembers the chosen colours
 
+import { rememberScheme } from "./scheme";
 import { dropAllDrafts, dropSent } from "./drafts";
 import { LOCALE, all, make } from "./page";
 
@@ -23,6 +25,7 @@ document.body.append(told);
 
 for (const element of all("[data-needs-script]")) element.hidden = false;
 for (const time of all<HTMLTimeElement>("time[datetime]")) tellLocally(time);
+for (const element of all("[data-scheme]")) rememberScheme(element);
 for (const element of all("[data-handed-in]")) dropSent(element.dataset["handedIn"] ?? "");
 
 document.addEventListener("click", (event) => {
