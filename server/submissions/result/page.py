@@ -65,6 +65,7 @@ class SubmissionPage:
     closed_at: when the student's last chance to submit ended; None if the assignment is open
     worth: what it is worth to its student, such as "10/10, counts now"; "" before the verdict
     rubric: None if the reader doesn't see one here
+    first_accepted: whether it is the reader's own and their first accepted one for its assignment
     """
 
     number: int
@@ -91,6 +92,7 @@ class SubmissionPage:
     judged: Judged | None
     worth: str
     rubric: RubricSheet | None
+    first_accepted: bool
 
     @property
     def file(self) -> str:
@@ -162,6 +164,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         judged=_judged(session, found),
         worth=worth,
         rubric=rubric,
+        first_accepted=found.person_id == person and _is_first_accepted(session, found),
     )
 
 
@@ -211,6 +214,19 @@ _STEPS = {
     "count": "counted",
     "measure": "measured",
 }
+
+
+def _is_first_accepted(session: Session, submission: Submission) -> bool:
+    if submission.mode is not Mode.RANK or submission.verdict is not Verdict.ACCEPTED:
+        return False
+    earlier = select(Submission.id).where(
+        Submission.assignment_id == submission.assignment_id,
+        Submission.person_id == submission.person_id,
+        Submission.mode == Mode.RANK,
+        Submission.verdict == Verdict.ACCEPTED,
+        Submission.id < submission.id,
+    )
+    return session.scalar(earlier.limit(1)) is None
 
 
 def _judged(session: Session, submission: Submission) -> Judged | None:

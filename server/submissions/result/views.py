@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from flask import Blueprint, Response, render_template, url_for
+from flask import Blueprint, Response, after_this_request, render_template, request, url_for
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
@@ -16,7 +16,7 @@ from kernels.rendering.page.report_page import ReportContext
 from kernels.report import Report
 from server.accounts import browser_sessions
 from server.accounts.access import nothing_here, viewer
-from server.accounts.cookies import session_token
+from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
 from server.http.numbers import zone_of
@@ -43,6 +43,7 @@ submissions_pages = Blueprint(
     "submissions_pages", "server.submissions", url_prefix="/submissions", template_folder="templates"
 )
 
+_FRESH = timedelta(hours=1)
 RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 
@@ -63,7 +64,26 @@ def show(public_id: str) -> str:
         result="" if kept is None else _result(page, kept.report),
         marks=_marks(page, kept),
         durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
+        celebrates=_celebrates(page),
     )
+
+
+def _celebrates(page: SubmissionPage) -> bool:
+    """Whether to celebrate this fresh result. A cookie remembers that the reader has seen it."""
+    ended = None if page.judged is None or page.waits else page.judged.ended_at
+    if not page.first_accepted or ended is None or datetime.now(UTC) - ended > _FRESH:
+        return False
+    if request.cookies.get("tilelab-first") == page.public_id:
+        return False
+
+    @after_this_request
+    def remember(response: Response) -> Response:
+        response.set_cookie(
+            "tilelab-first", page.public_id, max_age=_FRESH, httponly=True, secure=encrypted(), samesite="Lax"
+        )
+        return response
+
+    return True
 
 
 def _result(page: SubmissionPage, report: Report) -> Markup:
