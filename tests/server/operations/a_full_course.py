@@ -18,7 +18,7 @@ from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
-from server.submissions.models import RubricGrade, StagedRegrade
+from server.submissions.models import ExactCopy, LookedAtPair, RubricGrade, StagedRegrade
 from server.submissions.source import read_source
 from server.talk.models import Announcement, Comment, RegradeRequest, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
@@ -65,6 +65,10 @@ def full_course(made: Sessions) -> ACourse:
                 words={"aa": "Good, Ada Lovelace."}, graded_by=teacher, graded_at=NOW,
             )
         )  # fmt: skip
+        session.add(
+            LookedAtPair(left_id=1, right_id=2, note="Ada Lovelace and Bob", looked_by=teacher, looked_at=NOW)
+        )
+        session.add(ExactCopy(submission_id=2, of_id=1, assignment_id=course.assignment))
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
         session.add(Announcement(id=1, course_id=course.course, assignment_id=course.assignment, author_id=teacher,
