@@ -19,6 +19,7 @@ _NAME = r"[a-z0-9][a-z0-9._\-]{0,59}"
 _PATTERNS = {
     "course": _NAME,
     "assignment": _NAME,
+    "name": _NAME,
     "device_class": _NAME,
     "public_id": "[0-9a-zA-Z]{1,32}",
     "before": "[0-9a-zA-Z]{1,32}",
@@ -38,7 +39,7 @@ def _mostly() -> bool:
 @schemathesis.hook
 def map_path_parameters(context: Any, path_parameters: Any) -> Any:
     if isinstance(path_parameters, dict) and _mostly():
-        there = {"course": "gpu", "assignment": "tiled", "device_class": "h200"}
+        there = {"course": "gpu", "assignment": "tiled", "device_class": "h200", "name": "tiled"}
         there["public_id"] = _dice.choice(_THERE["ids"])
         for name, value in path_parameters.items():
             if _right(name, value):

@@ -97,7 +97,7 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
         return jsonify(asdict(_answer(session, found, person)))
 
 
-@staff_api.post(_GRADE)
+@staff_api.post(f"{_GRADE}/correction")
 @operation(
     CorrectedGradeAnswer,
     path=_PATH,

@@ -51,8 +51,9 @@ class Staff:
         return told
 
     def grade(self, name: str, status: int = 200, **body: Any) -> Any:
-        rule = "/api/v1/courses/{course}/assignments/{assignment}/grades/{person}"
-        return self.post(f"{TILED}/grades/{self.portal.course.person(name)}", rule, status, **body)
+        rule = "/api/v1/courses/{course}/assignments/{assignment}/grades/{person}/correction"
+        path = f"{TILED}/grades/{self.portal.course.person(name)}/correction"
+        return self.post(path, rule, status, **body)
 
     def extend(self, name: str, status: int = 200, way: str = "", **body: Any) -> Any:
         rule = f"/api/v1/courses/{{course}}/assignments/{{assignment}}/extensions/{{person}}{way}"
@@ -142,7 +143,7 @@ def test_an_extension_is_granted_and_withdrawn_with_its_losses(portal: Portal, i
 
 def test_rights_come_before_the_body(portal: Portal, ina: Staff):
     portal.token("tom", Role.ASSISTANT)
-    place = f"{TILED}/grades/{portal.course.person('ada')}"
+    place = f"{TILED}/grades/{portal.course.person('ada')}/correction"
     for name, code in (("tom", "not_instructor"), ("ada", "not_staff")):
         answer = portal.client.post(
             place, data="no JSON", headers={"Authorization": f"Bearer {portal.token(name)}"}
