@@ -173,6 +173,7 @@ class Assignment(Base):
     board_frozen_at: from then on, students see the leaderboards of that moment
     grades_held: whether students don't see their points yet
     rubric: the criteria by which course staff give points, see server.courses.rubric; "" for none
+    position: its place in the course's list; None for after the others, by deadline
     """
 
     __tablename__ = "assignments"
@@ -218,6 +219,7 @@ class Assignment(Base):
     speed_by: Mapped[SpeedBy | None] = mapped_column(choice(SpeedBy, constrained=False))
     speed_tiers: Mapped[str] = mapped_column(String(200), default="")
     rubric: Mapped[str] = mapped_column(Text, default="")
+    position: Mapped[int | None]
 
     course: Mapped[Course] = relationship()
     exercise: Mapped[Exercise] = relationship()

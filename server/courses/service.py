@@ -26,6 +26,8 @@ DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 
 _DEVICE_CLASS = re.compile(DEVICE_CLASS)
 _LONGEST_TITLE = 200
+_BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id
+"""None last: by default, PostgreSQL puts NULL last and SQLite puts it first."""
 
 
 class CourseError(ValueError):
@@ -228,7 +230,7 @@ def visible_assignment(
 
 
 def assignments(session: Session, course: Course) -> Sequence[Assignment]:
-    """All assignments of a course, by deadline."""
+    """All assignments of a course, in its order."""
     query = select(Assignment).where(Assignment.course_id == course.id)
     return session.scalars(_in_order(query)).all()
 
@@ -252,13 +254,13 @@ def visible_assignments(
             Membership.dropped_at.is_(None),
             or_(Membership.role != Role.STUDENT, shown_at(now or datetime.now(UTC))),
         )
-    return session.scalars(_in_order(query)).all()
+    return session.scalars(query.order_by(*_BY_DEADLINE)).all()
 
 
 def assignments_for(
     session: Session, course_id: int, role: Role, now: datetime | None = None
 ) -> Sequence[Assignment]:
-    """The assignments of a course that a person with this role sees, by deadline."""
+    """The assignments of a course that a person with this role sees, in its order."""
     query = (
         select(Assignment).where(Assignment.course_id == course_id).options(joinedload(Assignment.exercise))
     )
@@ -290,8 +292,7 @@ def arch_of(device_class: str) -> str:
 
 
 def _in_order(query: Select[Assignment]) -> Select[Assignment]:
-    """Sort by deadline, none last. By default PostgreSQL puts NULL last and SQLite puts it first."""
-    return query.order_by(Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id)
+    return query.order_by(Assignment.position.is_(None), Assignment.position, *_BY_DEADLINE)
 
 
 def _check_slug(slug: str) -> None:

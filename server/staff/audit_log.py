@@ -21,7 +21,8 @@ PAGE = 50
 _TITLES = {
     "access ended": "account access ended", "admin appointed": "operator appointed",
     "admin dismissed": "operator removed", "assignment deadline moved": "deadline moved",
-    "course changed": "course settings changed", "course code made": "enrolment code created",
+    "course assignments ordered": "assignments ordered", "course changed": "course settings changed",
+    "course code made": "enrolment code created",
     "course code withdrawn": "enrolment code withdrawn", "course joined": "joined the course",
     "course creator added": "may create courses", "course creator removed": "may no longer create courses",
     "extension withdrawn": "extension removed", "grades rubric changed": "rubric changed",

@@ -27,6 +27,7 @@ NOTICES: dict[str, str] = {
     "roster-imported": "Roster imported.",
     "assignment-set": "Assignment created.",
     "assignment-changed": "Assignment saved.",
+    "assignments-ordered": "Order saved. Students see their assignments in this order.",
     "assignment-deleted": "Assignment deleted.",
     "assignment-updated": "Assignment updated. If its leaderboards are empty now, choose “Regrade all” to fill them.",
     "extension-granted": "Extension granted.",

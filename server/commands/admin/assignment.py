@@ -21,7 +21,7 @@ from server.courses.exercises import Content
 from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
-from server.staff.assignments import service
+from server.staff.assignments import order, service
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
 from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.extension_file import grant_rows, read_extensions, wrong_rows
@@ -144,6 +144,32 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
         shown | {"changed": sorted(changed)},
         f"{'Changed' if changed else 'Unchanged'} {name}: {now}.",
     )
+
+
+@assignment.command("order")
+@click.argument("course")
+@click.argument("names", metavar="[ASSIGNMENT]...", nargs=-1)
+@click.option("--by-deadline", is_flag=True, help="Sort by deadline again.")
+@answering()
+@in_session
+def order_assignments(session: Session, course: str, names: tuple[str, ...], by_deadline: bool) -> Answer:
+    """Set the order in which students see a course's assignments, or show it.
+
+    The assignments that you name come first. The others keep their order.
+
+    \b
+    Example:
+      tilelab admin assignment order cs483 vecadd naive tiled
+    """  # noqa: D301 - click reads the escape
+    if by_deadline and names:
+        raise WrongUse("use either assignments or --by-deadline.")
+    found = course_named(session, course)
+    if by_deadline:
+        listed = order.order_by_deadline(session, found, None)
+    else:
+        listed = order.order(session, found, None, names) if names else list(assignments(session, found))
+    order_now = [one.slug for one in listed]
+    return Answer({"course": course, "assignments": order_now}, "\n".join(order_now))
 
 
 @assignment.command()

@@ -18,7 +18,9 @@ from server.courses.models import Exercise as ExerciseRow
 from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
 from server.http.site import site
+from server.staff.assignments import order
 from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, digest_of, setting_of
 from server.staff.assignments.device_choice import choosable
 from server.staff.assignments.exercise_update import is_judged, is_outdated
@@ -46,6 +48,7 @@ COUNTS = (
 OWN = "own:"
 """In a form, before the name of a course's own exercise. Tilelab may have one of the same name."""
 
+_STEPS = {"up": -1, "down": 1}
 _TERMS = ("exercise", "slug", "device_class", "arch", "tile")
 
 
@@ -185,6 +188,24 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
     with site().readers.begin() as session:
         page = assignment_page(session, course, assignment_of(session, course, assignment), form)
     return page, 409 if outdated else 422
+
+
+@staff.post("/assignment-order")
+def move_assignment(slug: str) -> Response:
+    """Move an assignment up or down, or sort all by deadline."""
+    course = instructor_of(slug)
+    form = sent(*_STEPS)
+    try:
+        with site().sessions.begin() as session:
+            row, actor = the_course(session, course), acting(session)
+            for name, step in _STEPS.items():
+                if form[name]:
+                    order.move(session, row, actor, form[name], step)
+            if not any(form.values.values()):
+                order.order_by_deadline(session, row, actor)
+    except CourseError as error:
+        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    return back("staff.show_assignments", slug, "assignments-ordered")
 
 
 def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:

@@ -122,8 +122,11 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
 
 
 def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
-    """A person's tasks in one course, by deadline."""
-    return sorted(_tasks(session, assignments_for(session, course_id, role, now), person_id), key=_by_due)
+    """A person's tasks in one course, in its order. Tasks without a place come last, by the person's deadline."""
+    found = assignments_for(session, course_id, role, now)
+    places = {one.slug: place for place, one in enumerate(found) if one.position is not None}
+    tasks = _tasks(session, found, person_id)
+    return sorted(tasks, key=lambda task: (places.get(task.slug, len(found)), *_by_due(task)))
 
 
 def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:

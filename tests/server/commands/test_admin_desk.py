@@ -42,6 +42,15 @@ def deeds(made: Sessions) -> list[str]:
         return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
 
 
+def test_assignments_are_put_in_order(course: ACourse, made: Sessions) -> None:
+    done("assignment", "set", "gpu", "naive")
+    assert done("assignment", "order", "gpu") == "naive\ntiled\n"
+    assert told("assignment", "order", "gpu", "tiled")["assignments"] == ["tiled", "naive"]
+    assert "no assignment" in refused("assignment", "order", "gpu", "none")
+    assert done("assignment", "order", "gpu", "--by-deadline") == "naive\ntiled\n"
+    assert deeds(made).count("course.assignments_ordered") == 2
+
+
 def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
     assert done("course", "change", "gpu", "--title", "Tiles", "--zone", "Europe/Vienna") == (
         "Changed gpu: Tiles (Europe/Vienna).\n"

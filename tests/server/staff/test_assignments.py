@@ -289,3 +289,21 @@ def test_the_list_counts_students(portal: Portal, ina: BrowserClient) -> None:
     page = " ".join(ina.page(PAGE).split())
     assert '<td class="n">1</td>' in page
     assert '>2<span class="vh"> submissions' in page
+
+
+def test_the_order_of_a_course_is_kept_until_it_is_sorted_by_deadline(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    for name in ("alpha", "beta"):
+        ina.post_form(PAGE, **(RIGHT | {"exercise": "naive", "slug": name, "arch": "sm_80", "title": name}))
+    way = "/staff/gpu/assignment-order"
+    assert ina.post_form(way, up="beta").status_code == 303
+    assert last_deed(portal).detail == {"order": "beta, alpha, tiled"}
+    assert ina.post_form(way, down="alpha").status_code == 303
+    student = client_of(portal, "ada").page("/courses/gpu/")
+    assert [student.index(f"/courses/gpu/{name}/") for name in ("beta", "tiled", "alpha")] == sorted(
+        student.index(f"/courses/gpu/{name}/") for name in ("beta", "tiled", "alpha")
+    )
+    assert ina.post_form(way, up="none").status_code == 409
+    assert ina.post_form(way).status_code == 303
+    assert last_deed(portal).detail == {"order": "alpha, beta, tiled"}
