@@ -16,6 +16,7 @@ _FROM_REPORTS = (
     "count", "short", "ratio", "percent", "milliseconds", "gflops", "times", "size", "departure",
 )  # fmt: skip
 _DEFAULT = "UTC"
+_NEAR = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 _KEY = "tilelab.reader_zone"
 
 
@@ -29,6 +30,7 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
     environment.filters |= {name: getattr(numbers, name) for name in _FROM_REPORTS}
     environment.filters |= {
         "moment": moment,
+        "deadline": deadline,
         "day": day,
         "duration": duration,
         "points": points,
@@ -42,6 +44,20 @@ def moment(at: datetime, course_zone: str = "") -> Markup:
     """A time in the reader's time zone, otherwise the course's, with its exact form for programs."""
     shown = at.astimezone(zone_of(course_zone))
     return _time(at, _whole(shown))
+
+
+def deadline(at: datetime, course_zone: str = "") -> Markup:
+    """A deadline as people say it, such as "tomorrow, 23:59 CET"; the full time on hover."""
+    shown = at.astimezone(zone_of(course_zone))
+    today = datetime.now(shown.tzinfo).date()
+    away = (shown.date() - today).days
+    if away in _NEAR:
+        text = _NEAR[away]
+    elif 1 < away < 7:
+        text = f"{shown:%A}"
+    else:
+        text = f"{shown:%a %d %b}" if shown.year == today.year else f"{shown:%a %d %b %Y}"
+    return _time(at, f"{text}, {shown:%H:%M %Z}", _whole(shown))
 
 
 def day(at: datetime, course_zone: str = "") -> Markup:

@@ -1,4 +1,4 @@
-"""The start page: a reader's next tasks, or a description of Tilelab for strangers."""
+"""The start page: a reader's courses with their progress, or a description of Tilelab for strangers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,33 @@ from importlib.metadata import version
 from flask import Blueprint, render_template
 
 from server.accounts.access import Viewer, viewer_or_none
+from server.courses.models import Role
 from server.courses.queries import Attended, all_courses, attended
 from server.http.site import site
-from server.submissions.assignment.tasks import Task, due_next, tasks_everywhere
+from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
+from server.submissions.assignment.tasks import Task, due_next, in_order, tasks_everywhere
 
 pages = Blueprint("pages", __name__)
+pages.add_app_template_global(next_step)
 
-_MOST_DUE = 6
+
+@dataclass(frozen=True, slots=True)
+class LearntCourse:
+    """An active course of a student. tasks: in the course's order."""
+
+    course: Attended
+    tasks: Sequence[Task]
+    progress: CourseProgress
 
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """tasks: what is due next; more: how many tasks aren't shown; courses: all courses of the reader."""
+    """next: the most urgent task; None for none. learnt: courses with tasks; others: the reader's other courses."""
 
     now: datetime
-    tasks: Sequence[Task]
-    more: int
-    courses: Sequence[Attended]
+    next: Task | None
+    learnt: Sequence[LearntCourse]
+    others: Sequence[Attended]
 
 
 @pages.get("/")
@@ -41,6 +51,15 @@ def start() -> str:
 def _home(who: Viewer) -> HomePage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
-        tasks = due_next(tasks_everywhere(session, who.id, now), now)
+        tasks = tasks_everywhere(session, who.id, now)
         courses = all_courses(session) if who.admin else attended(session, who.id)
-    return HomePage(now, tasks[:_MOST_DUE], max(0, len(tasks) - _MOST_DUE), courses)
+    learnt = [_learnt(one, tasks) for one in courses if one.role is Role.STUDENT]
+    shown = [one for one in learnt if one.tasks]
+    with_tasks = {one.course.slug for one in shown}
+    others = [one for one in courses if one.slug not in with_tasks]
+    return HomePage(now, next(iter(due_next(tasks, now)), None), shown, others)
+
+
+def _learnt(course: Attended, tasks: Sequence[Task]) -> LearntCourse:
+    own = in_order(task for task in tasks if task.course == course.slug)
+    return LearntCourse(course, own, course_progress(own))

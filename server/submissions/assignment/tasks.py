@@ -31,6 +31,7 @@ class Task:
     grade: what counts, and the points
     best: the best submission; None for none yet
     entries: all submissions and checks of this person, the first one first
+    position: its place in the course; None for none
     """
 
     course: str
@@ -49,6 +50,7 @@ class Task:
     grade: Grade
     best: Counted | None
     entries: Sequence[Entry]
+    position: int | None = None
 
     @property
     def counted(self) -> Counted | None:
@@ -122,11 +124,13 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
 
 
 def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
-    """A person's tasks in one course, in its order. Tasks without a place come last, by the person's deadline."""
-    found = assignments_for(session, course_id, role, now)
-    places = {one.slug: place for place, one in enumerate(found) if one.position is not None}
-    tasks = _tasks(session, found, person_id)
-    return sorted(tasks, key=lambda task: (places.get(task.slug, len(found)), *_by_due(task)))
+    """A person's tasks in one course, in its order."""
+    return in_order(_tasks(session, assignments_for(session, course_id, role, now), person_id))
+
+
+def in_order(tasks: Iterable[Task]) -> Sequence[Task]:
+    """Sort the tasks of one course. Tasks without a place come last, by the person's deadline."""
+    return sorted(tasks, key=lambda task: (task.position is None, task.position or 0, *_by_due(task)))
 
 
 def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
@@ -163,6 +167,7 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
             ),
             best=best(assignment, deadlines, entries),
             entries=entries,
+            position=assignment.position,
         )
 
 

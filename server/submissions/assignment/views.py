@@ -17,6 +17,7 @@ from server.courses.exercises import figure_of, material_of
 from server.http.arrival import LARGEST_FORM
 from server.http.numbers import zone_of
 from server.http.site import site
+from server.submissions.assignment.course_progress import course_progress
 from server.submissions.assignment.form import Sent, read_sent
 from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in
@@ -50,7 +51,8 @@ def show_course(course: str) -> str:
     who, here, now = viewer(), member_of(course), datetime.now(UTC)
     with site().readers.begin() as session:
         tasks = tasks_in(session, here.course_id, here.role, who.id, now)
-    return render_template("assignments/course.html", course=here, tasks=tasks, now=now)
+    progress = None if here.is_staff else course_progress(tasks)
+    return render_template("assignments/course.html", course=here, tasks=tasks, now=now, progress=progress)
 
 
 @courses.get("/<course>/<name>/")

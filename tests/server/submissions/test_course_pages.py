@@ -55,8 +55,9 @@ def test_nobody_is_told_of_a_course_and_a_stranger_no_more(portal: Portal):
 
 def test_home_says_what_is_due_next_and_how_far_one_is(portal: Portal, ada: BrowserClient):
     change(portal, due_at=now() + 3 * DAY, points=10.0)
+    assert 'id="next"' in ada.page("/")
     page = words(ada.page("/"))
-    assert "Due next" in page
+    assert "0 of 1 done, 0 of 10 points" in page
     assert "not started" in page
     assert "in 3 days" in page
     ada.post_form(FORM, source=KERNEL, mode="rank")
@@ -64,9 +65,8 @@ def test_home_says_what_is_due_next_and_how_far_one_is(portal: Portal, ada: Brow
     end(portal, Verdict.WRONG_ANSWER)
     assert "wrong answer" in words(ada.page("/"))
     change(portal, closes_at=now() - DAY, due_at=now() - 2 * DAY)
-    page = words(ada.page("/"))
-    assert "Due next" not in page
-    assert "Your courses" in page
+    assert 'id="next"' not in ada.page("/")
+    assert "See result" in words(ada.page("/"))
 
 
 def test_home_of_somebody_in_no_course_says_how_to_get_into_one(portal: Portal):

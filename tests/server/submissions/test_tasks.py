@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
-from server.submissions.assignment.tasks import Task, due_next
+from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
+from server.submissions.assignment.tasks import Task, due_next, in_order
 from server.submissions.counted_submission import Counted, Deadlines, Entry
 from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
@@ -50,3 +52,39 @@ def test_what_is_ahead_comes_before_what_is_late_and_what_is_over_does_not_come(
     assert [one.slug for one in due_next(tasks, NOW)] == [
         "wrong", "untouched", "any-time", "late-and-wrong", "long-late", "right",
     ]  # fmt: skip
+
+
+def test_each_task_has_one_next_step():
+    def words(one: Task) -> str:
+        return next_step(one, NOW).words
+
+    assert words(task("untouched", DAY)) == "Start"
+    assert words(task("wrong", DAY, Verdict.DATA_RACE)) == "Fix it"
+    assert words(task("right", DAY, Verdict.ACCEPTED)) == "Make it faster"
+    assert words(task("right-without-a-gpu", DAY, Verdict.ACCEPTED, device_class="")) == "See result"
+    assert words(task("right-and-over", -DAY, Verdict.ACCEPTED)) == "See result"
+    assert words(task("late", -DAY)) == "Start"
+    assert words(task("closed", -DAY, closes=-DAY / 2)) == "Read handout"
+    entry = Entry(submission_id=1, public_id="s1", created_at=NOW, mode=Mode.CHECK)
+    assert next_step(replace(task("sent", DAY), entries=(entry,)), NOW).address == "/submissions/s1"
+    checked = replace(entry, verdict=Verdict.ACCEPTED)
+    assert words(replace(task("checked", DAY), entries=(checked,))) == "Submit it"
+    assert words(replace(task("fault", DAY), entries=(replace(entry, cancelled=True),))) == "Continue"
+
+
+def test_progress_leaves_out_what_is_excused_or_not_released():
+    entry = Entry(submission_id=1, public_id="s1", created_at=NOW, mode=Mode.RANK, verdict=Verdict.ACCEPTED)
+    counted = Counted(entry, 8.0, 0)
+    tasks = [
+        replace(task("right", DAY), points=10.0, grade=Grade(counted)),
+        replace(task("held", DAY), points=10.0, grade=Grade(counted, held=True)),
+        replace(task("excused", DAY), points=10.0, grade=Grade(excused=True)),
+        replace(task("given", DAY), points=5.0, grade=Grade(score=2.0)),
+        replace(task("untouched", DAY), points=0.0),
+    ]
+    assert course_progress(tasks) == CourseProgress(done=2, of=4, points=10.0, most=15.0, held=1)
+
+
+def test_tasks_without_a_place_follow_by_deadline():
+    tasks = [task("b", None), task("a", DAY), replace(task("z", None), position=0)]
+    assert [one.slug for one in in_order(tasks)] == ["z", "a", "b"]
