@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, current_app, g, request
 
-from server.accounts import browser_sessions
+from server.accounts import browser_sessions, zones
 from server.accounts.browser_sessions import SignedIn
 from server.accounts.cookies import session_token
 from server.http.notes import note
@@ -135,9 +135,10 @@ def _page_of_the_form() -> str:
 
 
 def zone_of_viewer() -> str:
-    """The time zone that the viewer chose; "" for none."""
+    """The time zone that the viewer chose, otherwise the browser's; "" for each course's."""
     who = viewer_or_none()
-    return who.time_zone if who else ""
+    chosen = who.time_zone if who else ""
+    return "" if chosen == zones.OF_COURSE else chosen or zones.of_browser()
 
 
 def admin() -> Viewer:

@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from functools import cache
 from zoneinfo import available_timezones
 
+from flask import request
+
+OF_COURSE = "course"
+"""The choice of a person who wants each course's time zone, wherever the browser is."""
+
+_COOKIE = "tilelab_zone"
 _REGIONS = (
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific",
 )  # fmt: skip
@@ -18,10 +24,16 @@ def is_zone(name: str) -> bool:
     return name in _known()
 
 
+def of_browser() -> str:
+    """The time zone that this browser reported; "" for none. Only for how times look, because anyone can set it."""
+    name = request.cookies.get(_COOKIE, "")
+    return name if is_zone(name) else ""
+
+
 def regions(chosen: str = "") -> Sequence[Region]:
     """Each region with its zones, as name and label; always includes the chosen zone."""
     listed = _by_region()
-    if not chosen or any(chosen == name for _, zones in listed for name, _ in zones):
+    if chosen in {"", OF_COURSE} or any(chosen == name for _, zones in listed for name, _ in zones):
         return listed
     return (("Yours", ((chosen, chosen),)), *listed)
 

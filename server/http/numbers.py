@@ -31,6 +31,7 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
     environment.filters |= {
         "moment": moment,
         "deadline": deadline,
+        "course_time": course_time,
         "day": day,
         "duration": duration,
         "points": points,
@@ -58,6 +59,14 @@ def deadline(at: datetime, course_zone: str = "") -> Markup:
     else:
         text = f"{shown:%a %d %b}" if shown.year == today.year else f"{shown:%a %d %b %Y}"
     return _time(at, f"{text}, {shown:%H:%M %Z}", _whole(shown))
+
+
+def course_time(at: datetime, course_zone: str) -> str:
+    """The same time on the course's clock; "" if the reader's clock shows the same."""
+    shown, there = at.astimezone(zone_of(course_zone)), at.astimezone(_known(course_zone))
+    if shown.utcoffset() == there.utcoffset():
+        return ""
+    return f"{there:%a %H:%M %Z} in the course’s time zone"
 
 
 def day(at: datetime, course_zone: str = "") -> Markup:
@@ -92,7 +101,12 @@ def verbatim(text: str) -> Markup:
 
 def zone_of(course_zone: str = "") -> ZoneInfo:
     """The reader's time zone, otherwise the course's, otherwise UTC."""
-    for name in (current_app.extensions[_KEY](), course_zone):
+    return _known(current_app.extensions[_KEY](), course_zone)
+
+
+def _known(*names: str) -> ZoneInfo:
+    """The first of these time zones that this machine knows, otherwise UTC."""
+    for name in names:
         if name:
             try:
                 return ZoneInfo(name)

@@ -45,7 +45,7 @@ def save_profile() -> Response:
     """Save the profile."""
     form = sent("name", "shown", "pseudonym", "time_zone")
     who = viewer()
-    if form["time_zone"] and not zones.is_zone(form["time_zone"]):
+    if form["time_zone"] not in {"", zones.OF_COURSE} and not zones.is_zone(form["time_zone"]):
         form.mistake("time_zone", "Choose a time zone from the list.")
     try:
         _count_names(form, _person())

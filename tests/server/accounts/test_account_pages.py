@@ -166,6 +166,8 @@ class TestProfile:
         assert re.search(r'value="America/Argentina/Buenos_Aires" selected>Argentina, Buenos Aires<', page)
         assert save(client, time_zone="Mars/Olympus").status_code == 422
         assert person(portal).time_zone == "America/Argentina/Buenos_Aires"
+        assert save(client, time_zone="course").status_code == 303
+        assert 'value="course" selected>' in client.page("/account")
 
     def test_a_mistake_changes_nothing_else(self, portal):
         save(client_of(portal, "ada"), shown="name", pseudonym="x", time_zone="Europe/Vienna")

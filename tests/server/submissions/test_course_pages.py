@@ -11,9 +11,11 @@ from sqlalchemy import delete, select
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.accounts.zones import OF_COURSE
 from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment, Course, ExerciseFile, Extension, Membership, Role
-from server.http.numbers import day
+from server.http.numbers import day, deadline
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import (
     DAY,
@@ -159,7 +161,29 @@ def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ad
     with portal.course.sessions.begin() as session:
         session.get_one(Course, portal.course.course).time_zone = "Europe/Vienna"
     assert "13:00 CET" in words(ada.page(PAGE))
-    assert "07:00 EST" in words(client_of(portal, "ada", time_zone="America/New_York").page(PAGE))
+    assert "course’s time zone" not in words(ada.page(PAGE))
+    ada.set_cookie("tilelab_zone", "America/New_York")
+    page = words(ada.page(PAGE))
+    assert "07:00 EST" in page
+    assert "Wed 13:00 CET in the course’s time zone" in page
+    ada.set_cookie("tilelab_zone", "../../etc/passwd")
+    assert "13:00 CET" in words(ada.page(PAGE))
+    ada.set_cookie("tilelab_zone", "Asia/Tokyo")
+    assert "21:00 JST" in words(ada.page(PAGE))
+    with portal.course.sessions.begin() as session:
+        session.get_one(Person, portal.course.people["ada"]).time_zone = "America/New_York"
+    assert "07:00 EST" in words(ada.page(PAGE))
+    with portal.course.sessions.begin() as session:
+        session.get_one(Person, portal.course.people["ada"]).time_zone = OF_COURSE
+    assert "13:00 CET" in words(ada.page(PAGE))
+
+
+def test_a_deadline_is_written_as_people_say_it(portal: Portal):
+    with portal.app.test_request_context():
+        noon = datetime.now(UTC).replace(hour=12, minute=0)
+        for days, text in ((-1, "yesterday"), (0, "today"), (1, "tomorrow"), (3, f"{noon + 3 * DAY:%A}")):
+            assert f">{text}, 12:00 UTC</time>" in deadline(noon + days * DAY)
+        assert ">Mon 01 Jul 2019, 12:00 UTC</time>" in deadline(datetime(2019, 7, 1, 12, tzinfo=UTC))
 
 
 def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal):
