@@ -34,6 +34,7 @@ from server.standings.api import leaderboards
 from server.standings.views import standings_pages
 from server.submissions.api import submissions
 from server.submissions.assignment.api import assignments
+from server.submissions.assignment.command_line import command_line
 from server.submissions.assignment.views import courses
 from server.submissions.progress.live import attach_live
 from server.submissions.result.views import submissions_pages
@@ -82,6 +83,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(accounts)
     app.register_blueprint(enrolment)
     app.register_blueprint(courses)
+    app.register_blueprint(command_line)
     app.register_blueprint(staff)
     app.register_blueprint(new_courses)
     app.register_blueprint(fleet)

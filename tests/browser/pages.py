@@ -45,6 +45,7 @@ _STATES = (
     Shown("start", "/"),
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
+    Shown("command-line", "/courses/demo/command-line?assignment=tiled", "student"),
     Shown("assignment", "/courses/demo/tiled/", "student"),
     Shown("assignment-race", "/courses/demo/tiled/?from={race}", "student"),
     Shown("result-race", "/submissions/{race}", "student"),

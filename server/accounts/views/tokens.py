@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flask import Response, abort
+from sqlalchemy.orm import Session
 
 from server.accounts import service
 from server.accounts.access import viewer
 from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person, Scope
+from server.accounts.models import ApiToken, Person, Scope
 from server.accounts.views.blueprint import accounts, go, page, too_often
 from server.audit.service import note
 from server.http.forms import Form, filled, sent
@@ -28,6 +29,7 @@ _ACCESS: Mapping[str, tuple[str, Collection[Scope]]] = {
     "staff": ("Read your own work, and act as course staff", (Scope.READ, Scope.STAFF)),
 }
 _MOST = 20
+_NAMES = ("command line", *(f"command line {number}" for number in range(2, _MOST + 2)))
 _OFTEN = Limit("tokens made", 30, timedelta(hours=1))
 _LARGEST = 2**63 - 1
 
@@ -72,12 +74,32 @@ def revoke_token(number: int) -> Response:
     return go("/account/tokens?notice=token-revoked")
 
 
+def token_for_command_line(person_id: int) -> str:
+    """Create a token that reads and submits, with a new name; raises AccountError or TooOften."""
+    count(site().sessions, _OFTEN, f"person {person_id}")
+    with site().sessions.begin() as session:
+        person, present = _person_with_room(session, person_id)
+        taken = {token.name for token in present}
+        name = next(each for each in _NAMES if each not in taken)
+        token = service.create_token(
+            session, person, name, lifetime=timedelta(days=int(_USUAL)), scopes=_ACCESS["submit"][1]
+        )
+        note(session, person, "token.created", f"person {person_id}")
+        return token
+
+
+def _person_with_room(session: Session, person_id: int) -> tuple[Person, Sequence[ApiToken]]:
+    """The locked person and their tokens; raises AccountError if they have too many."""
+    person = session.get_one(Person, person_id, with_for_update=True)
+    present = service.valid_tokens(session, person_id)
+    if len(present) >= _MOST:
+        raise service.AccountError(f"You have {_MOST} tokens, which is the limit. Revoke one first.")
+    return person, present
+
+
 def _made(form: Form, person_id: int) -> str:
     with site().sessions.begin() as session:
-        person = session.get_one(Person, person_id, with_for_update=True)
-        present = service.valid_tokens(session, person_id)
-        if len(present) >= _MOST:
-            raise service.AccountError(f"You have {_MOST} tokens, which is the limit. Revoke one first.")
+        person, present = _person_with_room(session, person_id)
         if form["name"] in {token.name for token in present}:
             raise service.AccountError(
                 "You have a token with this name already, and it can't be shown again. Revoke it or choose another "
