@@ -16,8 +16,9 @@
 // The event `marks` on the text area, with such JSON as its detail, marks other lines. An address that ends with
 // #line-20 opens with the cursor there. Without scripts, the text area works alone.
 
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { lintKeymap } from "@codemirror/lint";
 import { search, searchKeymap } from "@codemirror/search";
 import { EditorState, Transaction } from "@codemirror/state";
@@ -27,6 +28,7 @@ import {
 } from "@codemirror/view";
 
 import { cuda } from "./cuda";
+import { completion } from "./completion";
 import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
 import { oddCharacters } from "./odd-characters";
@@ -35,6 +37,7 @@ import { NotASource, readSource } from "./source-file";
 import { tabKey } from "./tab-key";
 import { theme } from "./theme";
 import { typeOverSelection } from "./type-over-selection";
+import { wordHelp } from "./word-help";
 import { Workbench } from "./workbench";
 
 const DRAFT_MS = 400;
@@ -54,7 +57,7 @@ class Editor {
     this.given = lines(area.value);
     this.unkept = "draftIgnored" in area.dataset;
     this.hint = make("p", { className: "fine editor-hint", id: `${area.id}-keys` });
-    this.hint.textContent = "Ctrl+Enter checks. Tab indents once you type or click here. Esc, then Tab leaves. You can drop a file here.";
+    this.hint.textContent = "Ctrl+Enter checks. Tab indents once you type or click here. Esc, then Tab leaves. Ctrl+Space completes a name; F1 explains it. You can drop a file here.";
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
     // A hidden required field would block the form.
@@ -77,11 +80,11 @@ class Editor {
     return EditorState.create({
       doc: this.given,
       extensions: [
-        lineNumbers(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
+        lineNumbers(), foldGutter(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
         EditorState.allowMultipleSelections.of(true), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(),
-        rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), cuda(), theme,
+        closeBrackets(), completion(), wordHelp(), rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), cuda(), theme,
         typeOverSelection,
-        keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap]),
+        keymap.of([...closeBracketsKeymap, ...foldKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap]),
         tabKey(),
         EditorView.contentAttributes.of(this.attributes()),
         EditorView.domEventHandlers({

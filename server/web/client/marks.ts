@@ -5,6 +5,7 @@ import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
+import { withCode } from "./explanation";
 import { make } from "./page";
 
 const SEVERITIES = ["error", "warning", "info"] as const;
@@ -55,7 +56,7 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
         to: line.to,
         severity: mark.severity,
         message: mark.message,
-        renderMessage: () => withCode(mark.message),
+        renderMessage: () => make("span", {}, ...withCode(mark.message)),
         markClass: `cm-mark-${mark.severity}`,
         ...(mark.kind === "" ? {} : { source: mark.kind.replaceAll("_", " ") }),
       };
@@ -69,12 +70,6 @@ function beginning(text: string, column: number | undefined): number {
   if (column !== undefined) return Math.max(0, Math.min(column - 1, text.length - 1));
   const indent = text.length - text.trimStart().length;
   return indent < text.length ? indent : 0;
-}
-
-/** A message with code for the parts in backquotes. */
-function withCode(message: string): HTMLElement {
-  const parts = message.split(/`([^`]+)`/);
-  return make("span", {}, ...parts.map((part, place) => (place % 2 === 1 ? make("code", {}, part) : part)));
 }
 
 /** Move the cursor to a line, and scroll it to the middle of the window. */
