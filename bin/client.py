@@ -9,6 +9,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from bin.node_packages import ROOT, NoNode, packages, run
@@ -16,23 +17,36 @@ from bin.node_packages import ROOT, NoNode, packages, run
 CLIENT = ROOT / "server" / "web" / "client"
 BUILT = ROOT / "server" / "web" / "static" / "build"
 ENTRIES = ("site.ts", "editor.ts", "live.ts")
+# Loaded only by readers who choose these keys. The parts of CodeMirror come from the editor on the page.
+KEYS = ("vim-keys.ts", "emacs-keys.ts")
+_OF_THE_EDITOR = ("autocomplete", "commands", "language", "search", "state", "view")
 LICENSES = "LICENSES.txt"
 
 
 def build(target: Path) -> None:
     """Write the scripts, and the licenses of their parts, into an empty folder."""
-    tools = packages(CLIENT) / ".bin"
+    lazy = [f"--external:./{Path(name).stem}.js" for name in KEYS]
+    shared = [f"--alias:@codemirror/{name}=./editor.js" for name in _OF_THE_EDITOR]
+    inputs = _bundle(target, ENTRIES, [*lazy, "--alias:style-mod=./style-mod.ts"])
+    # Emacs' package marks the calls that fill its tables as free of effects.
+    inputs |= _bundle(target, KEYS, [*shared, "--external:./editor.js", "--ignore-annotations"])
+    (target / LICENSES).write_text(_licenses(inputs))
+
+
+def _bundle(target: Path, entries: Sequence[str], options: Sequence[str]) -> set[str]:
+    """Write one file for each entry, and return the files that it is made of."""
     made_of = target / "made-of.json"
     run(
         [
-            str(tools / "esbuild"), *ENTRIES, "--bundle", "--minify", "--format=esm", "--target=es2022",
-            "--charset=utf8", "--legal-comments=none", "--alias:style-mod=./style-mod.ts",
-            f"--outdir={target}", f"--metafile={made_of}", "--log-level=warning",
+            str(packages(CLIENT) / ".bin" / "esbuild"), *entries, "--bundle", "--minify", "--format=esm",
+            "--target=es2022", "--charset=utf8", "--legal-comments=none", f"--outdir={target}",
+            f"--metafile={made_of}", "--log-level=warning", *options,
         ],
         CLIENT,
     )  # fmt: skip
-    (target / LICENSES).write_text(_licenses(json.loads(made_of.read_text())["inputs"]))
+    inputs = set(json.loads(made_of.read_text())["inputs"])
     made_of.unlink()
+    return inputs
 
 
 def check_types() -> None:
@@ -40,7 +54,7 @@ def check_types() -> None:
     run([str(packages(CLIENT) / ".bin" / "tsc"), "--noEmit", "--project", "."], CLIENT)
 
 
-def _licenses(inputs: dict[str, object]) -> str:
+def _licenses(inputs: Collection[str]) -> str:
     """Return the licenses of the packages in the scripts, which each copy must include."""
     names = sorted({_package(path) for path in inputs if path.startswith("node_modules/")})
     texts = [

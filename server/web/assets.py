@@ -1,6 +1,7 @@
 """Styles, scripts, the code font and the mark.
 
-Each address contains a digest of the content, so browsers cache it forever.
+Each address contains a digest of the content, so browsers cache it forever. Built scripts have one digest in common,
+because they import each other from the same folder.
 """
 
 from __future__ import annotations
@@ -78,14 +79,17 @@ def _all() -> dict[str, Asset]:
         _made("report.js", "text/javascript", script_text().encode()),
         _made("mark.svg", "image/svg+xml", (_STATIC / "mark.svg").read_bytes()),
     ]
-    made += [
-        _made(file.name, "text/javascript", file.read_bytes())
-        for file in sorted((_STATIC / "build").glob("*.js"))
-    ]
+    built = {file.name: file.read_bytes() for file in sorted((_STATIC / "build").glob("*.js"))}
+    common = _digest(b"".join(built.values()))
+    made += [_made(name, "text/javascript", content, common) for name, content in built.items()]
     return {one.name: one for one in made}
 
 
-def _made(name: str, media_type: str, content: bytes) -> Asset:
-    digest = hashlib.sha256(content).hexdigest()[:16]
+def _made(name: str, media_type: str, content: bytes, digest: str = "") -> Asset:
     packed = gzip.compress(content, 9, mtime=0)
-    return Asset(name, media_type, content, packed if len(packed) < len(content) else None, digest)
+    kept = packed if len(packed) < len(content) else None
+    return Asset(name, media_type, content, kept, digest or _digest(content))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

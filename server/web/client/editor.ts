@@ -30,6 +30,7 @@ import {
 import { cuda } from "./cuda";
 import { completion } from "./completion";
 import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
+import { KeysChoice } from "./keys";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
 import { oddCharacters } from "./odd-characters";
 import { all, clock, make } from "./page";
@@ -47,6 +48,7 @@ class Editor {
   private readonly given: string;
   private readonly says = make("p", { className: "notice editor-says", hidden: true });
   private readonly hint: HTMLElement;
+  private readonly keys = new KeysChoice();
   private timer = 0;
   /** Whether the draft lacks a change of the text. */
   private unkept: boolean;
@@ -63,7 +65,8 @@ class Editor {
     // A hidden required field would block the form.
     area.required = false;
     area.hidden = true;
-    area.before(this.hint, this.says, this.view.dom);
+    area.before(this.hint, this.keys.shown, this.says, this.view.dom);
+    this.keys.attach(this.view);
     this.attend();
     this.keepPage();
     this.bringBackDraft();
@@ -80,7 +83,7 @@ class Editor {
     return EditorState.create({
       doc: this.given,
       extensions: [
-        lineNumbers(), foldGutter(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
+        this.keys.place.of([]), lineNumbers(), foldGutter(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
         EditorState.allowMultipleSelections.of(true), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(),
         closeBrackets(), completion(), wordHelp(), rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), cuda(), theme,
         typeOverSelection,
@@ -299,3 +302,5 @@ function lines(text: string): string {
 
 for (const area of all<HTMLTextAreaElement>("textarea[data-editor]")) new Editor(area);
 for (const bench of all("[data-bench]")) new Workbench(bench);
+
+export * from "./codemirror";

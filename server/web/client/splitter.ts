@@ -2,6 +2,7 @@
 // and whether the left side is hidden.
 
 import { make } from "./page";
+import { remember, remembered } from "./remembered";
 
 const PLACE = "tilelab-side";
 const HIDDEN = "tilelab-side-hidden";
@@ -48,20 +49,4 @@ function addFold(bench: HTMLElement, button: HTMLElement): void {
   button.addEventListener("click", () => fold(!bench.classList.contains("alone")));
   bench.addEventListener("result", () => fold(false));
   if (remembered(HIDDEN) === "yes") fold(true);
-}
-
-function remembered(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null; // no storage
-  }
-}
-
-function remember(key: string, value: string): void {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // as above
-  }
 }

@@ -64,6 +64,10 @@ export const theme = EditorView.theme({
   ".cm-word > code": { color: "var(--cuda)", fontWeight: "600" },
   ".cm-foldGutter .cm-gutterElement": { color: "var(--soft)", cursor: "pointer", minWidth: "1.1em", textAlign: "center" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", border: "1px solid var(--rule)", color: "var(--ink)", padding: "0 0.4em" },
+  // Vim and Emacs
+  ".cm-fat-cursor": { backgroundColor: "var(--accent) !important", color: "var(--card) !important" },
+  ".cm-vim-panel, .cm-vim-panel input": { color: "var(--ink)", fontFamily: "var(--mono)" },
+  ".cm-vim-panel input": { width: "70%", minHeight: "0", padding: "0", border: "0", borderRadius: "0", background: "none" },
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--ink)" },
   ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--rule)" },
   ".cm-panels.cm-panels-bottom": { borderTop: "1px solid var(--rule)" },
