@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
-from kernels.compile.compile_errors import explain, missing_semicolon, nearest_name
+from kernels.compile.compile_errors import explain, in_characters, missing_semicolon, nearest_name
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
@@ -245,14 +245,15 @@ def _error(item: Diagnostic, text: str) -> Finding:
             if (line := _first_line(text, old)) is not None:
                 return Finding(Verdict.COMPILE_ERROR, diagnostics.mask_sentence(old), line)
     if item.line is not None and (odd := odd_characters(text).get(item.line)) is not None:
-        return Finding(Verdict.COMPILE_ERROR, odd.sentence, item.line)
+        return Finding(Verdict.COMPILE_ERROR, odd.sentence, item.line, column=odd.column)
+    column = in_characters(text, item.line, item.column)
     if plain := explain(item.message, item.line, text):
-        return Finding(Verdict.COMPILE_ERROR, plain, item.line)
+        return Finding(Verdict.COMPILE_ERROR, plain, item.line, column=column)
     if gap := missing_semicolon(item.message, item.line, item.column, text):
         return Finding(Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column)
     unknown = diagnostics.undefined_name(item.message)
     meant = nearest_name(unknown, text) if unknown else ""
-    return Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message, meant), item.line)
+    return Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message, meant), item.line, column=column)
 
 
 def _first_line(text: str, name: str) -> int | None:

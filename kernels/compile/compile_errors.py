@@ -37,7 +37,7 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
     tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     places = Places(text)
     here = [index for index, token in enumerate(tokens) if token.line == line]
-    wanted = _characters(text, line, column)
+    wanted = in_characters(text, line, column)
     noticed = next((index for index in here if places.column(tokens[index]) == wanted), next(iter(here), 0))
     while noticed and tokens[noticed - 1].text in _SPECIFIERS:
         noticed -= 1
@@ -53,9 +53,9 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
     return Gap(at, after, sentence)
 
 
-def _characters(text: str, line: int, column: int | None) -> int | None:
+def in_characters(text: str, line: int | None, column: int | None) -> int | None:
     """A column in bytes, converted to characters."""
-    if column is None:
+    if line is None or column is None:
         return None
     before = text.split("\n")[line - 1].encode()[: column - 1]
     return len(before.decode(errors="ignore")) + 1

@@ -121,6 +121,15 @@ def test_a_mark_at_the_end_of_a_line_is_on_its_last_character_and_shows_code_as_
 
 
 @_LONG
+def test_marks_cover_the_word_at_their_column_also_after_tabs_and_other_characters(page, bench):
+    text = "\t/* ä😀 */\tfloat x = undeclared;\nfloat y = 3 + ;\nint a  b;\n"
+    at = [(1, 21), (2, 15), (3, 6)]
+    marks = [{**GAP, "line": line, "column": column} for line, column in at]
+    page.goto(lay_out(bench, text=text, marks=json.dumps(marks)))
+    assert page.locator(".cm-mark-error").all_inner_texts() == ["undeclared", ";", "a"]
+
+
+@_LONG
 def test_the_close_button_of_the_search_is_beside_its_fields(page, bench):
     page.goto(lay_out(bench))
     editor(page).focus()

@@ -206,6 +206,11 @@ def test_a_missing_semicolon_is_marked_where_it_belongs(body, places):
     assert [(each.line, each.column) for each in found] == places
 
 
+def test_a_compiler_error_has_its_column_in_characters_also_after_tabs():
+    (found,) = refused(f"{SIGNATURE} {{\n\t/* \u00e4\U0001f600 */\tM[0] = unknown;\n}}\n")
+    assert (found.line, found.column) == (2, 18)
+
+
 def test_host_functions_that_the_kernel_does_not_need_are_left_out():
     made = compiled(HOST + TILED, headers={"stdlib.h": ""})
 

@@ -12,7 +12,7 @@ const SEVERITIES = ["error", "warning", "info"] as const;
 
 export interface Mark {
   readonly line: number;
-  /** Column where it begins, from 1; without it, the mark covers the line. */
+  /** Its first character, from 1; without it, the mark covers the line. */
   readonly column?: number;
   readonly kind: string;
   readonly message: string;
@@ -51,9 +51,10 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
     .filter((mark) => mark.line >= 1 && mark.line <= view.state.doc.lines)
     .map((mark): Diagnostic => {
       const line = view.state.doc.line(mark.line);
+      const [from, to] = marked(line.text, mark.column);
       return {
-        from: line.from + beginning(line.text, mark.column),
-        to: line.to,
+        from: line.from + from,
+        to: line.from + to,
         severity: mark.severity,
         message: mark.message,
         renderMessage: () => make("span", {}, ...withCode(mark.message)),
@@ -65,11 +66,15 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
   view.dispatch(setDiagnostics(view.state, shown));
 }
 
-/** Where a mark begins; a mark after the last character covers that character. */
-function beginning(text: string, column: number | undefined): number {
-  if (column !== undefined) return Math.max(0, Math.min(column - 1, text.length - 1));
-  const indent = text.length - text.trimStart().length;
-  return indent < text.length ? indent : 0;
+/** The part of a line to mark: the word or the sign at the column, the sign before a gap, or all without a column. */
+function marked(text: string, column: number | undefined): readonly [from: number, to: number] {
+  if (column === undefined) return [text.trim() === "" ? 0 : text.length - text.trimStart().length, text.length];
+  // The server counts characters, the editor counts the halves of some characters.
+  const from = [...text].slice(0, column - 1).join("").length;
+  const [sign] = /^(?:\w+|\S)/u.exec(text.slice(from)) ?? [];
+  if (sign !== undefined) return [from, from + sign.length];
+  const end = text.slice(0, from).trimEnd().length || text.length;
+  return [Math.max(0, end - 1), end];
 }
 
 /** Move the cursor to a line, and scroll it to the middle of the window. */
