@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.compile.ptx_listing import PtxLine
 from kernels.evidence import Evidence
 from kernels.exercise.model import BOUND, InputKind
 from kernels.launch import Launch
@@ -37,6 +38,7 @@ class Report:
     occupancy: from the table of limits, without a GPU.
     measured_occupancy: from the driver, for the measured launch
     environment: the GPU that judged the kernel, with its driver; also set if nothing was measured
+    ptx: the kernel's body at the launch's sizes, cut at a limit
     unmade_checks: checks that need the CPU device, if only a GPU could run the kernel
     """
 
@@ -63,6 +65,7 @@ class Report:
     measured_occupancy: MeasuredOccupancy | None = None
     unmade_checks: tuple[str, ...] = ()
     launch_note: str = ""
+    ptx: tuple[PtxLine, ...] = ()
     schema: int = SCHEMA
 
 

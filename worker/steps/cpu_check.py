@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernels.compile.compilation import Compilation
+from kernels.compile.compilation import FILE, Compilation
+from kernels.compile.ptx_listing import PtxLine, ptx_listing
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.sizes import unranked
 from kernels.judging.plan import Plan, make_plan, select_cases
@@ -265,12 +266,17 @@ def _report(
         printed=checked.printed,
         printed_case=checked.printed_case,
         resources=made[largest.module].resources,
+        ptx=_ptx(made[largest.module]),
         warnings=tuple(said)[:WARNING_LIMIT],
         launch=launch,
         launch_note=source.launch_note(job.tile) if launch is not None else "",
         seed=plan.seed,
         isolation=isolation,
     )
+
+
+def _ptx(made: Compilation) -> tuple[PtxLine, ...]:
+    return ptx_listing(made.ptx, made.entry, FILE.removeprefix("/"))
 
 
 def _stopped(

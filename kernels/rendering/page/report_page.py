@@ -19,6 +19,7 @@ from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.environment import environment
+from kernels.rendering.page.listing.ptx_view import ptx_view
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.race_view import race_view
@@ -105,6 +106,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
         "cases": cases_view(report, around.file),
         "measured": measured,
+        "ptx": ptx_view(report, source),
         "printed": printed[:_PRINTED_LINES],
         "printed_more": max(0, len(printed) - _PRINTED_LINES),
     }

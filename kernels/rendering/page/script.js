@@ -77,10 +77,28 @@
     });
   };
 
+  // PTX next to its source: a number lights its line on both sides, and scrolls the other side there.
+  const addTwins = (fold) => {
+    fold.addEventListener("click", (event) => {
+      const pressed = event.target.closest("[data-of]");
+      if (pressed === null || getSelection().toString() !== "") return;
+      const isNew = !pressed.classList.contains("lit");
+      for (const twin of all("[data-of]", fold)) {
+        const lit = isNew && twin.dataset.of === pressed.dataset.of;
+        twin.classList.toggle("lit", lit);
+        twin.querySelector("button").setAttribute("aria-pressed", String(lit));
+      }
+      const other = all("[role=region]", fold).find((side) => !side.contains(pressed));
+      const first = other.querySelector(".lit");
+      if (first !== null) other.scrollTop += first.getBoundingClientRect().top - other.getBoundingClientRect().top - 16;
+    });
+  };
+
   const enhance = (within) => {
     all("[data-tabs]", within).forEach(addTabs);
     all("[data-stepper]", within).forEach(addSteps);
     all("[data-open-all]", within).forEach(addOpener);
+    all("[data-ptx]", within).forEach(addTwins);
   };
 
   /** Show the element with this ID, and all that it is in. */

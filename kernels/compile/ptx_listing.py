@@ -1,0 +1,51 @@
+"""A kernel's PTX for readers: its instructions, each with the line of the file that it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MOST_LINES = 2_000
+"""A browser takes seconds to show more."""
+
+_LONGEST_LINE = 300
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"', re.MULTILINE)
+_PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d{1,9})\b(?:.*\binlined_at\s+(\d+)\s+(\d{1,9})\b)?")
+
+
+@dataclass(frozen=True, slots=True)
+class PtxLine:
+    """A line of the PTX.
+
+    line: of the source, counted from 1; None if unknown
+    """
+
+    text: str
+    line: int | None = None
+
+
+def ptx_listing(ptx: str, entry: str, file: str) -> tuple[PtxLine, ...]:
+    """The kernel's body, at most MOST_LINES.
+
+    file: the source's name in the PTX
+    """
+    found = re.search(
+        rf"^[^\n]*\.entry\s+{re.escape(entry)}\(.*?^\{{\n(.*?)^\}}", ptx, re.MULTILINE | re.DOTALL
+    )
+    if found is None:
+        return ()
+    own = {number for number, name in _FILE.findall(ptx) if name == file}
+    lines = tuple(_lines(found[1], own))
+    return lines[:MOST_LINES]
+
+
+def _lines(body: str, own: set[str]) -> Iterator[PtxLine]:
+    line: int | None = None
+    for text in body.splitlines():
+        if place := _PLACE.match(text):
+            # Line 0 means that the compiler merged instructions of several lines.
+            places = (place.group(1, 2), place.group(3, 4))
+            line = next((int(number) for file, number in places if file in own and number != "0"), None)
+        elif text.strip() and not text.lstrip().startswith("//"):
+            yield PtxLine(text.strip().replace("\t", " ")[:_LONGEST_LINE], line)
