@@ -1,7 +1,7 @@
 """Elements a second, for exercises that rank by them. Earlier results have none.
 
 Revision ID: 0023
-Revises: 0020
+Revises: 0022
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0023"
-down_revision = "0020"
+down_revision = "0022"
 
 
 def upgrade() -> None:

@@ -1,7 +1,7 @@
 """The order of a course's assignments. Until staff set one, assignments stay in the order of their deadlines.
 
 Revision ID: 0024
-Revises: 0020
+Revises: 0023
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0024"
-down_revision = "0020"
+down_revision = "0023"
 
 
 def upgrade() -> None:

@@ -29,11 +29,17 @@ _PATTERNS = {
 
 def _right(kind: str, value: object) -> bool:
     """Whether the description allows it: what is wrong on purpose has to stay wrong."""
-    return isinstance(value, str) and re.fullmatch(_PATTERNS[kind], value) is not None
+    pattern = _PATTERNS.get(kind)
+    return pattern is not None and isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def _mostly() -> bool:
     return _dice.random() < _MOSTLY
+
+
+@schemathesis.serializer("application/zip")
+def zip_file(context: Any, value: Any) -> Any:
+    return {"data": value if isinstance(value, bytes) else str(value).encode()}
 
 
 @schemathesis.hook

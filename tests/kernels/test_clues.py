@@ -52,7 +52,7 @@ def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed,
     ("diagnosis", "lines", "label", "advice"),
     [
         ("Your kernel computes M times N transposed.", [3], "reads N", "`N` at line 3"),
-        ("Each sum is 0: the last, partial tile is left out.", [2], "number of tiles", "up at line 2"),
+        ("Each sum is 0: a tile is left out.", [2], "number of tiles", "up at line 2"),
         ("The result is transposed: P[i][j] has the value of P[j][i].", [5], "writes P", "output at line 5"),
         ("Your kernel leaves elements of P unwritten.", [5], "writes P", "element at line 5"),
         ("", [5], "writes P", "P[0][0]"),

@@ -7,13 +7,19 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
+from kernels.rendering.page import numbers
 from kernels.rendering.page.context import context
-from kernels.rendering.page.environment import environment
+from kernels.rendering.page.links import linked, typeset
+from kernels.rendering.text_safety import safe
 
 _HERE = Path(__file__).parent
+_NUMBERS = (
+    "count", "short", "ratio", "percent", "milliseconds", "gflops", "times", "size", "departure",
+)  # fmt: skip
 
 
 def render_page(analysis: Analysis, source: str, file: str = "") -> str:
@@ -39,6 +45,27 @@ def whole_page(template: str, given: dict[str, object], file: str) -> str:
             script=Markup(script),  # noqa: S704 - our own file
         )
     )
+
+
+@cache
+def environment() -> Environment:
+    """The Jinja environment, created once per process. It escapes HTML and characters that would reorder text."""
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters |= {name: getattr(numbers, name) for name in _NUMBERS}
+    made.filters |= {"typeset": typeset, "linked": linked}
+    return made
+
+
+def _shown(value: object) -> object:
+    """Escape control and bidi characters in every text except Markup."""
+    return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _policy(style: str, script: str) -> str:

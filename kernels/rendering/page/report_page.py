@@ -18,12 +18,11 @@ from kernels.rendering.ladder import next_idea
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
-from kernels.rendering.page.environment import environment
 from kernels.rendering.page.listing.ptx_view import ptx_view
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.race_view import race_view
-from kernels.rendering.page.render import whole_page
+from kernels.rendering.page.render import environment, whole_page
 from kernels.rendering.page.summary import figures
 from kernels.rendering.page.verdict_card import ExcerptLine, VerdictCard, verdict_card
 from kernels.rendering.text_safety import safe_lines

@@ -164,12 +164,10 @@ def order_assignments(session: Session, course: str, names: tuple[str, ...], by_
     if by_deadline and names:
         raise WrongUse("use either assignments or --by-deadline.")
     found = course_named(session, course)
-    if by_deadline:
-        listed = order.order_by_deadline(session, found, None)
-    else:
-        listed = order.order(session, found, None, names) if names else list(assignments(session, found))
-    order_now = [one.slug for one in listed]
-    return Answer({"course": course, "assignments": order_now}, "\n".join(order_now))
+    listed = order.order(session, found, None, names) if names else list(assignments(session, found))
+    listed = order.order_by_deadline(session, found, None) if by_deadline else listed
+    slugs = [one.slug for one in listed]
+    return Answer({"course": course, "assignments": slugs}, "\n".join(slugs))
 
 
 @assignment.command()

@@ -14,8 +14,8 @@ from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.allowance import extensions_of
 from server.submissions.assignment.form import form_of
-from server.submissions.grades.rubric import RubricSheet
 from server.submissions.counted_submission import due_for
+from server.submissions.grades.rubric import RubricSheet
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission

@@ -19,7 +19,7 @@ SOURCE = [
 ]
 TWO = Finding(
     Verdict.DATA_RACE,
-    "Thread (3,0) of block (0,1) writes `Mds[0][3]` at line 3. Thread (1,0) reads it at line 4, "
+    "Thread (3,0) of block (0,1) writes `Mds[0][3]` at line 3. Thread (1,0) reads it in line 4, "
     "with no `__syncthreads()` between them.",
     4,
     3,

@@ -32,9 +32,9 @@ def test_accesses_far_apart_leave_a_gap():
 
 
 def test_a_diagnosis_leads_and_the_element_follows():
-    wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} Your kernel computes M times N transposed.")
+    wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} All rows are upside down.")
     card = verdict_card(report(wrong, verdict=Verdict.WRONG_ANSWER), LINES)
-    assert (card.sentence, card.detail) == ("Your kernel computes M times N transposed.", WRONG)
+    assert (card.sentence, card.detail) == ("All rows are upside down.", WRONG)
     plain = verdict_card(
         report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER, checks=()), LINES
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -19,14 +20,15 @@ from tests.server.commands.own_exercises import DEFINITION
 from tests.server.course import NOW
 from tests.server.databases import OLDER_ON_SQLITE
 
-# as version 0006 brought it, which the migration recognises
-TILED = (
-    (find_exercise("tiled").root / "exercise.toml")
-    .read_text()
-    .replace(
-        "# Three tiles of 32 or five of 16 along each side. The last one reaches past the edge.",
-        "# Three tiles of 32 and five of 16 along each side, the last one partly outside.",
-    )
+# as version 0006 brought it, which the migration recognises: without the goal about shared loads
+TILED = re.sub(
+    r"# Half of an untiled.*?\n\n(?=\[|$)",
+    "",
+    (find_exercise("tiled").root / "exercise.toml").read_text(),
+    flags=re.DOTALL,
+).replace(
+    "# Three tiles of 32 or five of 16 along each side. The last one reaches past the edge.",
+    "# Three tiles of 32 and five of 16 along each side, the last one partly outside.",
 )
 OLDER, OWN, COPY, UNUSED = "0" * 64, "1" * 64, "2" * 64, "3" * 64
 SHIPPED = find_exercise("tiled").digest
