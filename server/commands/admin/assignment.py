@@ -166,8 +166,9 @@ def order_assignments(session: Session, course: str, names: tuple[str, ...], by_
     found = course_named(session, course)
     listed = order.order(session, found, None, names) if names else list(assignments(session, found))
     listed = order.order_by_deadline(session, found, None) if by_deadline else listed
-    slugs = [one.slug for one in listed]
-    return Answer({"course": course, "assignments": slugs}, "\n".join(slugs))
+    return Answer(
+        {"course": course, "assignments": (slugs := [one.slug for one in listed])}, "\n".join(slugs)
+    )
 
 
 @assignment.command()
