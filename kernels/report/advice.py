@@ -58,6 +58,9 @@ _LAUNCH_COMMENT = (
 )
 
 
+_PARAMETERS = "has different parameters"
+
+
 def advice_for(report: Report, lines: Sequence[str]) -> str:
     """The advice after this report; "" if its findings already say it.
 
@@ -97,6 +100,8 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
     """The advice with its placeholders."""
     text = report.verdict.advice
     if report.verdict is Verdict.REJECTED:
+        if any(_PARAMETERS in finding.message for finding in leading):
+            return "Write the expected parameters{first}, with their types and in their order."
         return text if any(HOST_CODE in finding.message for finding in leading) else ""
     if report.verdict is Verdict.RESOURCE_LIMIT:
         if any("`__launch_bounds__`" in finding.message for finding in leading):

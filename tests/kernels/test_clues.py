@@ -66,6 +66,24 @@ def test_a_diagnosis_leads_to_lines_of_the_source(diagnosis, lines, label, advic
     assert advice in card.step
 
 
+def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
+    source = [
+        "__shared__ float Ms[16][16], Ns[16][16];",
+        "Ms[ty][tx] = M[Row * Width + tx];",
+        "Ns[ty][tx] = N[ty * Width + Col];",
+        "sum += Ms[ty][k] * Ns[k][tx];",
+        "P[Row * Width + Col] = sum;",
+    ]
+    card = verdict_card(_wrong(passed=(1, 16), failed=(17, 32)), source)
+    assert [line.number for line in card.excerpt if line.hit] == [2, 3]
+    assert "lines 2 and 3" in card.step
+
+
+def test_other_parameters_have_a_next_step():
+    refused = Finding(Verdict.REJECTED, "`mm` has different parameters from the exercise.", 2)
+    assert "line 2" in advice_for(report(refused, verdict=Verdict.REJECTED), [])
+
+
 @pytest.mark.parametrize(("line", "atomic"), [("own[v[i]]++;", True), ("s[t] += s[t + 1];", False)])
 def test_a_lost_update_needs_an_atomic(line, atomic):
     message = "Thread (1,0) of block (0,0) reads it at line 2. Thread (0,0) writes it at line 2."

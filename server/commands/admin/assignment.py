@@ -36,9 +36,7 @@ from worker.commands.root import Exit, WrongUse
 _own_exercises = click.option(
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
 )
-_unchecked = click.option(
-    "--unchecked", is_flag=True, help="Don't grade the solution of your own exercise first."
-)
+_unchecked = click.option("--unchecked", is_flag=True, help="Don't grade your own exercise's solution first.")
 
 
 @click.group()
@@ -153,9 +151,7 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
 @answering()
 @in_session
 def order_assignments(session: Session, course: str, names: tuple[str, ...], by_deadline: bool) -> Answer:
-    """Set the order in which students see a course's assignments, or show it.
-
-    The assignments that you name come first. The others keep their order.
+    """Set or show the order of a course's assignments. The named ones come first.
 
     \b
     Example:
@@ -164,11 +160,12 @@ def order_assignments(session: Session, course: str, names: tuple[str, ...], by_
     if by_deadline and names:
         raise WrongUse("use either assignments or --by-deadline.")
     found = course_named(session, course)
-    listed = order.order(session, found, None, names) if names else list(assignments(session, found))
-    listed = order.order_by_deadline(session, found, None) if by_deadline else listed
-    return Answer(
-        {"course": course, "assignments": (slugs := [one.slug for one in listed])}, "\n".join(slugs)
-    )
+    if by_deadline:
+        listed = order.order_by_deadline(session, found, None)
+    else:
+        listed = order.order(session, found, None, names) if names else list(assignments(session, found))
+    slugs = [one.slug for one in listed]
+    return Answer({"course": course, "assignments": slugs}, "\n".join(slugs))
 
 
 @assignment.command()
