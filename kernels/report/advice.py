@@ -59,6 +59,7 @@ _LAUNCH_COMMENT = (
 
 
 _PARAMETERS = "has different parameters"
+_EXPECTED = "Write the expected parameters{first}, with their types and in their order."
 
 
 def advice_for(report: Report, lines: Sequence[str]) -> str:
@@ -100,9 +101,8 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
     """The advice with its placeholders."""
     text = report.verdict.advice
     if report.verdict is Verdict.REJECTED:
-        if any(_PARAMETERS in finding.message for finding in leading):
-            return "Write the expected parameters{first}, with their types and in their order."
-        return text if any(HOST_CODE in finding.message for finding in leading) else ""
+        known = {_PARAMETERS: _EXPECTED, HOST_CODE: text}
+        return next((advice for part, advice in known.items() if any(part in f.message for f in leading)), "")
     if report.verdict is Verdict.RESOURCE_LIMIT:
         if any("`__launch_bounds__`" in finding.message for finding in leading):
             return (
