@@ -123,6 +123,19 @@ def test_a_line_of_a_submission_opens_in_the_editor(student, portal):
     expect(editor(student)).to_be_focused()
 
 
+def test_a_waiting_check_is_cancelled_in_place(page, site):
+    site.course.person("hasty")
+    site.let_in(page.context, "hasty")
+    page.goto(f"{site.url}{SITE}")
+    write(page, SOLUTION)
+    page.get_by_role("button", name="Check").click()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.locator("#panel").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#panel #taken-back")).to_be_visible()
+    expect(page.locator("[data-says]").first).to_have_text("Cancelled.")
+    assert page.url == f"{site.url}{SITE}"
+
+
 def test_late_days_are_spent_only_after_a_question(page, site, complaints):
     complaints.allow("status of 409")
     site.course.person("tardy")

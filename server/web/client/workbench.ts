@@ -71,11 +71,14 @@ export class Workbench {
   }
 
   private submit(event: SubmitEvent): void {
-    const { target, submitter } = event;
+    const { submitter } = event;
+    const form = event.target as HTMLFormElement;
     if (event.defaultPrevented || !(submitter instanceof HTMLButtonElement)) return;
-    if (!SENDS.includes(submitter.name)) return;
+    const isCancel = this.panel.contains(form) && form.action.endsWith("/cancel");
+    if (!isCancel && !SENDS.includes(submitter.name)) return;
     event.preventDefault();
-    if (!this.busy) void this.send(target as HTMLFormElement, submitter);
+    if (isCancel && !window.confirm(form.dataset["confirm"])) return;
+    if (!this.busy) void this.send(form, submitter);
   }
 
   private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
@@ -161,9 +164,9 @@ export class Workbench {
   }
 
   private finish(shown: HTMLElement): void {
-    const verdict = shown.querySelector(".stamp")?.textContent ?? "";
+    const verdict = (shown.querySelector(".stamp") ?? shown.querySelector("h2"))?.textContent ?? "";
     const worth = shown.querySelector(".worth")?.textContent ?? "";
-    this.tell(`${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}. ${worth}`);
+    this.tell(`${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}. ${worth}`.trim());
     this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
     void this.refresh();
   }
