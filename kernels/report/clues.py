@@ -27,12 +27,19 @@ def failing_sizes(report: Report) -> str:
     tile = report.tile
     if tile < 2 or not passed or not failed:
         return ""
-    if all(max(sizes) <= tile for sizes in passed) and all(max(sizes) > tile for sizes in failed):
+    one_tile = all(max(sizes) <= tile for sizes in passed) and all(max(sizes) > tile for sizes in failed)
+    if one_tile and _of_matrix(report):
         return f"The result is correct only up to size {tile}, {_ONE_TILE}"
     partial = [any(size % tile for size in sizes) for sizes in (*passed, *failed)]
     if partial == [False] * len(passed) + [True] * len(failed):
         return f"Only sizes that aren't a multiple of {tile} fail."
     return ""
+
+
+def _of_matrix(report: Report) -> bool:
+    """Whether the incorrect element has two indices. Exercises on vectors have no phases that load tiles."""
+    leading = first_error(report.findings, report.verdict)
+    return leading is not None and leading.example is not None and "][" in (leading.example.element or "")
 
 
 def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:

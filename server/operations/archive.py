@@ -94,7 +94,16 @@ def has_manifest(archive: zipfile.ZipFile) -> bool:
     """Whether the archive is a backup of any version."""
     try:
         return "tables" in json.loads(archive.read(_MANIFEST))
-    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError, TypeError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        ValueError,
+        TypeError,
+    ):
         return False
 
 
@@ -108,7 +117,15 @@ class ArchiveReader:
             if info.file_size > _LONGEST_MANIFEST:
                 raise ArchiveError("its manifest is too long")
             self.manifest = _read_manifest(json.loads(self._zip.read(info)))
-        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            KeyError,
+            EOFError,
+            NotImplementedError,
+            OSError,
+            ValueError,
+        ) as error:
             if isinstance(error, ArchiveError):
                 raise
             raise ArchiveError("it isn't a complete backup of Tilelab") from error
@@ -139,7 +156,7 @@ class ArchiveReader:
                     if not line.endswith(b"\n"):
                         raise ArchiveError(f"the table {name} has an incomplete line")
                     yield line
-        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, OSError) as error:
             raise ArchiveError(f"the table {name} is damaged") from error
 
 

@@ -99,10 +99,10 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= brought(course)
     names |= announced(course)
     names |= commented(course, names["latter"])
-    names |= graded_by_rubric(course, "ada")
-    names["ada"] = str(course.people["ada"])
     with course.sessions.begin() as session:
         session.get_one(Course, course.course).late_days = 3
+    names |= graded_by_rubric(course, "ada")
+    names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
     thread = threading.Thread(target=server.serve_forever)

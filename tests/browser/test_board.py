@@ -102,8 +102,8 @@ def test_any_two_attempts_are_compared_and_a_finding_leads_to_its_line(page, sit
     expect(page.get_by_role("heading", level=1)).to_have_text("No. 2 compared with no. 5")
     expect(page.locator("del").first).to_have_text("16")
     expect(page.locator("ins").first).to_have_text("32")
-    page.get_by_role("link", name="lines 11 and 14").click()
-    assert page.evaluate("document.querySelector(':target').id") == "left-14"
+    page.get_by_role("link", name="lines 10 and 13").click()
+    assert page.evaluate("document.querySelector(':target').id") == "left-13"
 
 
 @pytest.mark.usefixtures("student")

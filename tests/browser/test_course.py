@@ -74,7 +74,7 @@ def tab(page: Page, name: str):
 @_LONG
 def test_from_the_start_to_what_is_due_and_its_handout(student, portal):
     student.goto(portal.url)
-    expect(student.get_by_role("heading", level=1)).to_have_text("Due next")
+    expect(student.get_by_role("heading", level=1)).to_have_text("Your courses")
     student.get_by_role("link", name=UNSOLVED).first.click()
     expect(student.get_by_role("heading", level=1)).to_have_text(UNSOLVED)
     for term in ("Due", "Late", "Points", "Attempts", "Checks", "What counts", "Measured on"):

@@ -91,7 +91,9 @@ def shared_files(session: Session, assignment: Assignment) -> list[list[Work]]:
         .group_by(Submission.source_digest, Submission.person_id)
     )
     groups: dict[str, list[Work]] = defaultdict(list)
-    for work in sorted(_works(session, session.scalars(first)), key=lambda one: one.created_at):
+    for work in sorted(
+        _works(session, session.scalars(first)), key=lambda one: (one.created_at, one.submission_id)
+    ):
         groups[work.digest].append(work)
     return sorted(groups.values(), key=len)
 

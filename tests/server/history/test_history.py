@@ -29,7 +29,7 @@ def rows(page: str) -> list[str]:
 
 
 def drawn(page: str) -> str:
-    return page[page.index("<svg") : page.rindex("</svg>")]
+    return page[page.index('<svg class="chart') : page.rindex("</svg>")]
 
 
 def counting(page: str) -> list[bool]:
