@@ -101,7 +101,7 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= commented(course, names["latter"])
     with course.sessions.begin() as session:
         session.get_one(Course, course.course).late_days = 3
-    names |= graded_by_rubric(course, "ada")
+    names |= graded_by_rubric(course, "slow")
     names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)

@@ -142,7 +142,7 @@ _STATES = (
     _state("staff-rubric-empty", "/staff/bare/rubric/older", "ina"),
     _state("staff-rubric-wrong", "/staff/gpu/rubric/tiled", "ina", ("title_0", ""), ("most_0", "many")),
     _state("staff-rubric-grading", "/staff/gpu/rubric/tiled/{counts}", "ina"),
-    _state("rubric", "/submissions/{counts}", "ada"),
+    _state("rubric", "/submissions/{counts}", "slow"),
     _state("rubric-as-staff", "/submissions/{counts}", "ina"),
     _state("staff-similar", "/staff/gpu/similar/tiled", "ina"),
     _state("staff-similar-empty", "/staff/bare/similar/older", "ina"),
