@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
 from server.grading.models import JobState
-from server.http.operation import Moment
+from server.http.operation import Moment, moment_text
 from server.staff.grades.gradebook import Cell, Line
 from server.staff.progress.attempts import Tries
 from server.staff.progress.listed import Listed
@@ -209,7 +208,7 @@ def member_answer(member: Member) -> MemberAnswer:
     """A line of the roster."""
     return MemberAnswer(
         member.person_id, member.name, member.email, member.role, member.section, member.joined_at.isoformat(),
-        _moment(member.dropped_at), member.came_with_code, member.was_here,
+        moment_text(member.dropped_at), member.came_with_code, member.was_here,
     )  # fmt: skip
 
 
@@ -249,7 +248,7 @@ def student_answer(student: Student) -> StudentAnswer:
 
 
 def _work(work: Work) -> StudentWorkAnswer:
-    due_at, closes_at = _moment(work.deadlines.due_at), _moment(work.deadlines.closes_at)
+    due_at, closes_at = moment_text(work.deadlines.due_at), moment_text(work.deadlines.closes_at)
     return StudentWorkAnswer(work.assignment.title, due_at, closes_at, _grade(work.assignment, work.cell))
 
 
@@ -259,7 +258,3 @@ def _grade(assignment: Assignment, cell: Cell) -> StudentGradeAnswer:
         assignment.slug, grade.points, grade.computed, grade.score, grade.excused, grade.held, grade.extended,
         grade.late_days, None if grade.counted is None else grade.counted.entry.public_id, cell.tries,
     )  # fmt: skip
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()

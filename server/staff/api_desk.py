@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -13,11 +14,11 @@ from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
 from server.accounts.identity import person_asking
-from server.accounts.models import Person
+from server.accounts.models import Person, Scope
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import CourseError, find_assignment, find_course, is_staff, role_in
 from server.http.json_body import invalid, read_body, refuse_other_types
-from server.http.operation import Range, Text
+from server.http.operation import Range, Text, operation
 from server.http.problems import Problem, Refused, problem_response
 from server.http.site import site
 from server.staff.local_time import MomentError, read_moment
@@ -204,6 +205,10 @@ def refuse_wrong(wrong: Mapping[str, str]) -> None:
 def loss_answer(assignment: str, loss: Loss) -> LossAnswer:
     """A student whose points fall."""
     return LossAnswer(loss.person_id, loss.name, loss.email, assignment, _points(loss.was), _points(loss.now))
+
+
+lowering = partial(operation, scope=Scope.STAFF, refuses=REFUSES_LOSSES, problems={409: LowersPointsProblem})
+"""The operation of a route that may lower points."""
 
 
 @staff_api.errorhandler(LowersPoints)

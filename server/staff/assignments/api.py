@@ -11,19 +11,18 @@ from flask import Response, jsonify
 from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.courses.models import Extension
-from server.http.operation import Moment, Range, Text, operation
+from server.http.operation import Moment, Range, Text, moment_text, operation
 from server.http.site import site
 from server.staff.api_desk import (
     CONFIRM,
     NAME,
     PERSON,
     REFUSES,
-    REFUSES_LOSSES,
     DoneAnswer,
-    LowersPointsProblem,
     assignment_here,
     course_for_staff,
     desk_of,
+    lowering,
     read_change,
     refuse_wrong,
     staff_api,
@@ -103,14 +102,7 @@ def show_extensions(course: str, assignment: str) -> Response:
 
 
 @staff_api.post(_ONE)
-@operation(
-    ExtensionAnswer,
-    path={**_PATH, "person": PERSON},
-    takes=ExtensionRequest,
-    scope=Scope.STAFF,
-    refuses=REFUSES_LOSSES,
-    problems={409: LowersPointsProblem},
-)
+@lowering(ExtensionAnswer, path={**_PATH, "person": PERSON}, takes=ExtensionRequest)
 def grant_extension(course: str, assignment: str, person: int) -> Response:
     """Give a student more time or attempts, as an instructor."""
     desk = desk_of(course, instructor=True)
@@ -132,14 +124,7 @@ def grant_extension(course: str, assignment: str, person: int) -> Response:
 
 
 @staff_api.post(f"{_ONE}/withdraw")
-@operation(
-    DoneAnswer,
-    path={**_PATH, "person": PERSON},
-    takes=ConfirmRequest,
-    scope=Scope.STAFF,
-    refuses=REFUSES_LOSSES,
-    problems={409: LowersPointsProblem},
-)
+@lowering(DoneAnswer, path={**_PATH, "person": PERSON}, takes=ConfirmRequest)
 def withdraw_extension(course: str, assignment: str, person: int) -> Response:
     """Remove a student's extension, as an instructor."""
     desk = desk_of(course, instructor=True)
@@ -153,10 +138,8 @@ def withdraw_extension(course: str, assignment: str, person: int) -> Response:
 
 
 def _answer(extension: Extension) -> ExtensionAnswer:
-    due_at, closes_at = (
-        None if moment is None else moment.isoformat() for moment in (extension.due_at, extension.closes_at)
-    )
     student = extension.person
     return ExtensionAnswer(
-        student.id, student.name, student.email, due_at, closes_at, extension.extra_attempts, extension.reason
-    )
+        student.id, student.name, student.email, moment_text(extension.due_at),
+        moment_text(extension.closes_at), extension.extra_attempts, extension.reason,
+    )  # fmt: skip

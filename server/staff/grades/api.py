@@ -20,11 +20,10 @@ from server.staff.api_desk import (
     NAME,
     PERSON,
     REFUSES,
-    REFUSES_LOSSES,
-    LowersPointsProblem,
     assignment_here,
     course_for_staff,
     desk_of,
+    lowering,
     read_change,
     refuse_wrong,
     staff_api,
@@ -98,14 +97,7 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
 
 
 @staff_api.post(f"{_GRADE}/correction")
-@operation(
-    CorrectedGradeAnswer,
-    path=_PATH,
-    takes=CorrectionRequest,
-    scope=Scope.STAFF,
-    refuses=REFUSES_LOSSES,
-    problems={409: LowersPointsProblem},
-)
+@lowering(CorrectedGradeAnswer, path=_PATH, takes=CorrectionRequest)
 def correct_grade(course: str, assignment: str, person: int) -> Response:
     """Correct a student's grade, as an instructor. Regrades don't change the correction."""
     desk = desk_of(course, instructor=True)

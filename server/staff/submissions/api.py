@@ -26,11 +26,11 @@ from server.staff.api_desk import (
     REFUSES,
     REFUSES_CHANGE,
     REFUSES_LOSSES,
-    LowersPointsProblem,
     course_for_staff,
     desk_of,
     loss_answer,
     losses_problem,
+    lowering,
     read_change,
     staff_api,
     time_of,
@@ -175,14 +175,12 @@ def show_regrades(course: str) -> Response:
 
 
 @staff_api.post("/courses/<course>/regrades")
-@operation(
+@lowering(
     NewRegradeAnswer,
     status=202,
     path={"course": NAME},
     takes=RegradeRequest,
-    scope=Scope.STAFF,
     refuses=REFUSES_LOSSES | {422: "A field has an invalid value, or more than 5,000 submissions match."},
-    problems={409: LowersPointsProblem},
 )
 def start_regrade(course: str) -> tuple[Response, int]:
     """Regrade submissions, as course staff: at once, or staged. Regrading uses no attempts.

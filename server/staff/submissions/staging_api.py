@@ -20,14 +20,13 @@ from server.staff.api_desk import (
     NAME,
     REFUSES,
     REFUSES_CHANGE,
-    REFUSES_LOSSES,
     DoneAnswer,
     LossAnswer,
-    LowersPointsProblem,
     assignment_here,
     course_for_staff,
     desk_of,
     losses_problem,
+    lowering,
     read_change,
     staff_api,
 )
@@ -110,14 +109,7 @@ def show_staged(course: str, assignment: str) -> Response:
 
 
 @staff_api.post(f"{_STAGED}/apply")
-@operation(
-    AppliedAnswer,
-    path=_PATH,
-    takes=ApplyRequest,
-    scope=Scope.STAFF,
-    refuses=REFUSES_LOSSES,
-    problems={409: LowersPointsProblem},
-)
+@lowering(AppliedAnswer, path=_PATH, takes=ApplyRequest)
 def apply_staged(course: str, assignment: str) -> Response:
     """Let the staged verdicts count, all at once, as course staff. Only instructors replace an exercise's version."""
     desk = desk_of(course)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from flask import Response, jsonify, url_for
 from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
-from server.accounts.models import Scope
-from server.http.operation import Moment, Range, Text, operation
+from server.accounts.models import Person, Scope
+from server.http.operation import Moment, Range, Text, moment_text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
@@ -172,34 +173,31 @@ def change_one_announcement(course: str, number: int) -> Response:
     """Change an announcement, as course staff."""
     desk = desk_of(course)
     asked = read_change(AnnouncementChangeRequest)
-    given = _given(asked.title, asked.text)
-    with site().sessions.begin() as session:
-        found = _found(session, desk, number)
-        change_announcement(session, found, desk.actor(session), given, again=asked.again)
-        answer = _answer(found)
-    return jsonify(asdict(answer))
+    return _changed(
+        desk, number, partial(change_announcement, given=_given(asked.title, asked.text), again=asked.again)
+    )
 
 
 @staff_api.post(f"{_ONE}/withdraw")
 @operation(CourseAnnouncementAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def withdraw_announcement(course: str, number: int) -> Response:
     """Hide an announcement from students, as course staff."""
-    desk = desk_of(course)
-    with site().sessions.begin() as session:
-        found = _found(session, desk, number)
-        withdraw(session, found, desk.actor(session))
-        answer = _answer(found)
-    return jsonify(asdict(answer))
+    return _changed(desk_of(course), number, withdraw)
 
 
 @staff_api.post(f"{_ONE}/publish")
 @operation(CourseAnnouncementAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def publish_announcement_again(course: str, number: int) -> Response:
     """Show a withdrawn announcement to students again, as course staff."""
-    desk = desk_of(course)
+    return _changed(desk_of(course), number, publish_again)
+
+
+def _changed(
+    desk: ApiDesk, number: int, change: Callable[[Session, Announcement, Person], object]
+) -> Response:
     with site().sessions.begin() as session:
         found = _found(session, desk, number)
-        publish_again(session, found, desk.actor(session))
+        change(session, found, desk.actor(session))
         answer = _answer(found)
     return jsonify(asdict(answer))
 
@@ -218,11 +216,8 @@ def _found(session: Session, desk: ApiDesk, number: int) -> Announcement:
 
 
 def _answer(found: Announcement) -> CourseAnnouncementAnswer:
-    changed_at, withdrawn_at = (
-        None if moment is None else moment.isoformat() for moment in (found.changed_at, found.withdrawn_at)
-    )
     return CourseAnnouncementAnswer(
         found.id, None if found.assignment is None else found.assignment.slug, found.title, found.text,
-        None if found.author is None else found.author.name, found.created_at.isoformat(), changed_at,
-        withdrawn_at,
+        None if found.author is None else found.author.name, found.created_at.isoformat(),
+        moment_text(found.changed_at), moment_text(found.withdrawn_at),
     )  # fmt: skip

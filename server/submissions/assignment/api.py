@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify
 from server.accounts.identity import person_asking
 from server.courses.models import Assignment, Counts, SpeedBy
 from server.courses.service import visible_assignments
-from server.http.operation import Moment, operation
+from server.http.operation import Moment, moment_text, operation
 from server.http.site import site
 from server.submissions.allowance import Allowance, allowances
 from server.submissions.grades.grade import Grade, own_grades
@@ -122,9 +122,9 @@ def _answer(
         device_class=assignment.device_class,
         points=assignment.most_points,
         open=opened and not deadlines.closed(now),
-        opens_at=_moment(assignment.opens_at),
-        due_at=_moment(deadlines.due_at),
-        closes_at=_moment(deadlines.closes_at),
+        opens_at=moment_text(assignment.opens_at),
+        due_at=moment_text(deadlines.due_at),
+        closes_at=moment_text(deadlines.closes_at),
         late_percent_per_day=assignment.late_percent_per_day,
         late_percent_most=assignment.late_percent_most,
         goals_percent=assignment.goals_percent,
@@ -153,7 +153,3 @@ def _grade_answer(grade: Grade) -> GradeAnswer | None:
         held=grade.held,
         submission=None if grade.counted is None else grade.counted.entry.public_id,
     )
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
