@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from kernels.wording import plural
+from kernels.wording import lines_named, plural
 
 CPU_DEVICE = "cpu"
 """The device class of a kernel that no GPU judged."""
@@ -200,8 +200,7 @@ class Finding:
     @property
     def lines(self) -> str:
         """`line 12`, `lines 20 and 25`; "" if no line is known."""
-        found = sorted({line for line in (self.line, self.other_line) if line is not None})
-        return f"line{'s' if found[1:] else ''} {' and '.join(map(str, found))}" if found else ""
+        return lines_named(sorted({line for line in (self.line, self.other_line) if line is not None}))
 
     @property
     def headline(self) -> str:

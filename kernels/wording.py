@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _MOST_PLACES = 6
@@ -23,6 +23,16 @@ def at_line(line: int | None) -> str:
     return "" if line is None else f" at line {line}"
 
 
+def listed(texts: Sequence[str], word: str = "and") -> str:
+    """`a, b and c`."""
+    return f" {word} ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
+
+
+def lines_named(numbers: Sequence[int]) -> str:
+    """`line 11`, `lines 11, 12 and 14`; "" for none."""
+    return f"line{'s' if numbers[1:] else ''} {listed([*map(str, numbers)])}" if numbers else ""
+
+
 def line_ranges(spans: Iterable[range]) -> str:
     """Lines in words: `line 3`, `lines 3 to 9`, `lines 3 to 9, 12 and 20 to 30`. Adjacent ones are joined."""
     joined: list[tuple[int, int]] = []
@@ -34,9 +44,8 @@ def line_ranges(spans: Iterable[range]) -> str:
     texts = [str(first) if first == last else f"{first} to {last}" for first, last in joined]
     if len(texts) > _MOST_PLACES:
         texts = [*texts[: _MOST_PLACES - 1], "others"]
-    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
     alone = len(joined) == 1 and joined[0][0] == joined[0][1]
-    return f"line{'' if alone else 's'} {listed}"
+    return f"line{'' if alone else 's'} {listed(texts)}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

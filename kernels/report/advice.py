@@ -11,10 +11,9 @@ from kernels.launch import is_launch_comment
 from kernels.report.clues import advice_of_clues
 from kernels.report.guards import code_of, filled, guard, is_shared, limit_of_all
 from kernels.report.model import Report
-from kernels.source.launch.question import listed
 from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
-from kernels.wording import plural
+from kernels.wording import lines_named, listed, plural
 
 _FEW_THREADS = 64
 """A launch with more elements for each thread than this has few threads."""
@@ -83,11 +82,9 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
 def _at(findings: Sequence[Finding]) -> str:
     """` at lines 3, 7 and 9`: the first few lines of the findings; "" if none is known."""
     known = sorted({finding.line for finding in findings if finding.line is not None})
-    if len(known) < 2:
-        return f" at line {known[0]}" if known else ""
     if len(known) > _MOST_LINES:
         return f" at lines {', '.join(map(str, known[:_MOST_LINES]))} and others"
-    return f" at lines {', '.join(map(str, known[:-1]))} and {known[-1]}"
+    return f" at {lines_named(known)}" if known else ""
 
 
 def _between(race: Finding) -> str:

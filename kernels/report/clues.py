@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from kernels.report.guards import code_of
+from kernels.report.guards import code_of, is_shared
 from kernels.report.model import Report, first_error
 from kernels.verdict import CaseStatus, Finding, Verdict
+from kernels.wording import lines_named
 
 _SIZE = re.compile(r"=(\d+)")
 _TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
@@ -16,7 +17,7 @@ _RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
 _UNWRITTEN = re.compile(r"\bunwritten\b")
 _ONE_TILE = "in a single tile."
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
-_DECLARED = re.compile(r"\b(\w+)\s*\[[^\]]*\](?=\s*[\[,;])")
+_STORED = re.compile(r"\s*(\w+)\s*\[")
 _MOST = 3
 
 
@@ -51,7 +52,7 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
     if leading is None or leading.line is not None or report.verdict is not Verdict.WRONG_ANSWER:
         return {}
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
-    patterns = [*_tile_loads(report, code.values()), *_patterns(leading)]
+    patterns = [*_tile_loads(report, lines), *_patterns(leading)]
     for pattern, text in patterns:
         found = [number for number, line in code.items() if pattern.search(line) and "__global__" not in line]
         if found:
@@ -76,16 +77,16 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
     if _UNWRITTEN.search(leading.message):
         return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
     if failing_sizes(report).endswith(_ONE_TILE):
-        at = f" at lines {' and '.join(map(str, found))}" if len(found) == 2 else at
+        at = f" at {lines_named(found)}" if len(found) == 2 else at
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
     return ""
 
 
-def _tile_loads(report: Report, code: Iterable[str]) -> Iterator[tuple[re.Pattern[str], str]]:
+def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
-    names = "|".join(name for line in code if "__shared__" in line for name in _DECLARED.findall(line))
-    if names and failing_sizes(report).endswith(_ONE_TILE):
-        yield re.compile(rf"^\s*(?:{names})\s*\[.*?\]\s*=(?!=).*\["), "loads a tile"
+    stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
+    if stored and failing_sizes(report).endswith(_ONE_TILE):
+        yield re.compile(rf"^\s*(?:{'|'.join(stored)})\s*\[.*?\]\s*=(?!=).*\["), "loads a tile"
 
 
 def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
-from kernels.source.launch.question import listed
 from kernels.verdict import Finding
+from kernels.wording import listed
 
 _LONGEST = 70
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")

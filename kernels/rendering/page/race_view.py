@@ -13,6 +13,7 @@ from kernels.rendering.page.charts.race import Access, Band, Shared, race_pictur
 from kernels.report.guards import code_of
 from kernels.report.model import Report, first_error
 from kernels.verdict import Verdict
+from kernels.wording import lines_named
 
 _NAME = r"hread \(([\d,]+)\)"
 _TWO = re.compile(rf"^T{_NAME} of block \([\d,]+\) (\D+?) `[^`]+`.*?\. T{_NAME} (\D+?) it\b")
@@ -88,9 +89,7 @@ def _barriers(lines: Sequence[str]) -> str:
     found = [number for number in range(1, len(lines) + 1) if _BARRIER.search(code_of(number, lines))]
     if not found:
         return "A phase ends at a barrier. This kernel has none, so all of it is one phase."
-    *most, last = map(str, found)
-    named = f"lines {', '.join(most)} and {last}" if most else f"line {last}"
-    return f"A phase lasts from one barrier to the next. This kernel’s barriers: {named}."
+    return f"A phase lasts from one barrier to the next. This kernel’s barriers: {lines_named(found)}."
 
 
 def _shared(element: str, lines: Sequence[str], tile: int) -> Shared:

@@ -10,6 +10,7 @@ from kernels.report.advice import advice_for
 from kernels.report.clues import lines_to_look_at
 from kernels.report.model import Report, first_error
 from kernels.verdict import Verdict
+from kernels.wording import lines_named
 
 NEXT_STEP, NEXT_IDEA = "Next step", "Next idea"
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
@@ -65,7 +66,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     return VerdictCard(
         name=report.verdict.words,
         state=_STATES.get(report.verdict, "poor"),
-        where=_where(sorted(look)) if look or leading is None else leading.lines,
+        where=lines_named(sorted(look)) if look or leading is None else leading.lines,
         sentence=sentence,
         detail=detail,
         count="" if leading is None else leading.count_text,
@@ -76,12 +77,6 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         label=label,
         guessed=bool(look),
     )
-
-
-def _where(numbers: Sequence[int]) -> str:
-    """`line 11`, `lines 11, 12 and 14`; "" for none."""
-    *first, last = map(str, numbers) if numbers else ("",)
-    return f"lines {', '.join(first)} and {last}" if first else f"line {last}" if last else ""
 
 
 def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:

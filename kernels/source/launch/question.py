@@ -12,6 +12,7 @@ from kernels.source.launch.evidence import block_steps, uses
 from kernels.source.launch.tile_names import Candidate
 from kernels.source.names import Names
 from kernels.verdict import Finding, Verdict
+from kernels.wording import listed
 
 _MOST_NAMED = 4
 _FEWER_THREADS = ("16", "16")
@@ -128,11 +129,6 @@ def launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) 
         for axis, text in enumerate(exercise.launch.grid)
     ]
     return f"//!tilelab block=({', '.join(block)}) grid=({', '.join(grid)})"
-
-
-def listed(texts: Sequence[str], word: str = "and") -> str:
-    """`a, b and c`."""
-    return f" {word} ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
 
 
 def refused(message: str, line: int | None) -> Finding:

@@ -15,11 +15,12 @@ from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.constants import declares
 from kernels.source.launch.evidence import block_steps, follows_launch, reached, shared_extents
-from kernels.source.launch.question import fits, largest_fitting, listed, question, refused
+from kernels.source.launch.question import fits, largest_fitting, question, refused
 from kernels.source.launch.tile_names import Candidate, candidates, tile_names
 from kernels.source.names import Names
 from kernels.source.text import Kind
 from kernels.verdict import Finding
+from kernels.wording import listed
 
 _SMALLEST_NUMBER = 4
 _BLOCK = "blockDim"
