@@ -29,6 +29,9 @@ _LONGEST_MANIFEST = 2**20
 _LONGEST_LINE = WORK_BYTES * 3 // 2 + 2**20
 _LEVEL = 6
 
+_DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, OSError)
+"""What reading a damaged zip file raises. A wrong method of compression isn't implemented."""
+
 
 class ArchiveError(ValueError):
     """The file isn't a readable backup; the text says why."""
@@ -94,16 +97,7 @@ def has_manifest(archive: zipfile.ZipFile) -> bool:
     """Whether the archive is a backup of any version."""
     try:
         return "tables" in json.loads(archive.read(_MANIFEST))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        EOFError,
-        NotImplementedError,
-        OSError,
-        ValueError,
-        TypeError,
-    ):
+    except (*_DAMAGED, ValueError, TypeError):
         return False
 
 
@@ -117,15 +111,7 @@ class ArchiveReader:
             if info.file_size > _LONGEST_MANIFEST:
                 raise ArchiveError("its manifest is too long")
             self.manifest = _read_manifest(json.loads(self._zip.read(info)))
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            KeyError,
-            EOFError,
-            NotImplementedError,
-            OSError,
-            ValueError,
-        ) as error:
+        except (*_DAMAGED, ValueError) as error:
             if isinstance(error, ArchiveError):
                 raise
             raise ArchiveError("it isn't a complete backup of Tilelab") from error
@@ -156,7 +142,7 @@ class ArchiveReader:
                     if not line.endswith(b"\n"):
                         raise ArchiveError(f"the table {name} has an incomplete line")
                     yield line
-        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, OSError) as error:
+        except _DAMAGED as error:
             raise ArchiveError(f"the table {name} is damaged") from error
 
 

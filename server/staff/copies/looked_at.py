@@ -71,10 +71,14 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
         return tuple(kept)
 
     files, codes = left_over(found.files), left_over(found.codes)
-    marked = [each for each in found.pairs if _pair(each.left, each.right) in marks]
-    looked.extend(Looked(each.left, each.right, marks[_pair(each.left, each.right)]) for each in marked)
-    pairs = tuple(each for each in found.pairs if each not in marked)
-    return replace(found, files=files, codes=codes, pairs=pairs), looked
+    pairs = []
+    for each in found.pairs:
+        mark = marks.get(_pair(each.left, each.right))
+        if mark is None:
+            pairs.append(each)
+        else:
+            looked.append(Looked(each.left, each.right, mark))
+    return replace(found, files=files, codes=codes, pairs=tuple(pairs)), looked
 
 
 def mark_fine(

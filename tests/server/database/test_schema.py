@@ -46,7 +46,7 @@ def downgrade():
 
 @pytest.fixture
 def newer_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Code with one more migration than there is; its file can be written anew."""
+    """Code with one more migration than there is; its file can be rewritten."""
     folder = tmp_path / "migrations"
     shutil.copytree(schema.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
     file = folder / "versions" / "9999_more.py"
@@ -160,7 +160,7 @@ def written_out(engine: Engine) -> set[str]:
                 "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
             )
         ).all()
-    # A table that was made anew has its name in quotes; columns that were added stand in the line of the last one.
+    # A table that was made again has its name in quotes; columns that were added stand in the line of the last one.
     return {
         f"{table} {part.strip()}"
         for table, sql in rows
