@@ -25,6 +25,11 @@ function forgetNotice(): void {
 }
 
 forgetNotice();
-for (const place of all("[data-live][data-state]")) {
-  new Live(place, place.dataset["state"] ?? "", place.dataset["events"]).start();
-}
+const followed = all("[data-live][data-state]").map(
+  (place) => new Live(place, place.dataset["state"] ?? "", place.dataset["events"]),
+);
+for (const live of followed) live.start();
+// A form leads to another page. A reload meanwhile, after the last change, would lose what that page says.
+document.addEventListener("submit", (event) => {
+  if (!event.defaultPrevented) for (const live of followed) live.stop();
+});
