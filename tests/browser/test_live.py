@@ -138,7 +138,9 @@ def test_a_page_that_nobody_looks_at_gives_its_stream_back_and_still_learns(page
     page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.covered !== false})")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     page.clock.fast_forward("00:21")
-    page.clock.fast_forward("00:30")
+    with page.expect_response("**/state*") as answered:
+        page.clock.fast_forward("00:30")
+    answered.value.finished()
     expect(live(page)).to_have_text("Waiting.")
     progress.tell("<p>Compiling.</p>")
     page.clock.fast_forward("00:30")
