@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -79,23 +79,25 @@ class _Handle:
     function: int
 
 
-def open_driver() -> None:
-    """Open the driver without creating a context: the first half of a start."""
-    runtime.getDeviceCount()
+def opened(compiler: str = "") -> Callable[[], CupyBackend]:
+    """Open the driver and read all facts, which takes a while but slows down no launch on the device.
+
+    The answer creates the context and the backend.
+    """
+    facts = runtime.getDeviceProperties(0)
+    return partial(CupyBackend, facts, _environment(facts, compiler), ClockReader(_bus_id()))
 
 
 class CupyBackend:
     """The only GPU of this process, for one job. The end of the process frees everything."""
 
-    def __init__(self, compiler: str = "") -> None:
+    def __init__(self, facts: Mapping[str, Any], environment: Environment, clocks: ClockReader) -> None:
         """Create the context, allocate memory, and load all that would delay the first launch."""
         runtime.setDevice(0)
         # The context is created by the first call that needs one.
         runtime.free(0)
         self._driver = _Driver()
-        facts = runtime.getDeviceProperties(0)
-        self._environment = _environment(facts, compiler)
-        self._clocks = ClockReader(_bus_id())
+        self._environment, self._clocks = environment, clocks
         # Otherwise a kernel could keep its data in the L2 cache for the next timed launch.
         runtime.deviceSetLimit(_PERSISTING_LIMIT, 0)
         self._arena_bytes = min(_ARENA_BYTES, facts["totalGlobalMem"] // _ARENA_SHARE)
@@ -339,7 +341,7 @@ def _bus_id() -> str:
     return name
 
 
-def _environment(facts: dict[str, Any], compiler: str) -> Environment:
+def _environment(facts: Mapping[str, Any], compiler: str) -> Environment:
     name, memory = facts["name"].decode(), int(facts["totalGlobalMem"])
     managed = next((gpu for gpu in gpus() if gpu.name == name), None)
     return Environment(

@@ -29,37 +29,31 @@ NUMBER_BITS = 63
 Ask = Callable[[], Numbers]
 
 
-def load(device: str) -> Callable[[str], Backend]:
-    """Load the libraries, which search many folders, without using the device."""
-    if device == GPU:
-        from worker.gpu.cupy_backend import CupyBackend
+def load(device: str) -> Callable[[str], Callable[[], Backend]]:
+    """Load the libraries, which search many folders, without using the device.
 
-        return CupyBackend
+    The answer takes the compiler's version, and opens the driver. What that returns creates the device's context.
+    """
+    if device == GPU:
+        from worker.gpu.cupy_backend import opened
+
+        return opened
     if device == CPU:
         from worker.gpu.cpu_backend import CpuBackend
 
-        return CpuBackend
+        return lambda compiler: lambda: CpuBackend(compiler)
     raise ValueError(f"unknown kind of device {device!r}")
-
-
-def open_driver(device: str) -> None:
-    """Open the device's driver, if it has one, before its context."""
-    if device == GPU:
-        from worker.gpu import cupy_backend
-
-        cupy_backend.open_driver()
 
 
 def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Backend:
     """Start the device, and load all that a job needs, because nothing can be loaded after the lockdown.
 
-    quiet: used for three parts, so that a measurement needn't wait for the whole start
+    quiet: used for the parts that slow down a launch on the device, so that a measurement needn't wait for the others
     """
     child.load_judge()
+    create = load(device)(compiler)
     with quiet.starting():
-        open_driver(device)
-    with quiet.starting():
-        backend = load(device)(compiler)
+        backend = create()
     with quiet.starting():
         rehearse_backend(backend)
     return backend

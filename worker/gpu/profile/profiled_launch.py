@@ -57,10 +57,10 @@ def main() -> None:
     folder = Path(sys.argv[1])
     request = from_plain(ProfileRequest, json.loads((folder / REQUEST).read_text(encoding="utf-8")))
     signal.alarm(request.wall_seconds)
-    from worker.gpu.cupy_backend import CupyBackend
+    from worker.gpu.cupy_backend import opened
 
     try:
-        launch_once(CupyBackend(), request)
+        launch_once(opened()(), request)
     except DeviceFault as fault:
         sys.exit(f"the launch failed ({fault})")
 
