@@ -48,7 +48,7 @@ def load(device: str) -> Callable[[str], Callable[[], Backend]]:
 def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Backend:
     """Start the device, and load all that a job needs, because nothing can be loaded after the lockdown.
 
-    quiet: used for the parts that slow down a launch on the device, so that a measurement needn't wait for the others
+    quiet: used for what slows down a launch on the device, so that a measurement waits only for this
     """
     child.load_judge()
     create = load(device)(compiler)
