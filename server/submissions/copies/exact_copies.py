@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import and_, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from server.accounts.models import Person
@@ -38,20 +38,33 @@ def note_copy(session: Session, assignment: Assignment, submission: Submission) 
 
 
 def count_copies(session: Session, assignments: Iterable[int]) -> Mapping[int, int]:
-    """How many pairs of exact copies course staff haven't looked at, by assignment; without erased people."""
+    """How many pairs of exact copies course staff haven't looked at, by assignment; of present students alone.
+
+    The first submission is looked up again: its owner may have been erased or become course staff since.
+    """
     copy, first = aliased(Submission), aliased(Submission)
-    owner, other = aliased(Person), aliased(Person)
-    looked = and_(LookedAtPair.left_id == ExactCopy.of_id, LookedAtPair.right_id == ExactCopy.submission_id)
+    same = first.assignment_id == copy.assignment_id, first.source_digest == copy.source_digest
+    earliest = select(func.min(first.id)).where(*same, _by_student(first)).correlate(copy).scalar_subquery()
+    looked = and_(LookedAtPair.left_id == earliest, LookedAtPair.right_id == copy.id)
     query = (
         select(ExactCopy.assignment_id, func.count())
         .join(copy, copy.id == ExactCopy.submission_id)
-        .join(first, first.id == ExactCopy.of_id)
-        .join(owner, and_(owner.id == copy.person_id, owner.erased_at.is_(None)))
-        .join(other, and_(other.id == first.person_id, other.erased_at.is_(None)))
-        .where(ExactCopy.assignment_id.in_(assignments), ~exists().where(looked))
+        .where(ExactCopy.assignment_id.in_(assignments), _by_student(copy))
+        .where(earliest < copy.id, ~exists().where(looked))
         .group_by(ExactCopy.assignment_id)
     )
     return dict(session.execute(query).all())
+
+
+def _by_student(submission: type[Submission]) -> ColumnElement[bool]:
+    return exists().where(
+        Membership.person_id == submission.person_id,
+        Membership.course_id == Assignment.course_id,
+        Membership.role == Role.STUDENT,
+        Assignment.id == submission.assignment_id,
+        Person.id == submission.person_id,
+        Person.erased_at.is_(None),
+    )
 
 
 def _starter(session: Session, assignment: Assignment) -> str:

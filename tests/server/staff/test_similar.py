@@ -6,14 +6,16 @@ import re
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
-from server.courses.models import Assignment, Role
+from server.accounts.models import Person
+from server.courses.models import Assignment, Membership, Role
 from server.staff.copies.looked_at import fold, mark_fine
 from server.staff.copies.queries import Work, given_code, shared_files, works_of
 from server.staff.copies.similar import Group, Similar, SimilarPair, similar
+from server.submissions.copies.exact_copies import count_copies
 from server.submissions.models import LookedAtPair
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in
@@ -202,6 +204,16 @@ def test_the_overview_says_at_once_that_files_are_identical(
     with counted_queries(engine) as after:
         assert "2 pairs of students have identical files" in tom.page("/staff/gpu/")
     assert len(before) == len(after)
+    with course.sessions.begin() as session:
+        for name, role, erased, pairs in (
+            ("eve", Role.ASSISTANT, None, 1), ("eve", Role.STUDENT, None, 2), ("ada", Role.STUDENT, NOW, 1),
+            ("ada", Role.ASSISTANT, None, 1), ("ada", Role.STUDENT, None, 2),
+        ):  # fmt: skip
+            owner = Membership.person_id == course.people[name]
+            session.execute(update(Membership).where(owner).values(role=role))
+            session.get_one(Person, course.people[name]).erased_at = erased
+            session.flush()
+            assert count_copies(session, [course.assignment]) == {course.assignment: pairs}
     with course.sessions.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         ((first, *others),) = shared_files(session, assignment)
