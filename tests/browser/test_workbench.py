@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessible import assert_accessible
 from tests.browser.deployment import Deployment
 from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
+from tests.browser.test_accounts import PASSWORD, code_of
 from tests.browser.test_course import COURSE, SOLUTION, editor, submission, tab, write
 from tests.browser.viewports import NARROW, WIDE
 
@@ -48,9 +51,83 @@ def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, p
     link = student.locator("#panel .excerpt a").first
     link.click()
     assert cursor(student) == link.inner_text()
+    student.get_by_role("button", name="Check").focus()
+    student.keyboard.press("F8")
+    expect(editor(student)).to_be_focused()
+    shown = student.locator("#panel").get_by_role("link", name="Show in editor")
+    assert cursor(student) == shown.get_attribute("data-editor-line") != link.inner_text()
     expect(student.locator("#tab-source")).to_have_count(0)
     unfold_and_thin(student)
     assert_accessible(student)
+
+
+def join(page: Page, portal: Deployment) -> None:
+    """Create an account with the course's code, and open the assignment with it."""
+    page.goto(f"{portal.url}/join?code={code_of(portal)}")
+    page.get_by_label("Your name").fill("Jo Joiner")
+    page.get_by_label("Email").fill(f"jo{secrets.token_hex(4)}@demo.example")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Join").click()
+    page.wait_for_url("**/courses/demo/?notice=joined")
+    page.goto(f"{portal.url}{COURSE}tiled/")
+
+
+def paste(page: Page, portal: Deployment, text: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=portal.url)
+    page.evaluate("text => navigator.clipboard.writeText(text)", text)
+    editor(page).focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+v")
+
+
+def tap_beginning(line: Locator) -> None:
+    """Tap a line of the editor when it stands still. `Locator.tap` scrolls the middle of a long line into view."""
+    expect(line).to_be_in_viewport()
+    line.element_handle().wait_for_element_state("stable")
+    box = line.bounding_box()
+    assert box is not None
+    line.page.touchscreen.tap(box["x"] + 8, box["y"] + 8)
+
+
+def expect_submitted(page: Page) -> None:
+    expect(page.locator("#panel .worth")).to_contain_text("10/10", timeout=LONG)
+    expect(page.get_by_role("button", name="Submit this version")).to_have_count(0)
+
+
+def test_a_pasted_race_is_repaired_and_submitted_with_12_keys(page, portal):
+    join(page, portal)
+    paste(page, portal, RACE)
+    page.keyboard.press("Control+Enter")
+    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    expect(page.locator(".cm-mark-error").first).to_be_visible()
+    for key in ("F8", "F8", "ArrowDown", *"__sy"):
+        page.keyboard.press(key)
+    expect(page.locator(".cm-tooltip-autocomplete")).to_be_visible()
+    for key in ("Tab", ";", "Control+Enter"):
+        page.keyboard.press(key)
+    expect(verdict(page)).to_have_text("accepted", timeout=LONG)
+    page.keyboard.press("Control+Shift+Enter")
+    expect_submitted(page)
+
+
+def test_a_pasted_race_is_repaired_and_submitted_with_5_taps(browser, portal, complaints):
+    context = browser.new_context(viewport=NARROW, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    complaints.listen(page)
+    join(page, portal)
+    tab(page, "Code").tap()
+    paste(page, portal, RACE)
+    page.get_by_role("button", name="Check").tap()
+    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    page.locator("#panel").get_by_role("link", name="Show in editor").tap()
+    tap_beginning(page.locator(".cm-line", has_text="for (int k"))
+    page.keyboard.type("__syncthreads();")
+    page.get_by_role("button", name="Check").tap()
+    expect(verdict(page)).to_have_text("accepted", timeout=LONG)
+    page.get_by_role("button", name="Submit this version").tap()
+    expect_submitted(page)
+    context.close()
+    assert not complaints.left()
 
 
 def test_the_version_of_a_check_is_submitted_and_counts(student):

@@ -59,7 +59,7 @@ class Editor {
     this.given = lines(area.value);
     this.unkept = "draftIgnored" in area.dataset;
     this.hint = make("p", { className: "fine editor-hint", id: `${area.id}-keys` });
-    this.hint.textContent = "Ctrl+Enter checks. Tab indents once you type or click here. Esc, then Tab leaves. Ctrl+Space completes a name; F1 explains it. You can drop a file here.";
+    this.hint.textContent = "Ctrl+Enter checks. F8 goes to the next marked line. Ctrl+Shift+Enter submits an accepted check. Tab indents once you type or click here. Esc, then Tab leaves. Ctrl+Space completes a name; F1 explains it. You can drop a file here.";
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
     // A hidden required field would block the form.

@@ -4,7 +4,8 @@
 //   <div data-bench>                     its <nav data-tabs> is the work of report.js
 //     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
 //     <form>                             sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
-//                                        presses the first named `mode`
+//                                        presses the first named `mode`, Ctrl+Shift+Enter the panel's; F8 follows the
+//                                        panel's "Show in editor"
 //     <p data-says></p>                  announces what happens
 //   <… id="x" data-fresh>                gets its new content from the server after each verdict
 //   <button data-fold-side>              hides and shows the left side
@@ -61,13 +62,26 @@ export class Workbench {
     if (link?.dataset["editorLine"] !== undefined && !WIDE.matches) this.tab("work");
   }
 
+  /** Ctrl+Enter checks, Ctrl+Shift+Enter submits the checked version, F8 goes to the line at fault. */
   private press(event: KeyboardEvent): void {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
-    const check = this.bench.querySelector<HTMLButtonElement>("button[name=mode]");
-    if (check === null || this.area?.form !== check.form) return;
+    const wanted = this.wanted(event);
+    if (wanted === null) return;
     event.preventDefault();
     event.stopPropagation();
-    check.click();
+    wanted.click();
+  }
+
+  private wanted(event: KeyboardEvent): HTMLElement | null {
+    const control = event.ctrlKey || event.metaKey;
+    const inEditor = event.target instanceof Element && event.target.closest(".cm-editor") !== null;
+    // In the editor, F8 goes from mark to mark.
+    if (event.key === "F8" && !control && !event.altKey && !event.shiftKey && !inEditor) {
+      return this.panel.querySelector<HTMLElement>(".verdict .actions [data-editor-line]");
+    }
+    if (event.key !== "Enter" || !control || event.altKey) return null;
+    if (event.shiftKey) return this.panel.querySelector<HTMLElement>(".verdict button[name=mode]");
+    const check = this.bench.querySelector<HTMLButtonElement>("button[name=mode]:not(#panel *)");
+    return check !== null && this.area?.form === check.form ? check : null;
   }
 
   private submit(event: SubmitEvent): void {
