@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from server.fleet.models import Worker
 from server.fleet.service import GONE, known_workers, slots
+from server.grading.contradictions import Contradiction
 from server.grading.models import Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, connect_redis
@@ -24,6 +26,8 @@ SILENT_SECONDS = 15.0
 _ANSWER_SECONDS = 2.0
 _OPEN = (StepState.QUEUED, StepState.SENT, StepState.RUNNING)
 _RESTING = frozenset({WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT})
+
+logger = logging.getLogger(__name__)
 
 
 class NoSuchWorker(ValueError):
@@ -133,6 +137,17 @@ def send_order(redis_url: str, worker: str, wanted: Wanted) -> None:
         if worker not in {record.id for record in fleet.workers()}:
             raise NoSuchWorker("No worker of this name has reported in the last hour.")
         fleet.want(worker, wanted)
+
+
+def order_tests(fleet: RedisFleet, found: Contradiction) -> None:
+    """Let both workers of a contradiction test themselves. Without Redis, only the log says so."""
+    try:
+        for each in (found.first, found.second):
+            fleet.want(each.worker, Wanted.TEST)
+    except BrokerUnavailable as error:
+        logger.warning(
+            "can't ask these workers to test themselves; run `tilelab worker selftest` there: %s", error
+        )
 
 
 def _from_redis(redis_url: str) -> tuple[Sequence[WorkerRecord], float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,6 +13,7 @@ from server.accounts.access import Viewer, admin, viewer
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Membership, Role
+from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, send_order
 from server.http.forms import number_of
 from server.http.problems import Refused
@@ -25,9 +27,10 @@ fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """The workers and queues, and whether the reader may drain workers."""
+    """The workers and queues. acts: whether the reader may drain workers."""
 
     seen: FleetStatus
+    contradictions: Sequence[Contradiction]
     acts: bool
     now: datetime
 
@@ -100,4 +103,5 @@ def _reader() -> Viewer:
 def _page(who: Viewer) -> FleetPage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
-        return FleetPage(read_fleet(session, site().settings.redis_url, now), who.admin, now)
+        seen = read_fleet(session, site().settings.redis_url, now)
+        return FleetPage(seen, recent_contradictions(session, now), who.admin, now)

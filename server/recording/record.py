@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -17,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from server.database.engine import Sessions
 from server.grading.attempts import completed, given_back, kept, locked_current, locked_job
+from server.grading.contradictions import Contradiction, note_contradiction
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.queue_order import QueueOrder
 from server.recording.refusal import Refusal, check_result
@@ -61,13 +63,20 @@ class Unread:
 
 
 def record(
-    sessions: Sessions, result: StepResult, now: datetime | None = None, *, pause: timedelta = timedelta(0)
+    sessions: Sessions,
+    result: StepResult,
+    now: datetime | None = None,
+    *,
+    pause: timedelta = timedelta(0),
+    contradicted: Callable[[Contradiction], None] = lambda _: None,
 ) -> Recorded:
     """Write a result once. When this returns, the outcome is committed.
 
     pause: how long a returned step waits before it is sent again
+    contradicted: called after the commit if another worker's verdict on the same source differs
     """
     moment = now or datetime.now(UTC)
+    contradiction = None
     with sessions.begin() as session:
         step = locked_current(session, result.ticket)
         if step is None:
@@ -75,9 +84,14 @@ def record(
         else:
             attempt = step.attempt
             outcome = _record(session, step, result, moment, pause)
+            if outcome is Recorded.FINAL:
+                contradiction = note_contradiction(session, step.job, moment)
             failed_now = outcome in {Recorded.AGAIN, Recorded.GIVEN_UP} and not result.given_back
             why = step.fault or "" if failed_now else kept(result.fault)
     _log(result.ticket, attempt, outcome, kept(result.worker), why)
+    if contradiction is not None:
+        logger.warning("%s", contradiction)
+        contradicted(contradiction)
     return outcome
 
 

@@ -23,6 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import Outlook, explained, outlook
 from server.dispatching.process_loop import Outage, hope_of, named
+from server.grading.contradictions import Contradiction
 from server.recording.record import Recorded, Unread, give_back, read_result, record, record_fault
 from worker.contract.broker import RECORD_TASK
 from worker.contract.claims import Claims
@@ -48,13 +49,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Recorder:
-    """The task that takes results. late: called for each result that no longer counts."""
+    """The task that takes results.
+
+    late: called for each result that no longer counts
+    contradicted: called for two workers' verdicts that differ
+    """
 
     engine: Engine
     claims: Claims
     heartbeat: Heartbeat
     stop: threading.Event = field(default_factory=threading.Event)
     late: Callable[[], None] = lambda: None
+    contradicted: Callable[[Contradiction], None] = lambda _: None
     _sessions: Sessions = field(init=False)
     _database: Outage = field(default_factory=lambda: Outage("the database"))
     _returned: Counter[tuple[int, StepKind]] = field(default_factory=Counter)
@@ -125,7 +131,7 @@ class Recorder:
 
     def _record(self, read: StepResult | Unread) -> Recorded:
         if isinstance(read, StepResult):
-            return record(self._sessions, read)
+            return record(self._sessions, read, contradicted=self.contradicted)
         # During an upgrade, both versions run. That must not end jobs with a system error.
         if read.other_version and self._returned[_step(read)] < RETURNS:
             outcome = give_back(self._sessions, read, RETURN_PAUSE)

@@ -31,6 +31,7 @@ _TITLES = {
     "password set by link": "password set with a link", "person password set": "password set by an operator",
     "reset created": "password link created", "submission pair looked at": "similar pair looked at",
     "submission pair taken back": "similar pair listed again", "submission chosen": "submission chosen to count",
+    "worker contradicted": "worker contradicted by another",
 }  # fmt: skip
 _WORDS = {
     "board_frozen_at": "leaderboard frozen from", "late_percent_per_day": "late penalty per day (%)",

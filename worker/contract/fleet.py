@@ -21,10 +21,11 @@ class WorkerState(StrEnum):
 
 
 class Wanted(StrEnum):
-    """An operator's order to a worker."""
+    """An order to a worker. test: run the self-test once, between other orders."""
 
     WORK = "work"
     DRAIN = "drain"
+    TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Fleet(Protocol):
         """All workers that reported in the last hour and did not leave."""
 
     def want(self, worker: str, wanted: Wanted) -> None:
-        """Give a worker an order, which it gets at its next heartbeat."""
+        """Give a worker an order, which it gets at its next heartbeat. A worker gets `test` at most once an hour."""
 
     def now(self) -> float:
         """The clock of Redis, in seconds since 1970."""

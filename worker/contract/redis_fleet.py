@@ -17,6 +17,8 @@ KEPT_SECONDS = 3600
 """How long the record of a silent worker stays."""
 
 _WANTED_SECONDS = 24 * 3600
+# A student's kernel with random verdicts must not keep workers testing themselves.
+_TEST_SECONDS = 3600
 _RECORD_BYTES = 2**18
 _LONGEST_REASON = 300
 _BOARD = "tilelab:workers"
@@ -36,6 +38,10 @@ if not wanted and ARGV[4] ~= '' then
     redis.call('SET', KEYS[3], wanted, 'EX', ARGV[5])
 end
 if wanted then redis.call('EXPIRE', KEYS[3], ARGV[5]) end
+if redis.call('GET', KEYS[4]) == 'test' then
+    redis.call('SET', KEYS[4], 'tested', 'KEEPTTL')
+    return 'test'
+end
 return wanted
 """
 _BEATS = f"""{_NOW}
@@ -60,15 +66,15 @@ class RedisFleet:
         # Redis may have lost an operator's order, but a drained worker still remembers it
         draining = record.state in {WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT}
         remembered = Wanted.DRAIN.value if draining else ""
-        keys = [_BOARD, _record_key(record.id), _wanted_key(record.id)]
+        keys = [_BOARD, _record_key(record.id), _wanted_key(record.id), _test_key(record.id)]
         with broker_errors(self._client):
             said = self._tell(keys=keys, args=[record.id, text, KEPT_SECONDS, remembered, _WANTED_SECONDS])
-        return Wanted.DRAIN if said == Wanted.DRAIN else Wanted.WORK
+        return Wanted(str(said)) if said in {Wanted.DRAIN, Wanted.TEST} else Wanted.WORK
 
     def leave(self, worker: str) -> None:
         with broker_errors(self._client), self._client.pipeline(transaction=True) as together:
             together.zrem(_BOARD, worker)
-            together.delete(_record_key(worker), _wanted_key(worker))
+            together.delete(_record_key(worker), _wanted_key(worker), _test_key(worker))
             together.execute()
 
     def workers(self) -> Sequence[WorkerRecord]:
@@ -95,6 +101,9 @@ class RedisFleet:
 
     def want(self, worker: str, wanted: Wanted) -> None:
         with broker_errors(self._client):
+            if wanted is Wanted.TEST:
+                self._client.set(_test_key(worker), wanted.value, ex=_TEST_SECONDS, nx=True)
+                return
             self._client.set(_wanted_key(worker), wanted.value, ex=_WANTED_SECONDS)
 
     def now(self) -> float:
@@ -109,6 +118,10 @@ def _record_key(worker: str) -> str:
 
 def _wanted_key(worker: str) -> str:
     return f"tilelab:wanted:{worker}"
+
+
+def _test_key(worker: str) -> str:
+    return f"tilelab:test:{worker}"
 
 
 def _record(text: object, beat: float) -> WorkerRecord | None:

@@ -29,6 +29,8 @@ from worker.supervision.supervisor import Supervisor
 MOST_FAULTS = 5
 """A worker takes itself out after this many failures in a row on one slot."""
 
+CONTRADICTED = "another worker graded the same source differently"
+
 # The exit code for invalid options. A restart would end in the same way.
 _WRONGLY_CALLED = 2
 _LEAVE_SECONDS, _KILL_SECONDS = 10.0, 5.0
@@ -267,7 +269,12 @@ class WorkerParent:
 
     def _obey(self, state: WorkerState, wanted: Wanted) -> None:
         """Obey an order. state: the reported state that it answers."""
-        if self._out:
+        if wanted is Wanted.TEST:
+            if self._fit and not self._out and not self._stopping:
+                self._fit, self._doubt = False, CONTRADICTED
+                self.output.say(f"{CONTRADICTED}. Testing this machine again", "warning")
+                self._arrange()
+        elif self._out:
             # an order counts only if it came after this worker reported that it is out
             if wanted is Wanted.WORK and state is WorkerState.OUT:
                 self._out, self._wanted = "", wanted

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import click
@@ -35,12 +36,14 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
       tilelab serve recorder --heartbeat /run/tilelab/recorder
     """  # noqa: D301 - click reads the escape
     from server.dispatching.process_loop import wait_for_database
+    from server.grading.fleet_state import order_tests
     from server.operations.presence import Presence
     from server.recording.recorder import Recorder
     from worker.contract.broker import celery_app, connect_redis
     from worker.contract.celery_consumer import consume, stop_consuming
     from worker.contract.messages import RESULTS_QUEUE
     from worker.contract.redis_claims import RedisClaims
+    from worker.contract.redis_fleet import RedisFleet
     from worker.supervision.heartbeat import Heartbeat
 
     settings, engine = database_from("recorder")
@@ -49,7 +52,8 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     presence = Presence(connect_redis(address), "recorder")
     beat = Heartbeat(heartbeat, presence.tell, tell)
     stop = threading.Event()
-    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late).register(app)
+    tests = partial(order_tests, RedisFleet(connect_redis(address)))
+    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late, tests).register(app)
 
     def end(*_: object) -> None:
         stop.set()

@@ -7,7 +7,7 @@ import json
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select
@@ -17,6 +17,7 @@ from kernels.verdict import Finding, Verdict
 from kernels.wire import to_plain
 from server.database.engine import Sessions
 from server.dispatching.dispatch import take
+from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.models import AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import unpack
 from server.recording import record as recording
@@ -71,6 +72,25 @@ def test_a_result_that_comes_twice_is_recorded_once(course, made):
     assert record(made, result) is Recorded.REPEATED
     with made.begin() as session:
         assert session.scalar(select(func.count()).select_from(Result)) == 1
+
+
+def test_two_workers_that_contradict_one_another_are_noted_and_reported(course, made):
+    found: list[Contradiction] = []
+    for name, verdict, worker in (
+        ("ada", Verdict.DATA_RACE, "host-1"), ("bob", Verdict.TIME_LIMIT, "host-2"),
+        ("cy", Verdict.WRONG_ANSWER, "host-1"), ("dan", Verdict.WRONG_ANSWER, "host-2"),
+        ("eve", Verdict.DATA_RACE, "host-1"), ("fay", Verdict.ACCEPTED, "host-1"),
+    ):  # fmt: skip
+        job = course.job(name)
+        sent(made)
+        result = told(course, job, verdict)
+        record(made, replace(result, worker=worker), contradicted=found.append)
+    assert [(one.first.worker, one.second.worker, one.second.verdict) for one in found] == [
+        ("host-2", "host-1", "data_race")
+    ]
+    with made.begin() as session:
+        shown = recent_contradictions(session, datetime.now(UTC))
+    assert [(one.first, one.second) for one in shown] == [(found[0].first, found[0].second)]
 
 
 def test_of_two_recorders_at_once_one_records(course, made):

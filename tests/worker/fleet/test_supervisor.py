@@ -199,6 +199,9 @@ def test_a_new_self_test_takes_out_a_worker_that_is_unfit_by_now(redis_url, boar
         board.fleet.want(record.id, Wanted.WORK)
         server.send(message("ok", 4))
         assert server.record().ticket.job == 4
+        board.fleet.want(record.id, Wanted.TEST)
+        watched.wait_for("another worker graded the same source differently. Testing")
+        board.state(WorkerState.OUT)
 
 
 def test_a_slot_that_only_dies_takes_the_worker_out_and_says_how(redis_url, board):

@@ -1,0 +1,99 @@
+"""Different verdicts of two workers on the same source, which the audit log keeps for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.audit.service import note
+from server.grading.models import Job, JobKind, JobState, judged_alike
+
+SHOWN = timedelta(days=7)
+_ACTION = "worker.contradicted"
+_MOST_SHOWN = 20
+# Neither follows from the source: a slow machine exceeds a time limit, too.
+_NEVER_COMPARED = (Verdict.SYSTEM_ERROR, Verdict.TIME_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """A worker's verdict in a job."""
+
+    worker: str
+    job: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two workers' verdicts on the same source. at: when the second one was recorded."""
+
+    first: Judgment
+    second: Judgment
+    at: datetime
+
+    def __str__(self) -> str:
+        said = (f"{each.worker} found {each.verdict} (job {each.job})" for each in (self.first, self.second))
+        return "two workers graded the same source differently: " + ", ".join(said)
+
+
+def note_contradiction(session: Session, job: Job, now: datetime) -> Contradiction | None:
+    """Compare a finished job with the last one of the same source, exercise and device; note a contradiction."""
+    if job.kind is JobKind.EXPERIMENT or job.verdict in _NEVER_COMPARED:
+        return None
+    query = select(Job).where(
+        Job.source_digest == job.source_digest,
+        judged_alike(job.exercise),
+        Job.device_class == job.device_class,
+        Job.arch == job.arch,
+        Job.tile.is_not_distinct_from(job.tile),
+        Job.kind != JobKind.EXPERIMENT,
+        Job.state == JobState.DONE,
+        Job.verdict.not_in(_NEVER_COMPARED),
+        Job.id != job.id,
+    )
+    other = session.scalars(query.order_by(Job.ended_at.desc(), Job.id.desc()).limit(1)).first()
+    if other is None or other.verdict is job.verdict:
+        return None
+    pair = (_judgment(other, job), _judgment(job, other))
+    if not pair[0].worker or not pair[1].worker or pair[0].worker == pair[1].worker:
+        return None
+    found = Contradiction(*pair, now)
+    for name, rival in (pair, pair[::-1]):
+        note(
+            session, None, _ACTION, f"worker {name.worker}", now=now,
+            job=name.job, verdict=name.verdict, other_worker=rival.worker, other_job=rival.job,
+            other_verdict=rival.verdict,
+        )  # fmt: skip
+    return found
+
+
+def recent_contradictions(session: Session, now: datetime) -> Sequence[Contradiction]:
+    """The contradictions of the last week, newest first."""
+    query = (
+        select(AuditEvent)
+        .where(AuditEvent.action == _ACTION, AuditEvent.at > now - SHOWN)
+        .order_by(AuditEvent.id.desc())
+        .limit(2 * _MOST_SHOWN)
+    )
+    found = []
+    for event in session.scalars(query):
+        detail = event.detail
+        mine = Judgment(event.subject.removeprefix("worker "), detail["job"], detail["verdict"])
+        other = Judgment(detail["other_worker"], detail["other_job"], detail["other_verdict"])
+        if mine.job < other.job:  # each has an entry for both workers
+            found.append(Contradiction(mine, other, event.at))
+    return found
+
+
+def _judgment(job: Job, other: Job) -> Judgment:
+    """Judged by the worker of the last step whose kind both jobs have. Only such steps can be compared."""
+    kinds = {step.kind for step in other.steps if step.worker}
+    workers = [step.worker for step in job.steps if step.kind in kinds and step.worker]
+    return Judgment(workers[-1] if workers else "", job.id, str(job.verdict))
