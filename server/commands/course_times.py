@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from server.courses.local_time import MomentError, read_moment, zone_named
 from server.courses.models import Course
-from server.staff.local_time import MomentError, read_moment, zone_named
 from worker.commands.root import WrongUse
 
 NONE = "none"

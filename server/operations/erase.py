@@ -31,7 +31,7 @@ from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
 from server.submissions.models import LookedAtPair, RubricGrade, Submission
-from server.talk.models import Comment, RegradeRequest, SeenAnnouncement
+from server.talk.models import Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
@@ -196,11 +196,12 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
 
 
 def _erase_talk(session: Session, person: int) -> None:
-    """Remove all comments and requests on the person's submissions, and which announcements the person saw."""
+    """Remove the person's requests, all comments on their submissions, and which announcements they saw."""
     own = select(Submission.id).where(Submission.person_id == person)
     for about in (Comment, RegradeRequest):
         session.execute(delete(about).where(about.submission_id.in_(own)))
-    session.execute(delete(SeenAnnouncement).where(SeenAnnouncement.person_id == person))
+    for theirs in (ExtensionRequest, SeenAnnouncement):
+        session.execute(delete(theirs).where(theirs.person_id == person))
 
 
 def _sources(session: Session, person: int, theirs: Any) -> list[str]:

@@ -17,7 +17,7 @@ from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
 from server.submissions.models import LookedAtPair, Mode, RubricGrade, StagedRegrade
-from server.talk.models import Announcement, Comment, RegradeRequest
+from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest
 
 _REMOVED = "erased"
 _OURS = frozenset(str(word) for words in (Role, Counts, Mode, Verdict, LinkPurpose) for word in words)
@@ -49,6 +49,7 @@ _LOOKED_AT = tuple(
         Announcement,
         Comment,
         RegradeRequest,
+        ExtensionRequest,
         ApiToken,
         StaffNote,
         Worker,

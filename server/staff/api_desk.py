@@ -15,13 +15,13 @@ from werkzeug.exceptions import HTTPException
 
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
+from server.courses.local_time import MomentError, read_moment
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import CourseError, find_assignment, find_course, is_staff, role_in
 from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Range, Text, operation
 from server.http.problems import Problem, Refused, problem_response
 from server.http.site import site
-from server.staff.local_time import MomentError, read_moment
 from server.staff.losses import Loss, LowersPoints
 from server.staff.roster.service import Member, find_member
 from server.submissions.changes import NotPossible

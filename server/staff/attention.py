@@ -22,6 +22,7 @@ from server.staff.assignments.exercise_update import is_judged
 from server.submissions.copies.exact_copies import count_copies
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
+from server.talk.extension_requests.service import count_open
 
 SOON = timedelta(days=7)
 JUST_OVER = timedelta(days=2)
@@ -52,6 +53,7 @@ class Attention:
 
     refused: open assignments that workers of this version can't grade
     copies: open pairs of students with identical files, by assignment
+    extensions: open extension requests, by assignment
     faults: submissions that ended in a system error; waiting: submissions that aren't graded yet
     recent: submissions within the last day; workers: running ones
     never_here: students who never signed in or used a token
@@ -61,6 +63,7 @@ class Attention:
     deadlines: tuple[Deadline, ...]
     refused: tuple[Assignment, ...]
     copies: tuple[tuple[Assignment, int], ...]
+    extensions: tuple[tuple[Assignment, int], ...]
     faults: int
     waiting: int
     recent: int
@@ -82,14 +85,15 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
     students = _students(session, course_id)
     with_code = [person for person in students if person.proven_at is None]
     numbers = [one.id for one in found]
-    copies = count_copies(session, numbers)
+    copies, asked = count_copies(session, numbers), count_open(session, numbers)
     in_course = Submission.assignment_id.in_(numbers)
     recent = (
         select(func.count()).select_from(Submission).where(in_course, Submission.created_at > now - RECENT)
     )
     return Attention(
         tuple(_deadlines(session, found, students, now)), tuple(_refused(found, now)),
-        tuple((one, copies[one.id]) for one in found if one.id in copies), _faults(session, numbers),
+        tuple((one, copies[one.id]) for one in found if one.id in copies),
+        tuple((one, asked[one.id]) for one in found if one.id in asked), _faults(session, numbers),
         _waiting(session, numbers), session.scalar(recent) or 0, len(students),
         _never_here(session, students), len(with_code),
         sum(person.created_at > now - RECENT for person in with_code), len(known_workers(session, now)),

@@ -1,4 +1,4 @@
-"""Tables of announcements, comments on submissions, and regrade requests."""
+"""Tables of announcements, comments on submissions, regrade requests and extension requests."""
 
 from __future__ import annotations
 
@@ -130,3 +130,43 @@ class RegradeRequest(Base):
 
     submission: Mapped[Submission] = relationship()
     answerer: Mapped[Person | None] = relationship()
+
+
+class ExtensionRequest(Base):
+    """A student's request for more time for an assignment.
+
+    wanted_at: the deadline that the student asks for
+    granted, answer, answered_by: as of a regrade request
+    """
+
+    __tablename__ = "extension_requests"
+    __table_args__ = (
+        CheckConstraint("(granted IS NULL) = (answered_at IS NULL)", name="answered_once"),
+        Index(
+            "uq_extension_requests_open",
+            "assignment_id",
+            "person_id",
+            unique=True,
+            postgresql_where=_OPEN,
+            sqlite_where=_OPEN,
+        ),
+        Index(None, "assignment_id", "person_id", "id"),
+        Index(None, "person_id"),
+        # Withdrawn requests are deleted. An answer from an old page must not meet another request.
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"))
+    wanted_at: Mapped[datetime]
+    reason: Mapped[str] = mapped_column(String(LONGEST_REQUEST))
+    created_at: Mapped[datetime]
+    granted: Mapped[bool | None]
+    answer: Mapped[str] = mapped_column(String(LONGEST_REQUEST), default="")
+    answered_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    answered_at: Mapped[datetime | None]
+
+    assignment: Mapped[Assignment] = relationship()
+    person: Mapped[Person] = relationship(foreign_keys=[person_id])
+    answerer: Mapped[Person | None] = relationship(foreign_keys=[answered_by])

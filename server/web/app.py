@@ -42,6 +42,7 @@ from server.talk.announcements.api import announcements
 from server.talk.announcements.views import announcement_pages
 from server.talk.comments.api import comments
 from server.talk.comments.views import comment_pages
+from server.talk.extension_requests.views import extension_pages
 from server.talk.requests.views import request_pages
 from server.web.assets import attach_assets
 from server.web.compression import attach_compression
@@ -94,6 +95,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(announcement_pages)
     app.register_blueprint(comment_pages)
     app.register_blueprint(request_pages)
+    app.register_blueprint(extension_pages)
     app.register_blueprint(health)
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")

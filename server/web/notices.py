@@ -61,6 +61,7 @@ NOTICES: dict[str, str] = {
     "comment-removed": "Comment removed.",
     "question-settled": "The question is off the list of open questions.",
     "request-sent": "Request sent. Course staff’s answer will appear here.",
+    "request-withdrawn": "Request withdrawn.",
     "request-answered": "Request answered. The student sees your answer.",
     "course-saved": "Course settings saved.",
     "course-created": "Course created. Check its settings, then add people and assignments.",

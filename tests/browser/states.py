@@ -30,6 +30,7 @@ from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
 from server.talk.announcements.service import Written, announce, withdraw
 from server.talk.comments.service import write_comment
+from server.talk.extension_requests.service import request_extension
 from server.talk.requests.service import request_regrade
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
@@ -85,7 +86,7 @@ def announced(course: ACourse) -> dict[str, str]:
 
 
 def commented(course: ACourse, public_id: str) -> dict[str, str]:
-    """Comments on a submission with an open question, and a regrade request."""
+    """Comments on a submission with an open question, a regrade request, and an extension request."""
     with course.sessions.begin() as session:
         found = session.scalars(select(Submission).where(Submission.public_id == public_id)).one()
         ina = session.get_one(Person, course.people["ina"])
@@ -95,8 +96,15 @@ def commented(course: ACourse, public_id: str) -> dict[str, str]:
         asked = request_regrade(
             session, found, found.person, "The speed was measured while\nthe GPU was busy."
         )
+        wanted = request_extension(
+            session,
+            session.get_one(Assignment, course.assignment),
+            found.person,
+            datetime.now(UTC) + timedelta(days=30),
+            "My laptop is being repaired.",
+        )
         write_comment(session, found, found.person, "May I use float4 here, " + "and so on " * 20, line=9)
-        return {"request": str(asked.id)}
+        return {"request": str(asked.id), "extension": str(wanted.id)}
 
 
 def graded_by_rubric(course: ACourse, name: str) -> dict[str, str]:

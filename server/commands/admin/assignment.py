@@ -10,6 +10,7 @@ import click
 from sqlalchemy.orm import Session
 
 from kernels.wording import plural
+from server.commands.admin.requests.extensions import extension_requests
 from server.commands.course_times import METAVAR, NONE, read_time
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
@@ -39,7 +40,7 @@ _own_exercises = click.option(
 _unchecked = click.option("--unchecked", is_flag=True, help="Don't grade your own exercise's solution first.")
 
 
-@click.group()
+@click.group(commands=[extension_requests])
 def assignment() -> None:
     """Create assignments, change their settings, and grant extensions.
 

@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.orm import Session
 
 from server.accounts.service import AccountError, normal_email
+from server.courses.local_time import MomentError, read_moment, zone_named
 from server.courses.models import Assignment
 from server.staff.assignments.service import Grant, grant, wrong_grant
 from server.staff.csv_tables import as_typed
-from server.staff.local_time import MomentError, read_moment, zone_named
 from server.staff.roster.csv_file import MOST_LINES, Problem, read_header
 from server.staff.roster.service import Wanted, roster
 

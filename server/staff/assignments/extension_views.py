@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.service import AccountError, normal_email
 from server.courses.access import Membership, instructor_of
+from server.courses.local_time import zone_named
 from server.courses.service import CourseError
 from server.http.forms import LONGEST, Form, filled, sent
 from server.http.site import site
@@ -17,7 +18,6 @@ from server.staff.assignments.service import Grant, grant, withdraw, wrong_grant
 from server.staff.assignments.setting_form import as_typed, moment, whole
 from server.staff.assignments.views import assignment_of, assignment_page
 from server.staff.desk import acting, back, confirmed, printable, staff, the_course
-from server.staff.local_time import zone_named
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
 

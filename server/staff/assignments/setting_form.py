@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from server.courses.local_time import MomentError, read_moment, typed
 from server.courses.models import Counts, SpeedBy
 from server.http.forms import Form
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, mistakes
-from server.staff.local_time import MomentError, read_moment, typed
 from server.staff.roster.csv_file import one_line
 
 _LONGEST_NUMBER = 40

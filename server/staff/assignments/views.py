@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from kernels.exercise import Exercise, list_exercises
 from server.accounts.access import nothing_here
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.exercises import read_content
+from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.courses.models import Exercise as ExerciseRow
 from server.courses.service import CourseError, Terms, find_assignment
@@ -35,10 +36,11 @@ from server.staff.assignments.service import (
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
 from server.staff.exercises.service import newer_version, newest_content, offered
-from server.staff.local_time import zone_named
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
 from server.submissions.rules.tiers import wrong_tiers
+from server.talk.extension_requests.service import open_requests
+from server.talk.models import ExtensionRequest
 
 COUNTS = (
     (Counts.BEST.value, "The best"),
@@ -47,6 +49,9 @@ COUNTS = (
 )
 OWN = "own:"
 """In a form, before the name of a course's own exercise. Tilelab may have one of the same name."""
+
+MOST_ASKED = 50
+"""Open extension requests on an assignment's page."""
 
 _STEPS = {"up": -1, "down": 1}
 _TERMS = ("exercise", "slug", "device_class", "arch", "tile")
@@ -81,6 +86,7 @@ class AssignmentPage:
     """An assignment. students: who can get an extension; shown: the digest of its current settings.
 
     newer: a newer published version of the course's own exercise; None for none
+    asked: the oldest open extension requests
     """
 
     desk: Desk
@@ -93,6 +99,7 @@ class AssignmentPage:
     outdated: bool
     shown: str
     newer: ExerciseRow | None = None
+    asked: Sequence[ExtensionRequest] = ()
 
     @property
     def refused(self) -> bool:
@@ -246,6 +253,7 @@ def assignment_page(
         outdated=is_outdated(session, assignment),
         shown=digest_of(setting_of(assignment)),
         newer=newer_version(session, assignment.exercise),
+        asked=open_requests(session, [assignment.id], MOST_ASKED),
     )
     return render_template("staff/assignment.html", page=page, counts=COUNTS)
 

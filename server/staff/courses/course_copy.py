@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.service import note
+from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
 from server.courses.service import CourseError, assignments, create_course, enrol
 from server.database.base import Base
 from server.staff.exercises.service import own_exercises
-from server.staff.local_time import zone_named
 
 MOST_DAYS = 3_660
 _OF_THE_COURSE = frozenset({"id", "slug", "title", "created_at", "archived_at", "enrolment_code"})

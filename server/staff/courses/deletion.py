@@ -27,7 +27,7 @@ from server.grading.models import Job
 from server.grading.service import delete_jobs
 from server.standings.models import StandingCount
 from server.submissions.models import Submission
-from server.talk.models import Announcement, SeenAnnouncement
+from server.talk.models import Announcement, ExtensionRequest, SeenAnnouncement
 from worker.contract.messages import Ticket
 
 _COUNTED = 1_000
@@ -169,6 +169,7 @@ def _delete_assignments(session: Session, which: ColumnElement[bool]) -> None:
     _delete_announcements(session, Announcement.assignment_id.in_(chosen))
     for statement in (
         delete(Extension).where(Extension.assignment_id.in_(chosen)),
+        delete(ExtensionRequest).where(ExtensionRequest.assignment_id.in_(chosen)),
         delete(StandingCount).where(StandingCount.assignment_id.in_(chosen)),
         update(Experiment).where(Experiment.pinned_id.in_(chosen)).values(pinned_id=None),
         delete(Assignment).where(which),

@@ -22,6 +22,7 @@ _BLUEPRINTS = {
     "comment_pages",
     "courses",
     "experiments_pages",
+    "extension_pages",
     "history_pages",
     "request_pages",
     "standings_pages",

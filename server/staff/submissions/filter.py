@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.courses.access import Membership
+from server.courses.local_time import MomentError, read_moment, zone_named
 from server.courses.models import Role
 from server.courses.service import assignments_for, is_device_class
 from server.fleet.service import device_classes
 from server.grading.models import JobState
 from server.http.forms import Form
 from server.staff.desk import looked_for
-from server.staff.local_time import MomentError, read_moment, zone_named
 from server.staff.submissions.queries import SubmissionCriteria
 from server.submissions.models import Mode
 from server.submissions.service import CPU

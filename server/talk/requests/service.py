@@ -12,7 +12,7 @@ from server.audit.service import note
 from server.courses.models import Course
 from server.courses.service import CourseError, hold_course, is_staff, role_in
 from server.submissions.models import Mode, Submission
-from server.talk.models import LONGEST_REQUEST, RegradeRequest
+from server.talk.models import LONGEST_REQUEST, ExtensionRequest, RegradeRequest
 from server.text import storable
 
 MOST_REQUESTS = 3
@@ -77,19 +77,32 @@ def answer_request(
     submission = request.submission
     course = submission.assignment.course_id
     hold_course(session, course)
-    session.refresh(request, with_for_update={"of": RegradeRequest})
     if actor is not None and not is_staff(role_in(session, actor.id, course)):
         raise CourseError("Only course staff can answer requests.")
+    settle(session, request, actor, granted=granted, answer=answer, now=moment)
+    what = "granted" if granted else "refused"
+    subject = f"submission {submission.public_id}"
+    note(session, actor, f"request.{what}", subject, now=moment, course_id=course, request=request.id)
+
+
+def settle(
+    session: Session,
+    request: RegradeRequest | ExtensionRequest,
+    actor: Person | None,
+    *,
+    granted: bool,
+    answer: str,
+    now: datetime,
+) -> None:
+    """Store the answer to a request whose course is locked; raises CourseError if it has one already."""
+    session.refresh(request, with_for_update={"of": type(request)})
     if request.answered_at is not None:
         raise CourseError("This request is answered already.")
     written = plain(answer)
     if not granted and not written:
         raise CourseError("Enter an answer: the student should know why.", ["answer"])
-    request.granted, request.answer, request.answered_at = granted, written, moment
+    request.granted, request.answer, request.answered_at = granted, written, now
     request.answered_by = None if actor is None else actor.id
-    what = "granted" if granted else "refused"
-    subject = f"submission {submission.public_id}"
-    note(session, actor, f"request.{what}", subject, now=moment, course_id=course, request=request.id)
 
 
 def plain(text: str) -> str:

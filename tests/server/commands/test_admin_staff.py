@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Extension
 from server.database.engine import Sessions, connect, sessions
@@ -20,6 +21,7 @@ from server.grading.models import Job, JobKind
 from server.staff.assignments.assignment_settings import AssignmentSettings
 from server.submissions.models import Submission
 from server.talk.comments.service import write_comment
+from server.talk.extension_requests.service import request_extension
 from server.talk.requests.service import request_regrade
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in, judged
@@ -369,3 +371,26 @@ def test_requests_are_answered_at_the_command_line(course: ACourse, made: Sessio
     answered = json.loads(done("requests", "list", "gpu", "--answered", "--json"))
     assert [(each["number"], each["granted"]) for each in answered] == [(3, True), (2, True), (1, False)]
     assert run("requests", "refuse", "gpu", "4711", "x").exit_code == Exit.WRONG_USE
+
+
+def test_extension_requests_are_answered_at_the_command_line(course: ACourse, made: Sessions) -> None:
+    requests = ("assignment", "requests")
+    now = datetime.now(UTC)
+    people = [course.person(name) for name in ("ada", "bob")]
+    with made.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        assignment.due_at, assignment.closes_at = now + timedelta(days=1), None
+        for number in people:
+            student = session.get_one(Person, number)
+            request_extension(session, assignment, student, now + timedelta(days=3), "Ill")
+    assert [one["email"] for one in json.loads(done(*requests, "list", "gpu", "--json"))] == [
+        "ada@example.edu", "bob@example.edu",
+    ]  # fmt: skip
+    until = now + timedelta(days=2)
+    assert done(*requests, "grant", "gpu", "1", "--due", until.isoformat()) == "Granted.\n"
+    assert done(*requests, "refuse", "gpu", "2", "No.") == "Refused.\n"
+    assert run(*requests, "refuse", "gpu", "2", "No.").exit_code == Exit.WRONG_USE
+    assert run(*requests, "grant", "gpu", "4711").exit_code == Exit.WRONG_USE
+    assert json.loads(done(*requests, "list", "gpu", "--json")) == []
+    with made.begin() as session:
+        assert session.scalars(select(Extension.due_at)).one() == until

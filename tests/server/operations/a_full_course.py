@@ -20,7 +20,7 @@ from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
 from server.submissions.models import ExactCopy, LookedAtPair, RubricGrade, StagedRegrade
 from server.submissions.source import read_source
-from server.talk.models import Announcement, Comment, RegradeRequest, SeenAnnouncement
+from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
@@ -80,6 +80,8 @@ def full_course(made: Sessions) -> ACourse:
         session.add(Comment(id=2, submission_id=1, thread_id=1, author_id=teacher, by_staff=True, created_at=NOW,
                             text="Look, Ada Lovelace.", removed_at=None))  # fmt: skip
         session.add(RegradeRequest(submission_id=1, reason="It is right, says Ada Lovelace.", created_at=NOW))
+        session.add(ExtensionRequest(assignment_id=course.assignment, person_id=ada.id, wanted_at=later(600),
+                                     reason="Ada Lovelace is ill.", created_at=NOW))  # fmt: skip
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))

@@ -84,7 +84,7 @@ def test_no_trace_is_left_and_every_number_is_as_before(made: Sessions, engine: 
     ada = course.person("ada")
     assert {trace.split(".")[0] for trace in traces(engine)} >= {
         "people", "sources", "results", "steps", "submissions", "audit_events", "experiments", "api_tokens",
-        "staged_regrades", "comments", "regrade_requests",
+        "staged_regrades", "comments", "regrade_requests", "extension_requests",
     }  # fmt: skip
     before = numbers(made)
     done = erase_person(made, ada, NOW)

@@ -13,12 +13,12 @@ from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
+from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Correction, Role
 from server.grading.models import Result
 from server.staff.assignments.assignment_settings import setting_of
 from server.staff.assignments.setting_form import as_typed
 from server.staff.grades.gradebook import gradebook, grades_csv
-from server.staff.local_time import zone_named
 from server.staff.losses import students_grades
 from server.submissions.changes import regrade
 from server.submissions.grades.grade import Grade

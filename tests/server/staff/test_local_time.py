@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from server.staff.local_time import MomentError, read_moment, typed
+from server.courses.local_time import MomentError, read_moment, typed
 
 VIENNA = ZoneInfo("Europe/Vienna")
 

@@ -23,7 +23,7 @@ from server.grading.models import Job
 from server.submissions.models import StagedRegrade, Submission
 from server.talk.announcements.service import Written, announce
 from server.talk.comments.service import write_comment
-from server.talk.models import RegradeRequest
+from server.talk.models import ExtensionRequest, RegradeRequest
 from tests.server.course import NOW, ACourse
 from tests.server.experiments.started import started
 from tests.server.staff.proven import FILES
@@ -143,6 +143,7 @@ def house(portal: Portal) -> House:
         )
         tokens["revoked"] = create_token(session, owner, "revoked")
         session.scalars(select(ApiToken).where(ApiToken.name == "revoked")).one().revoked_at = NOW
+    zed = course.person("zed")
     begun = client_of(portal, "ina").post_form("/staff/gpu/regrade", assignment="tiled", newest=str(10**9))
     grade(course, Verdict.ACCEPTED)
     with course.sessions.begin() as session:
@@ -150,7 +151,9 @@ def house(portal: Portal) -> House:
         theirs = session.scalars(select(Submission).where(Submission.public_id == submission)).one()
         theirs.assignment.rubric = stored([Criterion("aa", "Readable", 4.0)])
         asked = RegradeRequest(submission_id=theirs.id, reason=QUESTION, created_at=NOW)
-        session.add(asked)
+        more = ExtensionRequest(assignment_id=course.assignment, person_id=zed, wanted_at=NOW,
+                                reason=QUESTION, created_at=NOW)  # fmt: skip
+        session.add_all((asked, more))
         said = write_comment(session, theirs, session.get_one(Person, course.person("ada")), QUESTION, line=1)
     there = {
         "SUBMISSION": submission,
@@ -160,6 +163,7 @@ def house(portal: Portal) -> House:
         "ANNOUNCEMENT": str(announced.id),
         "COMMENT": str(said.id),
         "REQUEST": str(asked.id),
+        "EXTENSION": str(more.id),
         "PERSON": str(course.person("zed")),
         "SESSION": "1",
         "TOKEN": "1",
@@ -212,7 +216,17 @@ def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
 
 
 def _endpoint(app: Flask, method: str, path: str) -> str:
-    for word in ("NOTE", "ANNOUNCEMENT", "COMMENT", "REQUEST", "REGRADE", "PERSON", "SESSION", "TOKEN"):
+    for word in (
+        "NOTE",
+        "ANNOUNCEMENT",
+        "COMMENT",
+        "REQUEST",
+        "EXTENSION",
+        "REGRADE",
+        "PERSON",
+        "SESSION",
+        "TOKEN",
+    ):
         path = path.replace(word, "1")
     found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)
     return str(found)

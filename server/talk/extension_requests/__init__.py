@@ -1,0 +1,1 @@
+"""Extension requests of students."""
