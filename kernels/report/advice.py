@@ -225,6 +225,15 @@ def _race(finding: Finding, report: Report, lines: Sequence[str]) -> str:
     )
 
 
+def only_updates(race: Finding, lines: Sequence[str]) -> bool:
+    """Whether both accesses are one line that only adds to its element. A barrier can't repair that; an atomic does."""
+    name = re.escape(_array(race))
+    update = re.compile(rf"\b{name}\s*(\[.*\])?\s*(\+\+|--|[-+]=(?!.*\b{name}\b))")
+    return (
+        bool(name) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
+    )
+
+
 def _array(finding: Finding) -> str:
     element = finding.example.element if finding.example is not None else None
     return (element or "").partition("[")[0]
@@ -290,10 +299,7 @@ class Race:
     @property
     def one_update(self) -> bool:
         """Whether the line only adds to its element, such as `counts[value]++`."""
-        line = code_of(self.finding.line, self.lines)
-        name = re.escape(self.name)
-        update = re.compile(rf"\b{name}\s*\[.*\]\s*(\+\+|--|[-+]=(?!.*\b{name}\b))")
-        return self.finding.other_line == self.finding.line and update.search(line) is not None
+        return only_updates(self.finding, self.lines)
 
     @property
     def in_block(self) -> bool:

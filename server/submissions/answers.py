@@ -65,7 +65,7 @@ class SubmissionAnswer:
     assignment: COURSE/ASSIGNMENT
     device_class: the GPU that measures it; "" for none
     state: queued, running, done or cancelled; verdict: None before the first verdict
-    worth: the points in words, such as "10/10, counts now"; "" without a verdict
+    worth: the points in words, such as "10/10 points, this submission counts"; "" without a verdict
     position: in the queue, 1 for the next, 0 in progress; None if it is over
     wait: the time until a worker starts it; None if it is over
     steps: compile, check, and measure if a GPU measures it

@@ -132,5 +132,7 @@ def _notes(checks: Sequence[CaseCheck], status: CaseStatus) -> tuple[Note, ...]:
     by_text: dict[str, list[str]] = {}
     for check in checks:
         if check.status is status:
-            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(check.case)
+            size, kind = _parts(check)
+            name = f"{size}, {_KINDS[kind][0]}" if kind else size
+            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(name)
     return tuple(Note(text, tuple(cases)) for text, cases in by_text.items())[:_MOST_NOTES]

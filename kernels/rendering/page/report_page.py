@@ -6,7 +6,7 @@ The result is one complete file, or sections for a page of the portal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -31,7 +31,7 @@ from kernels.report.model import first_error
 from kernels.verdict import Severity
 
 _PRINTED_LINES = 400
-_SPEEDS = {"Speed", "Bandwidth", "Time", "Of cuBLAS", "At best"}
+_SPEEDS = {"Speed", "Bandwidth", "Time", "Of cuBLAS", "Speed limit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ReportContext:
     file: the author's name for the source
     ladder: the reference kernels of its exercise, if any
     facts: more lines at the top of a complete page, by title
-    worth: what it earns, such as "10/10, counts now"; "" if unknown
+    worth: what it earns, such as "10/10 points, this submission counts"; "" if unknown
     actions: buttons for the card of the verdict
     """
 
@@ -116,7 +116,19 @@ def _excerpt(card: VerdictCard, source: str) -> Sequence[tuple[ExcerptLine, Sequ
     if not card.excerpt:
         return []
     pieces = coloured(source)
-    return [(line, pieces[line.number - 1]) for line in card.excerpt if line.number <= len(pieces)]
+    shown = [(line, pieces[line.number - 1]) for line in card.excerpt if line.number <= len(pieces)]
+    texts = ["".join(piece.text for piece in line) for _, line in shown]
+    common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
+    return [(line, _without_start(code, common)) for line, code in shown]
+
+
+def _without_start(pieces: Sequence[Piece], count: int) -> Sequence[Piece]:
+    """The pieces of a line without its first characters."""
+    kept = []
+    for piece in pieces:
+        kept.append(replace(piece, text=piece.text[count:]))
+        count = max(0, count - len(piece.text))
+    return kept
 
 
 def _figures(report: Report, analysis: Analysis) -> tuple[Any, ...]:

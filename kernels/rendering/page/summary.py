@@ -109,7 +109,7 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     if evidence.light:
         light = evidence.light[0]
         speed = numbers.gflops(light.gflops) if light.gflops else numbers.milliseconds(light.milliseconds)
-        found.append(Figure("At best", speed, f"at {_sizes(light.sizes)} on {light.device}", "modelled"))
+        found.append(Figure("Speed limit", speed, f"at {_sizes(light.sizes)} on {light.device}", "modelled"))
     return tuple(found)
 
 

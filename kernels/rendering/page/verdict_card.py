@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
-from kernels.report.advice import advice_for
+from kernels.report.advice import advice_for, only_updates
 from kernels.report.clues import lines_to_look_at
 from kernels.report.model import Report, first_error
-from kernels.verdict import Verdict
-from kernels.wording import lines_named
+from kernels.verdict import Finding, Verdict
+from kernels.wording import lines_named, plural
 
 NEXT_STEP, NEXT_IDEA = "Next step", "Next idea"
+_LOST_UPDATE = "Two threads change the same memory at once, so one change is lost."
+_COUNTED = {Verdict.WRONG_ANSWER: "incorrect element", Verdict.INPUT_MODIFIED: "changed element"}
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
 
 
@@ -32,7 +34,7 @@ class VerdictCard:
 
     state: good, fair or poor
     where: `lines 11 and 14`, or ""; guessed: whether the lines are only a place to look at
-    sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs`, or ""
+    sentence: what is wrong; detail: one example of it, or ""; count: `240 incorrect elements in all`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
@@ -60,6 +62,8 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     """
     leading = first_error(report.findings, report.verdict)
     sentence, detail = headline(report)
+    if leading is not None and leading.kind is Verdict.DATA_RACE and only_updates(leading, lines):
+        sentence = _LOST_UPDATE
     label, step, step_line = _step(report, lines, idea)
     look = lines_to_look_at(report, lines) or ({} if step_line is None else {step_line: "start here"})
     marked = look if leading is None or look else excerpt_labels(leading, len(lines))
@@ -69,7 +73,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         where=lines_named(sorted(look)) if look or leading is None else leading.lines,
         sentence=sentence,
         detail=detail,
-        count="" if leading is None else leading.count_text,
+        count=_count(leading),
         line=min(look, default=None) if look or leading is None else leading.line,
         excerpt=_excerpt(marked, len(lines)),
         step=step,
@@ -77,6 +81,13 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         label=label,
         guessed=bool(look),
     )
+
+
+def _count(leading: Finding | None) -> str:
+    if leading is None or leading.count < 2:
+        return ""
+    named = _COUNTED.get(leading.kind)
+    return f"{leading.count_text if named is None else plural(leading.count, named)} in all"
 
 
 def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:

@@ -63,7 +63,7 @@ class SubmissionPage:
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; judged: the result that gave its verdict, None before the first verdict
     closed_at: when the student's last chance to submit ended; None if the assignment is open
-    worth: what it is worth to its student, such as "10/10, counts now"; "" before the verdict
+    worth: what it is worth to its student, such as "10/10 points, this submission counts"; "" before the verdict
     rubric: None if the reader doesn't see one here
     first_accepted: whether it is the reader's own and their first accepted one for its assignment
     """

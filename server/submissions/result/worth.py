@@ -55,7 +55,7 @@ def worth_and_rubric(
 
 
 def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
-    """`10/10, counts now`; "" without a verdict about the kernel.
+    """`10/10 points, this submission counts`; "" without a verdict about the kernel.
 
     shown: a number of points as text
     """
@@ -79,13 +79,13 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"
     if grade.score is not None and most:
-        return f"{out_of(grade.score)}, set by course staff"
+        return f"{out_of(grade.score)} points, set by course staff"
     standing = _standing(worth, out_of)
     if not most:
         return standing.capitalize()
     own = grade.worth_of(valued(worth.assignment, worth.deadlines, entry))
     why = f" ({'; '.join(own.why)})" if own.why and (entry.accepted or grade.rubric_most) else ""
-    return f"{out_of(own.points)}{why}, {standing}"
+    return f"{out_of(own.points)} points{why}, {standing}"
 
 
 def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
@@ -94,7 +94,7 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
     if counted is None:
         return "doesn’t count"
     if counted.entry.submission_id == worth.entry.submission_id:
-        return "counts now"
+        return "this submission counts"
     stays = (
         f" stays {out_of(worth.grade.worth_of(counted).points)}"
         if worth.assignment.most_points

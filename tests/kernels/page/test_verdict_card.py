@@ -7,7 +7,7 @@ from dataclasses import replace
 from kernels.evidence import Advice, Evidence
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP, verdict_card
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Example, Finding, Verdict
 from tests.kernels.test_report_text import RACE, SOURCE, report
 
 LINES = SOURCE.split("\n")
@@ -21,7 +21,7 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
         11: "first access",
         14: "second access",
     }
-    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs")
+    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs in all")
 
 
 def test_accesses_far_apart_leave_a_gap():
@@ -58,10 +58,18 @@ def test_an_accepted_kernel_gets_the_next_idea():
 
 
 def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out():
-    html = str(render_sections(report(RACE), SOURCE, ReportContext("my.cu", worth="0/10, counts now")))
+    html = str(render_sections(report(RACE), SOURCE, ReportContext("my.cu", worth="0/10 points")))
     assert 'id="findings"' not in html
-    assert '<p class="worth">0/10, counts now</p>' in html
+    assert '<p class="worth">0/10 points</p>' in html
     assert 'href="#tab-source"' in html
     assert 'href="#tab-performance"' not in html
     two = str(render_sections(report(RACE, replace(RACE, line=20)), SOURCE, ReportContext("my.cu")))
     assert 'id="findings"' in two
+
+
+def test_the_common_indentation_is_left_out_and_a_lost_update_is_named():
+    source = "__global__ void K(float* total) {\n        {\n            total[0] += 1;\n        }\n}\n"
+    update = replace(RACE, line=3, other_line=3, example=Example(element="total[0]"))
+    html = str(render_sections(report(update), source, ReportContext()))
+    assert "<code>    total[0] += 1;</code>" in html
+    assert "one change is lost" in html

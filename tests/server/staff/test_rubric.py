@@ -50,7 +50,7 @@ def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(
         (job,) = regrade(session, session.get_one(Assignment, portal.course.assignment), None)
     judged(portal.course, job, Verdict.ACCEPTED)
     assert grade_of(portal, "ada").points == 13.5
-    assert "13.5/16 (rubric 3.5 of 6), counts now" in ada.page(page)
+    assert "13.5/16 points (rubric 3.5 of 6), this submission counts" in ada.page(page)
     lower = tom.post_form(f"{RUBRIC}/{first}", points_aa="1")
     assert confirmed(tom, lower).status_code == 303
     assert grade_of(portal, "ada").points == 11.0

@@ -27,19 +27,23 @@ def text(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more:
 
 
 def test_what_counts_and_what_stays():
-    assert text(RIGHT) == "10/10, counts now"
-    assert text(WRONG) == "0/10, counts now"
-    assert text(WRONG, RIGHT, WRONG) == "0/10, your best stays 10/10"
-    assert text(RIGHT, RIGHT, WRONG, counts=Counts.LAST) == "10/10, your last submission stays 0/10"
+    assert text(RIGHT) == "10/10 points, this submission counts"
+    assert text(WRONG) == "0/10 points, this submission counts"
+    assert text(WRONG, RIGHT, WRONG) == "0/10 points, your best stays 10/10"
+    assert text(RIGHT, RIGHT, WRONG, counts=Counts.LAST) == "10/10 points, your last submission stays 0/10"
     chosen = entry(1, chosen_at=DUE)
     assert (
-        text(entry(3), chosen, entry(3), counts=Counts.CHOSEN) == "10/10, your chosen submission stays 10/10"
+        text(entry(3), chosen, entry(3), counts=Counts.CHOSEN)
+        == "10/10 points, your chosen submission stays 10/10"
     )
 
 
 def test_late_days_are_named():
     late = entry(1, created_at=DUE + SECOND)
-    assert text(late, deadlines=Deadlines(DUE, None)) == "8/10 (20 % a day late, 1 day), counts now"
+    assert (
+        text(late, deadlines=Deadlines(DUE, None))
+        == "8/10 points (20 % a day late, 1 day), this submission counts"
+    )
 
 
 def test_a_check_says_what_it_would_earn_now():
@@ -58,9 +62,9 @@ def test_a_check_says_what_it_would_earn_now():
     ("more", "expected"),
     [
         ({"held": True}, "Points not released yet"),
-        ({"held": True, "as_staff": True}, "10/10, counts now"),
+        ({"held": True, "as_staff": True}, text(RIGHT)),
         ({"excused": True}, "Excused, doesn’t count"),
-        ({"points": 0.0}, "Counts now"),
+        ({"points": 0.0}, "This submission counts"),
     ],
 )
 def test_decisions_of_course_staff(more, expected):
@@ -68,7 +72,7 @@ def test_decisions_of_course_staff(more, expected):
 
 
 def test_points_by_course_staff_go_first():
-    assert text(RIGHT, score=7.0).startswith("7/10, ")
+    assert text(RIGHT, score=7.0).startswith("7/10 points, ")
 
 
 def test_what_a_check_may_earn_with_tiers_is_a_limit():
