@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernels.exercise.model import InputKind
 from kernels.launch import is_launch_comment
 from kernels.report.clues import advice_of_clues
-from kernels.report.guards import code_of, filled, guard, is_shared, limit_of_all
+from kernels.report.guards import code_of, filled, guard, is_shared, limit_of_all, too_far
 from kernels.report.model import Report
 from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
@@ -101,12 +101,7 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
         known = {_PARAMETERS: _EXPECTED, HOST_CODE: text}
         return next((advice for part, advice in known.items() if any(part in f.message for f in leading)), "")
     if report.verdict is Verdict.RESOURCE_LIMIT:
-        if any("`__launch_bounds__`" in finding.message for finding in leading):
-            return (
-                "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
-            )
-        named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
-        return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+        return _limits(leading, report, lines)
     if report.verdict is Verdict.OUT_OF_BOUNDS and any("`printf`" in each.message for each in leading):
         return "Give `printf`{at} one argument for each conversion in its format."
     if report.verdict is Verdict.OUT_OF_BOUNDS:
@@ -126,6 +121,17 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
     return text
 
 
+def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+    """The advice for a launch that exceeds a limit."""
+    text = report.verdict.advice
+    if any("`__launch_bounds__`" in finding.message for finding in leading):
+        return "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
+    named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
+    if _kind(report) in _OF_KIND:
+        text = text.replace("its tiles", "its shared arrays")
+    return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+
+
 def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
     """The advice if a launch or a barrier runs too long, not a loop; "" otherwise."""
     line = next((finding.line for finding in leading if finding.line is not None), 0)
@@ -141,6 +147,11 @@ def _outside(leading: Sequence[Finding], lines: Sequence[str]) -> str:
     names = [name for name in dict.fromkeys(map(_array, leading)) if name.isidentifier()]
     if not names:
         return ""
+    if (past := too_far(leading[0], lines)) is not None:
+        line, index, limit = past
+        return (
+            f"Line {line} lets `{index}` reach `{limit}`, one past the last index. Write `{index} < {limit}`."
+        )
     if len(names) > 1 or len({finding.line for finding in leading}) > 1:
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
         text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"
@@ -315,6 +326,9 @@ class Race:
 _ATOMIC_OF_IT = r"\batomic\w+\s*\(\s*&?\s*NAME\b"
 _FLAG_OR_LOCK = r"\batomic(CAS|Exch)\b|\bwhile\s*\([^;]*[!=]=|\bvolatile\b"
 
+_LOADED = r"\bNAME\s*\[[^=]*\]\s*=(?!=).*\["
+"""A tile is loaded from another array. Shared memory that only holds partial results isn't a tile."""
+
 _SET_ELSEWHERE = (
     "Set `{name}` in another launch, or let the block that owns the element set it before a barrier. Blocks run in any "
     "order, so the store may come after the atomic."
@@ -352,7 +366,7 @@ _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
     (lambda race: race.one_store and race.rows, _OWN_CELL),
     (lambda race: race.one_store, _ONE_CELL),
     (lambda race: race.in_warps, "Put `__syncwarp()` {between}."),
-    (lambda race: race.tiles, _TILE),
+    (lambda race: race.tiles and race.uses(_LOADED), _TILE),
 )
 """The first advice that fits is given."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from kernels.exercise.model import InputKind
 from kernels.report.guards import code_of, is_shared
 from kernels.report.model import Report, first_error
+from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import lines_named
 
@@ -17,6 +19,8 @@ _RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
 _UNWRITTEN = re.compile(r"\bunwritten\b")
 _ONE_TILE = "in a single tile."
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
+_ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
+_ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*0(?:\.0*)?f?\s*;")
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _MOST = 3
 
@@ -38,7 +42,10 @@ def failing_sizes(report: Report) -> str:
 
 
 def _of_matrix(report: Report) -> bool:
-    """Whether the incorrect element has two indices. Exercises on vectors have no phases that load tiles."""
+    """Whether the incorrect element has two indices in a matrix product. Other exercises load no tiles."""
+    kind = report.checks[0].case.rpartition(" ")[2] if report.checks else ""
+    if kind in {InputKind.INTEGERS, InputKind.MANTISSAS, InputKind.RANDOM}:
+        return False
     leading = first_error(report.findings, report.verdict)
     return leading is not None and leading.example is not None and "][" in (leading.example.element or "")
 
@@ -51,6 +58,8 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
     leading = first_error(report.findings, report.verdict)
     if leading is None or leading.line is not None or report.verdict is not Verdict.WRONG_ANSWER:
         return {}
+    if (reset := _reset(lines)) is not None:
+        return {reset[0]: f"resets {reset[1]}"}
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
     patterns = [*_tile_loads(report, lines), *_patterns(leading)]
     for pattern, text in patterns:
@@ -67,12 +76,15 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         return ""
     found = sorted(lines_to_look_at(report, lines))
     at = f" at line {found[0]}" if len(found) == 1 else ""
+    if (reset := _reset(lines)) is not None:
+        number, name, loop = reset
+        return f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
     if turned := _TRANSPOSED.search(leading.message):
         index = "Which of the two belongs to `threadIdx.x`?"
         return f"Exchange row and column where your kernel reads `{turned[1]}`{at}. {index}"
     if _RESULT_TRANSPOSED.search(leading.message):
         return f"Exchange row and column in the index of the output{at}. Which of the two belongs to `threadIdx.x`?"
-    if _LEFT_OUT.search(leading.message):
+    if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
         return f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
     if _UNWRITTEN.search(leading.message):
         return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
@@ -80,6 +92,29 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         at = f" at {lines_named(found)}" if len(found) == 2 else at
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
     return ""
+
+
+def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
+    """The line that resets a sum for each tile, the sum's name, and the loop's line."""
+    code = [code_of(number, lines) for number in range(1, len(lines) + 1)]
+    text = "\n".join(code)
+    barriers = {loop_line(text, number) for number, line in enumerate(code, 1) if "__syncthreads" in line}
+    for number, line in enumerate(code, 1):
+        for name in _ZEROED.findall(line):
+            loop = loop_line(text, number)
+            # A partial sum that is used in any other way belongs inside the loop.
+            uses = re.findall(rf"\b{name}\b(?!\s*=\s*0)", text)
+            added = re.findall(rf"\b{name}\s*\+=", text)
+            stored = re.findall(rf"\[([^;=]*)\]\s*=\s*{name}\s*;", text)
+            if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
+                continue
+            # A loop that moves on to another output element needs a new sum.
+            counter = re.search(
+                r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)", code[loop - 1]
+            )
+            if counter is not None and not any(re.search(rf"\b{counter[1]}\b", index) for index in stored):
+                return number, name, loop
+    return None
 
 
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:

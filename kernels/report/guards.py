@@ -10,6 +10,7 @@ from kernels.verdict import Finding
 from kernels.wording import listed
 
 _LONGEST = 70
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
 
 
@@ -30,6 +31,27 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
     if "[-" in element:
         return f"Guard {access}{at}. Its index must not be below 0."
     return f"Guard {access}{at}. {_limit(index, element, lines)}{filled([finding], lines)}"
+
+
+def too_far(finding: Finding, lines: Sequence[str]) -> tuple[int, str, str] | None:
+    """The line of a `<=` that lets an index go too far, the index, and its limit."""
+    inside = " ".join(re.findall(r"\[([^\[\]]*)\]", code_of(finding.line, lines)))
+    used = set(_NAME.findall(inside))
+    limits = _parameters(lines)
+    for number in range(finding.line or 0, 0, -1):
+        code = code_of(number, lines)
+        for name in sorted(used):
+            compared = re.search(rf"\b{name}\s*(<=?)\s*(\w+)\s*(?=[;)&|?])", code)
+            if compared is None:
+                used -= {name} if re.search(rf"\b{name}\s*[<>]", code) else set()
+                continue
+            used.remove(name)
+            starts_later = re.search(rf"\bfor\b.*\b{name}\s*=(?!\s*0\s*;)(?!=)", code) is not None
+            if compared[1] == "<=" and not starts_later and (compared[2] in limits or compared[2].isupper()):
+                return number, name, compared[2]
+        if "__global__" in code:
+            break
+    return None
 
 
 def limit_of_all(findings: Sequence[Finding], names: Sequence[str], lines: Sequence[str]) -> str:

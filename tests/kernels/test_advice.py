@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.launch import Launch
+from kernels.rendering.page.verdict_card import verdict_card
 from kernels.report import Report
 from kernels.report.advice import advice_for
 from kernels.verdict import Example, Finding, Verdict
@@ -88,6 +89,23 @@ def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, adv
     assert advice in advice_for(of(outside(line, element)), KERNEL)
 
 
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        ("if (row <= n && col < n)", 2),
+        ("for (int row = 0; row <= TILE; ++row)", 2),
+        ("for (int row = 1; row <= n; ++row)", None),
+        ("if (row <= last)", None),
+    ],
+)
+def test_a_comparison_that_lets_the_index_reach_its_limit_is_named(head, line):
+    found = of(outside(3, "P[17][0]"), outside(4, "M[17][0]"))
+    lines = ["__global__ void K(float* M, float* P, int n) {", head, "P[row * n + col] = 0;", "x = M[row];"]
+    card = verdict_card(found, lines)
+    assert (f"Line {line} lets `row` reach" in card.step) is (line is not None)
+    assert [each.number for each in card.excerpt if each.hit] == ([2, 3] if line else [3])
+
+
 def test_accesses_outside_several_arrays_are_named_together():
     advice = advice_for(of(outside(3, "M[17][0]"), outside(4, "N[17][0]"), outside(5, "P[17][0]")), KERNEL)
     assert "`M`, `N` and `P` at lines 3, 4 and 5" in advice
@@ -126,6 +144,9 @@ RACY = [
     "__shared__ float Mds[16][16];",
     "atomicAdd(&P[i], s);",
     "while (atomicCAS(&lock, 0, 1) != 0);",
+    "Mds[ty][tx] = M[i];",
+    "__shared__ float part[16];",
+    "part[t] = s;",
 ]
 
 
@@ -140,6 +161,7 @@ RACY = [
         ),
         ("Mds[0][0]", "A reads it. B copies asynchronously to it.", "__pipeline_wait_prior"),
         ("Mds[0][0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "A tile needs two"),
+        ("part[0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "must reach it."),
         ("P[0][0]", "A atomically updates it. B writes it.", "another launch"),
         ("total", "A reads it. B writes it.", "__threadfence"),
     ],
@@ -148,7 +170,9 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
     finding = Finding(Verdict.DATA_RACE, message, 1, 1, example=Example(element=element))
     launch = Launch((1, 1, 1), (16, 16, 1), 0)
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,), launch=launch)
-    assert words in advice_for(report, RACY)
+    advice = advice_for(report, RACY)
+    assert words in advice
+    assert element != "part[0]" or "tile" not in advice
 
 
 @pytest.mark.parametrize(

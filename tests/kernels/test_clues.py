@@ -79,6 +79,28 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
     assert "lines 2 and 3" in card.step
 
 
+RESET = """for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
+    float sum = 0;
+    __syncthreads();
+    for (int k = 0; k < TILE_WIDTH; ++k) sum += Ms[ty][k];
+    P[Row * Width + Col] = sum;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [(RESET, 2), (RESET.replace("P[Row", "P[ph"), None), (RESET.replace("= sum;", "= all += sum;"), None)],
+    ids=["one sum", "a sum for each element", "a partial sum"],
+)
+def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(source, line):
+    card = verdict_card(_wrong("One tile is left out of each sum: k = 0 to 15."), source.split("\n"))
+    assert ("before the loop at line 1" in card.step, card.line == line) == (
+        line is not None,
+        line is not None,
+    )
+    assert "Round" not in card.step
+
+
 def test_other_parameters_have_a_next_step():
     refused = Finding(Verdict.REJECTED, "`mm` has different parameters from the exercise.", 2)
     assert "line 2" in advice_for(report(refused, verdict=Verdict.REJECTED), [])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
 from kernels.report.advice import advice_for, only_updates
 from kernels.report.clues import lines_to_look_at
+from kernels.report.guards import too_far
 from kernels.report.model import Report, first_error
 from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named, plural
@@ -66,7 +67,9 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         sentence = _LOST_UPDATE
     label, step, step_line = _step(report, lines, idea)
     look = lines_to_look_at(report, lines) or ({} if step_line is None else {step_line: "start here"})
-    marked = look if leading is None or look else excerpt_labels(leading, len(lines))
+    marked = (
+        look if leading is None or look else {**_cause(leading, lines), **excerpt_labels(leading, len(lines))}
+    )
     return VerdictCard(
         name=report.verdict.words,
         state=_STATES.get(report.verdict, "poor"),
@@ -81,6 +84,12 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         label=label,
         guessed=bool(look),
     )
+
+
+def _cause(leading: Finding, lines: Sequence[str]) -> Mapping[int, str]:
+    """The comparison that lets an access leave its array."""
+    past = too_far(leading, lines) if leading.kind is Verdict.OUT_OF_BOUNDS else None
+    return {past[0]: f"lets {past[1]} reach {past[2]}"} if past is not None else {}
 
 
 def _count(leading: Finding | None) -> str:
