@@ -14,6 +14,10 @@ from enum import StrEnum
 from kernels.counters import Totals
 from kernels.launch import Launch
 
+SECTORS_A_CYCLE = 2
+INSTRUCTIONS_A_CYCLE = 4
+"""Rough costs on one multiprocessor. They only put lines in order."""
+
 
 class Verb(StrEnum):
     """The kind of an access."""
@@ -217,6 +221,15 @@ class GoalResult:
     at_most: float
     met: bool
 
+    @property
+    def missed(self) -> str:
+        """That the goal is missed, with both numbers."""
+        counted, most = (
+            f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+            for value in (self.counted, self.at_most)
+        )
+        return f"Goal of the exercise not met: {self.text}. Counted {counted}; the limit is {most}."
+
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
@@ -294,3 +307,13 @@ class Evidence:
     goals: tuple[GoalResult, ...] = ()
     phases: PhaseTable | None = None
     notes: tuple[str, ...] = field(default=())
+
+
+def costliest_line(evidence: Evidence) -> int | None:
+    """The line with the most counted work: instructions, sectors of global memory, and passes over shared memory."""
+    costs = {
+        line.line: line.warp_instructions / INSTRUCTIONS_A_CYCLE
+        + sum(access.sectors / SECTORS_A_CYCLE + access.wavefronts for access in line.accesses)
+        for line in evidence.lines
+    }
+    return max(costs, key=lambda line: costs[line], default=None)

@@ -10,12 +10,18 @@ from dataclasses import dataclass
 
 from kernels.analysis.remedies import COARSE
 from kernels.analysis.subject import WARP, Subject, line_of_most
-from kernels.evidence import AccessEvidence, Advice, GoalResult, TheoryRow, Verb
+from kernels.evidence import (
+    INSTRUCTIONS_A_CYCLE,
+    SECTORS_A_CYCLE,
+    AccessEvidence,
+    Advice,
+    GoalResult,
+    TheoryRow,
+    Verb,
+)
 
 _MOST = 5
 _WORTH_IT = 0.03
-_SECTORS_A_CYCLE = 2
-_INSTRUCTIONS_A_CYCLE = 4
 _LOW_OCCUPANCY = 0.5
 _USED_ONCE = 1.5
 _TOO_OFTEN = 0.1
@@ -28,10 +34,14 @@ _NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """One possible problem and its approximate cost."""
+    """One possible problem and its approximate cost.
+
+    counters: how the names of the counters begin that it raises; "" if no goal is about them
+    """
 
     cost: float
     advice: Advice
+    counters: str = ""
 
 
 def first_look(
@@ -48,13 +58,15 @@ def first_look(
     broken: whether the run showed errors, which come before speed
     """
     least = _WORTH_IT * _whole_cost(subject)
-    found = sorted(
-        (each for each in (*_candidates(subject), *_read_too_often(subject, rows)) if each.cost > least),
-        key=lambda candidate: -candidate.cost,
+    possible = sorted(
+        (*_candidates(subject), *_read_too_often(subject, rows)), key=lambda candidate: -candidate.cost
     )
-    advice = [candidate.advice for candidate in found]
+    found = [each for each in possible if each.cost > least]
+    missed = [(goal, _cause(goal, possible)) for goal in goals if not goal.met]
+    causes = [cause for _, cause in missed]
+    advice = [_unmet(subject, goal, cause) for goal, cause in missed]
+    advice += [candidate.advice for candidate in found if candidate not in causes]
     advice += _occupancy(subject)
-    advice[:0] = [_unmet(goal) for goal in goals if not goal.met]
     if broken:
         advice.insert(0, RIGHT_FIRST)
     elif not found and all(goal.met for goal in goals):
@@ -66,7 +78,7 @@ def _whole_cost(subject: Subject) -> float:
     totals = subject.totals
     sectors = totals.global_load_sectors + totals.global_store_sectors
     wavefronts = totals.shared_load_wavefronts + totals.shared_store_wavefronts
-    return totals.warp_instructions / _INSTRUCTIONS_A_CYCLE + sectors / _SECTORS_A_CYCLE + wavefronts
+    return totals.warp_instructions / INSTRUCTIONS_A_CYCLE + sectors / SECTORS_A_CYCLE + wavefronts
 
 
 def _candidates(subject: Subject) -> Iterator[_Candidate]:
@@ -99,7 +111,8 @@ def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candid
         text += f"Make blocks {WARP} threads wide in x."
     else:
         text += f"uncoalesced: {touches}. {_remedy(subject, access)}"
-    return _Candidate(subject.wasted_sectors(access) / _SECTORS_A_CYCLE, Advice(text, line))
+    cost = subject.wasted_sectors(access) / SECTORS_A_CYCLE
+    return _Candidate(cost, Advice(text, line), f"global_{access.verb}_sectors")
 
 
 def _remedy(subject: Subject, access: AccessEvidence) -> str:
@@ -121,7 +134,7 @@ def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
         f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Make threadIdx.x the "
         "last index, or make the rows of the array one element longer."
     )
-    return _Candidate(float(access.conflicts), Advice(text, line))
+    return _Candidate(float(access.conflicts), Advice(text, line), f"shared_{access.verb}_conflicts")
 
 
 def _spilled(subject: Subject) -> Iterator[_Candidate]:
@@ -175,7 +188,7 @@ def _divided(subject: Subject) -> Iterator[_Candidate]:
         )
     else:
         text = f"On average, only {active:.1f} of 32 threads of a warp are active. Many are disabled or have returned."
-    yield _Candidate(idle / _INSTRUCTIONS_A_CYCLE, Advice(text, line))
+    yield _Candidate(idle / INSTRUCTIONS_A_CYCLE, Advice(text, line), "divergent_branches")
 
 
 def _used_once(subject: Subject) -> Iterator[_Candidate]:
@@ -190,8 +203,8 @@ def _used_once(subject: Subject) -> Iterator[_Candidate]:
         f"Line {line} reads every element from global memory again for each use. Load {tile}x{tile} tiles into shared "
         f"memory. This cuts global loads {tile}x."
     )
-    cost = sum(access.ideal_sectors for _, access in subject.accesses("global", Verb.LOAD)) / _SECTORS_A_CYCLE
-    yield _Candidate(cost * (1 - 1 / max(2, tile)), Advice(text, line))
+    cost = sum(access.ideal_sectors for _, access in subject.accesses("global", Verb.LOAD)) / SECTORS_A_CYCLE
+    yield _Candidate(cost * (1 - 1 / max(2, tile)), Advice(text, line), "global_load")
 
 
 def _read_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_Candidate]:
@@ -199,19 +212,36 @@ def _read_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_Ca
     row = next((row for row in rows if row.key == "element_reads"), None)
     if row is None or row.counted is None or not subject.shares or row.departs < _TOO_OFTEN:
         return
+    kept, part = ("tiles", "a tile") if subject.product is not None else ("elements", "an element")
     text = (
         f"Line {row.line} and others read {row.counted:,.0f} elements from global memory. Only {row.expected:,.0f} are "
-        "necessary if blocks keep their tiles. Look for a tile that is loaded again although it hasn't changed."
+        f"necessary if blocks keep their {kept}. Look for {part} that is loaded again although it hasn't changed."
     )
     share = row.departs / (1 + row.departs)
-    yield _Candidate(share * subject.totals.global_load_sectors / _SECTORS_A_CYCLE, Advice(text, row.line))
+    cost = share * subject.totals.global_load_sectors / SECTORS_A_CYCLE
+    yield _Candidate(cost, Advice(text, row.line), "global_load")
 
 
-def _unmet(goal: GoalResult) -> Advice:
-    counted, most = (
-        f"{value:,.0f}" if value == int(value) else f"{value:,.2f}" for value in (goal.counted, goal.at_most)
+def _cause(goal: GoalResult, possible: Sequence[_Candidate]) -> _Candidate | None:
+    """The problem that raises the goal's counter, the costliest of the most specific ones."""
+    fitting = (
+        each
+        for each in possible
+        if each.cost > 0 and each.counters and goal.counter.startswith(each.counters)
     )
-    return Advice(f"Goal of the exercise not met: {goal.text}. Counted {counted}; the limit is {most}.")
+    return max(fitting, key=lambda candidate: (len(candidate.counters), candidate.cost), default=None)
+
+
+def _unmet(subject: Subject, goal: GoalResult, cause: _Candidate | None) -> Advice:
+    """The missed goal with the known problem behind it, or with the busiest line."""
+    if cause is not None:
+        return Advice(f"{goal.missed} {cause.advice.text}", cause.advice.line)
+    space, _, verb = goal.counter.partition("_")
+    verbs = [each for each in Verb if verb.startswith(each)]
+    line = subject.busiest_line(space, verbs[0]) if verbs else None
+    where = f"Look at line {line}, which raises this count most." if line is not None else ""
+    step = _step(subject) if goal.counter.startswith("global_load") else ""
+    return Advice(" ".join(part for part in (goal.missed, where, step) if part), line)
 
 
 def _queued_updates(subject: Subject) -> Iterator[_Candidate]:

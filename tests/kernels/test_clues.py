@@ -62,7 +62,7 @@ def test_a_diagnosis_leads_to_lines_of_the_source(diagnosis, lines, label, advic
     card = verdict_card(_wrong(diagnosis), SOURCE.split("\n"))
     assert [line.number for line in card.excerpt if line.hit] == lines
     assert {line.label for line in card.excerpt if line.hit} == {label}
-    assert (card.guessed, card.line) == (True, lines[0])
+    assert (card.role, card.line) == ("look at", lines[0])
     assert advice in card.step
 
 

@@ -53,6 +53,10 @@ def test_the_plain_kernel_is_told_to_tile():
     first = advice(solution("naive"), "naive", 128)[0]
     assert first.line == 14
     assert "Load 16x16 tiles" in first.text
+    missed, *others = advice(solution("naive"), "tiled", 128)
+    assert missed.line == 14
+    assert missed.text.endswith(first.text)
+    assert first not in others
 
 
 def test_a_width_that_is_no_multiple_of_eight_is_no_want_of_coalescing():

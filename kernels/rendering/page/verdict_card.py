@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kernels.evidence import costliest_line
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
 from kernels.report.advice import advice_for, only_updates
 from kernels.report.clues import lines_to_look_at
@@ -34,7 +35,7 @@ class VerdictCard:
     """The first things to know about a result.
 
     state: good, fair or poor
-    where: `lines 11 and 14`, or ""; guessed: whether the lines are only a place to look at
+    where: `lines 11 and 14`, or ""; role: `look at`, if the finding doesn't name the lines itself
     sentence: what is wrong; detail: one example of it, or ""; count: `240 incorrect elements in all`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
@@ -52,7 +53,7 @@ class VerdictCard:
     step: str
     step_line: int | None = None
     label: str = NEXT_STEP
-    guessed: bool = False
+    role: str = ""
 
 
 def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> VerdictCard:
@@ -66,13 +67,20 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     if leading is not None and leading.kind is Verdict.DATA_RACE and only_updates(leading, lines):
         sentence = _LOST_UPDATE
     label, step, step_line = _step(report, lines, idea)
-    look = lines_to_look_at(report, lines) or ({} if step_line is None else {step_line: "start here"})
+    accepted = report.verdict is Verdict.ACCEPTED
+    missed = next((goal.missed for goal in report.evidence.goals if accepted and not goal.met), "")
+    if missed:
+        detail, step = missed, step.removeprefix(missed).lstrip()
+    slowest = costliest_line(report.evidence) if accepted and step_line is None else None
+    look = lines_to_look_at(report, lines)
+    if (start := step_line or slowest) is not None and start <= len(lines):
+        look = look or {start: "start here" if step_line else "most work"}
     marked = (
         look if leading is None or look else {**_cause(leading, lines), **excerpt_labels(leading, len(lines))}
     )
     return VerdictCard(
         name=report.verdict.words,
-        state=_STATES.get(report.verdict, "poor"),
+        state="fair" if missed else _STATES.get(report.verdict, "poor"),
         where=lines_named(sorted(look)) if look or leading is None else leading.lines,
         sentence=sentence,
         detail=detail,
@@ -82,8 +90,14 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         step=step,
         step_line=step_line,
         label=label,
-        guessed=bool(look),
+        role=_role(accepted, missed, slowest) if look else "",
     )
+
+
+def _role(accepted: bool, missed: str, slowest: int | None) -> str:
+    if not accepted:
+        return "look at"
+    return "most work at" if slowest else "goal missed at" if missed else "could be faster at"
 
 
 def _cause(leading: Finding, lines: Sequence[str]) -> Mapping[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernels.evidence import Advice, Evidence
+from kernels.evidence import Advice, Evidence, GoalResult, LineEvidence
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP, verdict_card
 from kernels.verdict import Example, Finding, Verdict
@@ -55,6 +55,14 @@ def test_an_accepted_kernel_gets_the_next_idea():
     assert verdict_card(found, LINES, "Unroll.").step == "Coarsen."
     card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),))), LINES, "Unroll.")
     assert (card.label, card.step, card.excerpt) == (NEXT_IDEA, "Unroll.", ())
+    lines = (LineEvidence(3, 64, 2, 0), LineEvidence(9, 640, 20, 0))
+    card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),), lines=lines)), LINES)
+    assert (card.role, card.where, card.state) == ("most work at", "line 9", "good")
+    goal = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
+    evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7),), goals=(goal,))
+    card = verdict_card(replace(found, evidence=evidence), LINES)
+    assert (card.role, card.where, card.state) == ("goal missed at", "line 7", "fair")
+    assert (card.detail, card.step) == (goal.missed, "Pad.")
 
 
 def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out():
