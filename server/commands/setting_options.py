@@ -29,8 +29,11 @@ _NAMES = {
     "min_interval_seconds": "interval",
     "checks_per_hour": "checks",
     "grades_held": "hold-grades",
+    "board_columns": "columns",
+    "board_sort": "sort",
 }
 """Names of options that differ from the setting's name."""
+_UNCHOSEN = {"board_columns": "usual", "board_sort": "rank"}
 
 setting_options = together(
     click.option("--title", help="The assignment's title for students."),
@@ -62,6 +65,12 @@ setting_options = together(
     click.option(
         "--hold-grades/--release-grades", "grades_held", default=None, help="Hide points from students, or show them."
     ),
+    click.option(
+        "--columns", "board_columns", metavar="NAMES|usual", help='Leaderboard columns, such as "speed,time,date".'
+    ),
+    click.option(
+        "--sort", "board_sort", metavar="COLUMN|rank", help="Column that first sorts the leaderboard; -COLUMN reverses."
+    ),
 )  # fmt: skip
 """Add these options to a command, which passes them to `asked_for`."""
 
@@ -79,6 +88,11 @@ def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
         found |= {"speed_by": None, "speed_tiers": ""}
     elif "speed_by" in found:
         found["speed_by"] = SpeedBy(found["speed_by"])
+    if "board_columns" in found:
+        names = found["board_columns"].replace(",", " ").split()
+        found["board_columns"] = "" if names == ["usual"] else " ".join(names)
+    if found.get("board_sort") == "rank":
+        found["board_sort"] = ""
     if "attempts" in found:
         found["attempts"] = _attempts(found["attempts"])
     return found
@@ -111,6 +125,8 @@ def _value(name: str, value: Any, course: Course) -> str:
         return _ANY
     if name == "speed_by" and value is None:
         return _NONE
+    if not value and name in _UNCHOSEN:
+        return _UNCHOSEN[name]
     if value is None or isinstance(value, datetime):
         return time_text(value, course)
     if isinstance(value, bool):

@@ -172,6 +172,8 @@ class Assignment(Base):
     checks_per_hour: free checks for each student
     board_frozen_at: from then on, students see the leaderboards of that moment
     grades_held: whether students don't see their points yet
+    board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
+    board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
     rubric: the criteria by which course staff give points, see server.courses.rubric; "" for none
     position: its place in the course's list; None for after the others, by deadline
     """
@@ -220,6 +222,8 @@ class Assignment(Base):
     speed_tiers: Mapped[str] = mapped_column(String(200), default="")
     rubric: Mapped[str] = mapped_column(Text, default="")
     position: Mapped[int | None]
+    board_columns: Mapped[str] = mapped_column(String(100), default="")
+    board_sort: Mapped[str] = mapped_column(String(100), default="")
 
     course: Mapped[Course] = relationship()
     exercise: Mapped[Exercise] = relationship()

@@ -34,6 +34,7 @@ _TITLES = {
     "worker contradicted": "worker contradicted by another",
 }  # fmt: skip
 _WORDS = {
+    "board_columns": "leaderboard columns", "board_sort": "leaderboard sorted by",
     "board_frozen_at": "leaderboard frozen from", "late_percent_per_day": "late penalty per day (%)",
     "min_interval_seconds": "minimum seconds between submissions", "students_at_work": "students with submissions",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from server.courses.service import is_staff, visible_assignment
 from server.grading.metric import metric_of
 from server.http.operation import Moment, Range, Text
 from server.standings.board_query import MARK, mark_of, position_at
+from server.standings.columns import columns_for, first_order
 from server.standings.queries import Ranked
 from server.standings.ranks import class_of
 from server.standings.service import board
@@ -45,6 +46,7 @@ class LineAnswer:
     modelled_bound: the model's limit for this kernel, by the leaderboard's metric; None if measured or unknown
     cublas_share: the measured share of cuBLAS's speed, 0 to 1; None if unknown
     occupancy: modelled, 0 to 1; None if unknown
+    ms: the measured median time; None if nothing is measured
     launch: tile, grid and block
     reached_at: when the kernel was submitted; if nothing is measured, when the first accepted one was
     you: whether it is your line
@@ -60,6 +62,7 @@ class LineAnswer:
     modelled_bound: float | None
     cublas_share: float | None
     occupancy: float | None
+    ms: float | None
     launch: str
     reached_at: Moment
     you: bool
@@ -74,6 +77,8 @@ class BoardAnswer:
 
     device_class: `cpu` for an assignment that no GPU measures
     metric: "gflops", "gbps" or "elements" (millions a second), higher is better, or "time" in ms
+    columns: the columns that staff chose, in their order
+    sort: the order that the page opens with, with "-" in front if reversed. Here, lines are by rank
     own: your line, wherever it is
     frozen_at: you see submissions until then; None if you see the live leaderboard
     more: whether lines follow; next: the URL of the next part, None at the end
@@ -82,6 +87,8 @@ class BoardAnswer:
     assignment: str
     device_class: str
     metric: str
+    columns: tuple[str, ...]
+    sort: str
     frozen_at: Moment | None
     lines: tuple[LineAnswer, ...]
     own: LineAnswer | None
@@ -128,11 +135,15 @@ def read_board(
         shown = _ranked if class_of(device_class) else _checked
         return shown(ranked, metric, you=ranked.person_id == person_id, staff=staff)
 
+    columns = columns_for(found.board_columns, measured=bool(class_of(device_class)))
+    order, turned = first_order(found.board_sort, columns)
     here = f"/api/v1/leaderboards/{course}/{assignment}/{device_class}"
     return BoardAnswer(
         assignment=f"{course}/{assignment}",
         device_class=device_class,
         metric=metric.value,
+        columns=columns,
+        sort=f"{'-' if turned else ''}{order}",
         frozen_at=None if frozen_at is None else frozen_at.isoformat(),
         lines=tuple(map(line, standings.rows)),
         own=None if standings.own is None else line(standings.own),
@@ -166,6 +177,7 @@ def _checked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineA
         modelled_bound=_value(ranked.bound, metric) if ranked.bound else None,
         cublas_share=ranked.cublas_share or None,
         occupancy=ranked.occupancy or None,
+        ms=ranked.ms,
         launch=f"{tile}{ranked.launch}".removesuffix(" · "),
         reached_at=ranked.reached_at.isoformat(),
         you=you,

@@ -28,6 +28,7 @@ class Query:
     turned: whether the order is reversed
     after, before: marks of lines, from `mark_of`
     mine: show the part with the reader's own line
+    usual: the order of the page without parameters, and whether it is reversed
     frozen: for course staff, show the leaderboard as students see it
     """
 
@@ -38,12 +39,12 @@ class Query:
     before: str = ""
     mine: bool = False
     frozen: bool = False
+    usual: tuple[Order, bool] = (Order.RANK, False)
 
     def address(self) -> str:
         """The query string with its question mark; "" for the first page."""
         given = {
-            "sort": "" if self.order is Order.RANK else self.order.value,
-            "turned": "yes" if self.turned else "",
+            **self.sorting(),
             "q": self.text,
             "after": self.after,
             "before": self.before,
@@ -53,21 +54,35 @@ class Query:
         asked = urlencode({name: value for name, value in given.items() if value})
         return f"?{asked}" if asked else ""
 
+    def sorting(self) -> dict[str, str]:
+        """The parameters of the order; none for the usual one."""
+        if (self.order, self.turned) == self.usual:
+            return {}
+        return {"sort": self.order.value, "turned": "yes" if self.turned else ""}
+
     def first(self) -> Query:
         return replace(self, after="", before="", mine=False)
 
 
-def read_query(given: Mapping[str, str]) -> Query:
+def read_query(given: Mapping[str, str], usual: tuple[Order, bool] = (Order.RANK, False)) -> Query:
     """Read the parameters; invalid values are ignored."""
     sort = given.get("sort", "")
+    order, turned = usual
+    if given.get("mine") == "yes":
+        order, turned = Order.RANK, False
+    elif sort in set(Order):
+        order, turned = Order(sort), given.get("turned") == "yes"
+    elif "turned" in given:
+        turned = given["turned"] == "yes"
     return Query(
-        order=Order(sort) if sort in set(Order) else Order.RANK,
-        turned=given.get("turned") == "yes",
+        order=order,
+        turned=turned,
         text=" ".join(given.get("q", "").split())[:_LONGEST_TEXT],
         after=given.get("after", "")[:100],
         before=given.get("before", "")[:100],
         mine=given.get("mine") == "yes",
         frozen=given.get("frozen") == "yes",
+        usual=usual,
     )
 
 

@@ -15,6 +15,7 @@ from server.courses.access import Reader
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.standings.board_query import Query, mark_of, position_at
+from server.standings.columns import ORDERS, Shown, columns_for
 from server.standings.queries import (
     PAGE,
     Order,
@@ -46,6 +47,7 @@ class Column:
     address: sorts by this column, or reverses the order if the page is sorted by it
     """
 
+    code: Shown
     title: str
     basis: str
     sorted: str
@@ -69,6 +71,7 @@ class Line:
     submission: str
     value: str
     interval: str
+    time: str
     share: str
     occupancy: str
     launch: str
@@ -152,7 +155,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         unit=UNITS[metric],
         measured=bool(device_class),
         tabs=_tabs(session, assignment, path, name),
-        columns=_columns(here, query, UNITS[metric], measured=bool(device_class)),
+        columns=_columns(here, query, UNITS[metric], assignment.board_columns, measured=bool(device_class)),
         lines=tuple(_line(row, metric, reader) for row in part.rows),
         own=_line(own, metric, reader) if own is not None and away else None,
         called=own.shown if own is not None else "",
@@ -220,20 +223,31 @@ def _tab_title(name: str) -> str:
     return device.title if device is not None else name
 
 
-def _columns(path: str, query: Query, unit: str, *, measured: bool) -> tuple[Column, ...]:
-    date = (Order.DATE, "Submitted", "") if measured else (Order.DATE, "Accepted since", "")
-    speeds = [(Order.RANK, unit, "measured"), (Order.SHARE, "Of cuBLAS", "measured")] if measured else []
-    given = [*speeds, (Order.OCCUPANCY, "Occupancy", "modelled"), date]
-    return tuple(_column(path, query, *each) for each in given)
+def _columns(path: str, query: Query, unit: str, chosen: str, *, measured: bool) -> tuple[Column, ...]:
+    titles = {
+        Shown.SPEED: (unit, "measured"),
+        Shown.TIME: ("Median time", "measured"),
+        Shown.SHARE: ("Of cuBLAS", "measured"),
+        Shown.OCCUPANCY: ("Occupancy", "modelled"),
+        Shown.DATE: ("Submitted" if measured else "Accepted since", ""),
+        Shown.BOUND: (f"Bound, {unit}", "modelled"),
+        Shown.LAUNCH: ("Tile · grid · block", ""),
+    }
+    return tuple(
+        _column(path, query, column, *titles[column], lower_is_better=column is Shown.TIME or (
+            unit == "ms" and column in {Shown.SPEED, Shown.BOUND}
+        ))
+        for column in columns_for(chosen, measured=measured)
+    )  # fmt: skip
 
 
-def _column(path: str, query: Query, order: Order, title: str, basis: str) -> Column:
+def _column(path: str, query: Query, code: Shown, title: str, basis: str, *, lower_is_better: bool) -> Column:
+    order = ORDERS[code]
     here = query.order is order
-    falling = (order is Order.RANK and title == "ms") == query.turned
-    way = ("descending" if falling else "ascending") if here else ""
+    way = ("descending" if lower_is_better == query.turned else "ascending") if here else ""
     turned = here and not query.turned
     address = path + replace(query.first(), order=order, turned=turned).address()
-    return Column(title, basis, way, address)
+    return Column(code, title, basis, way, address)
 
 
 def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
@@ -250,6 +264,7 @@ def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
         submission=f"/submissions/{row.submission}" if you or reader.course.is_staff else "",
         value=score,
         interval=_interval(row, metric) if measured else "",
+        time=f"{ms_text(row.ms)}{numbers.SPACE}ms" if row.ms is not None else "–",
         share=numbers.percent(row.cublas_share) if row.cublas_share else "–",
         occupancy=numbers.percent(row.occupancy) if row.occupancy else "–",
         launch=_launch(row),

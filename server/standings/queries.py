@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
-from server.grading.models import Job
+from server.grading.models import Job, Result
 from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Ranks, before, behind
 from server.standings.tied_groups import group_ranks
@@ -36,12 +36,20 @@ class Order(StrEnum):
     DATE = "date"
     SHARE = "share"
     OCCUPANCY = "occupancy"
+    TIME = "time"
+    BOUND = "bound"
+    LAUNCH = "launch"
 
+
+_BY_SCORE = {Order.RANK, Order.TIME}
+"""By every metric, the shortest time has the best score."""
 
 _COLUMNS = {
     Order.DATE: Standing.reached_at,
     Order.SHARE: Standing.cublas_share,
     Order.OCCUPANCY: Standing.occupancy,
+    Order.BOUND: Standing.bound,
+    Order.LAUNCH: Standing.tile,
 }
 
 
@@ -57,6 +65,7 @@ class Ranked:
     low: the lower end of the score's 95 % interval; high: the upper end
     lot: the order of lines that are equal otherwise
     submission: the public ID of the submission that reached it
+    ms: the median time; None if nothing is measured
     """
 
     rank: int
@@ -76,6 +85,7 @@ class Ranked:
     tile: int
     launch: str
     bound: float
+    ms: float | None
     shared_rank: int | None = None
     tied: bool = False
 
@@ -164,22 +174,26 @@ def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
         Order.DATE: row.reached_at,
         Order.SHARE: row.cublas_share,
         Order.OCCUPANCY: row.occupancy,
+        Order.TIME: row.score,
+        Order.BOUND: row.bound,
+        Order.LAUNCH: float(row.tile),
     }
     return Position(values[order], row.reached_at, row.lot)
 
 
 def _lines(board: BoardKey) -> Any:
     return (
-        select(Standing, Person, Submission.public_id)
+        select(Standing, Person, Submission.public_id, Result.ms_median)
         .join(Person, Person.id == Standing.person_id)
         .join(Job, Job.id == Standing.job_id)
+        .outerjoin(Result, Result.job_id == Standing.job_id)
         .join(Submission, Submission.id == Job.submission_id)
         .where(board.lines)
     )
 
 
 def _ordering(order: Order, *, least_first: bool) -> tuple[Any, ...]:
-    if order is Order.RANK:
+    if order in _BY_SCORE:
         return BEST_LAST if least_first else BEST_FIRST
     column = _COLUMNS[order]
     if least_first:
@@ -188,7 +202,7 @@ def _ordering(order: Order, *, least_first: bool) -> tuple[Any, ...]:
 
 
 def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[bool]:
-    if order is Order.RANK:
+    if order in _BY_SCORE:
         assert isinstance(at.value, float)
         beyond = before if least_first else behind
         return beyond(at.value, at.reached_at, at.lot)
@@ -238,7 +252,7 @@ def _ranked(
     groups = group_ranks(session, board, ranks, standings)
     in_a_row = asked.order is Order.RANK and not asked.turned and not asked.text
     rows: list[Ranked] = []
-    for standing, person, submission in found:
+    for standing, person, submission, ms in found:
         group = groups.get(standing.person_id)
         if group is not None:
             rank = group.rank
@@ -246,12 +260,12 @@ def _ranked(
             rank = rows[-1].rank + 1
         else:
             rank = ranks.of(standing.score, standing.reached_at, standing.lot)
-        row = _row(standing, person, submission, rank)
+        row = _row(standing, person, submission, rank, ms)
         rows.append(row if group is None else replace(row, shared_rank=group.shared_rank, tied=group.tied))
     return tuple(rows)
 
 
-def _row(standing: Standing, person: Person, submission: str, rank: int) -> Ranked:
+def _row(standing: Standing, person: Person, submission: str, rank: int, ms: float | None) -> Ranked:
     return Ranked(
         rank=rank,
         person_id=standing.person_id,
@@ -270,4 +284,5 @@ def _row(standing: Standing, person: Person, submission: str, rank: int) -> Rank
         tile=standing.tile,
         launch=standing.launch,
         bound=standing.bound,
+        ms=ms,
     )

@@ -12,7 +12,9 @@ from server.courses.access import assignment_for, reader_of
 from server.http.site import site
 from server.standings.board_query import read_query
 from server.standings.class_speeds import ClassSpeeds, class_speeds
+from server.standings.columns import columns_for, first_order
 from server.standings.page import BoardPage, has_board, own_class, read_page
+from server.standings.ranks import class_of
 
 standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")
 
@@ -48,7 +50,9 @@ def _page(slug: str, assignment: str, device_class: str) -> BoardPage:
         found = assignment_for(session, reader)
         if not has_board(session, found, device_class):
             raise nothing_here()
-        return read_page(session, reader, found, device_class, read_query(request.args))
+        shown = columns_for(found.board_columns, measured=bool(class_of(device_class)))
+        query = read_query(request.args, first_order(found.board_sort, shown))
+        return read_page(session, reader, found, device_class, query)
 
 
 @standings_pages.app_template_global()

@@ -178,6 +178,8 @@ class BoardLine:
     modelled_bound: float | None = None
     cublas_share: float | None = None
     occupancy: float | None = None
+    ms: float | None = None
+    launch: str = ""
     reached_at: str = ""
     you: bool = False
     name: str | None = None
@@ -186,7 +188,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A leaderboard. own: your own line, at any rank."""
+    """A leaderboard. own: your own line, at any rank. columns: empty from an earlier portal."""
 
     assignment: str
     device_class: str
@@ -194,6 +196,7 @@ class Board:
     lines: tuple[BoardLine, ...] = ()
     own: BoardLine | None = None
     more: bool = False
+    columns: tuple[str, ...] = ()
 
 
 def read(cls: type[T], data: object) -> T:

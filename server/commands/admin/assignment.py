@@ -394,7 +394,6 @@ def _shown(assignment: Assignment) -> dict[str, Any]:
         "min_interval_seconds": setting.min_interval_seconds,
         "checks_per_hour": setting.checks_per_hour,
         "counts": setting.counts.value,
-        "listed": setting.listed,
-        "grades_held": setting.grades_held,
+        **{name: getattr(setting, name) for name in ("listed", "grades_held", "board_columns", "board_sort")},
         **{name: _iso(getattr(setting, name)) for name in MOMENTS},
     }

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from server.courses.models import Assignment, Counts, SpeedBy
+from server.standings.columns import wrong_columns
 from server.submissions.rules.tiers import LONGEST_TIERS, TierError, read_tiers
 
 MOST_POINTS = 100_000.0
@@ -41,6 +42,8 @@ class AssignmentSettings:
     board_frozen_at: datetime | None = None
     listed: bool = True
     grades_held: bool = False
+    board_columns: str = ""
+    board_sort: str = ""
 
 
 FIELDS = tuple(field.name for field in fields(AssignmentSettings))
@@ -70,7 +73,9 @@ def mistakes(setting: AssignmentSettings) -> dict[str, str]:
         found["min_interval_seconds"] = f"This must be between 0 and {LONGEST_INTERVAL:,} seconds (a week)."
     if not 0 <= setting.checks_per_hour <= MOST_CHECKS:
         found["checks_per_hour"] = f"Checks must be between 0 and {MOST_CHECKS:,} per hour."
-    return found | _tiers(setting) | _order(setting)
+    return (
+        found | wrong_columns(setting.board_columns, setting.board_sort) | _tiers(setting) | _order(setting)
+    )
 
 
 def digest_of(setting: AssignmentSettings) -> str:

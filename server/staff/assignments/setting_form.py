@@ -34,6 +34,8 @@ def read_setting(form: Form, zone: ZoneInfo, was: AssignmentSettings) -> Assignm
         "counts": _counts(form),
         "listed": form.checked("listed"),
         "grades_held": form.checked("grades_held"),
+        "board_columns": " ".join(form["board_columns"].replace(",", " ").split()),
+        "board_sort": form["board_sort"],
     }
     for name in MOMENTS:
         given[name] = moment(form, name, zone, getattr(was, name))
@@ -59,6 +61,8 @@ def as_typed(setting: AssignmentSettings, zone: ZoneInfo) -> dict[str, str]:
         "counts": setting.counts.value,
         "listed": "yes" if setting.listed else "",
         "grades_held": "yes" if setting.grades_held else "",
+        "board_columns": setting.board_columns,
+        "board_sort": setting.board_sort,
         **{name: typed(getattr(setting, name), zone) for name in MOMENTS},
     }
 

@@ -73,6 +73,11 @@ def test_times_are_on_the_clock_of_the_course(course: ACourse) -> None:
     course.person("ada")
     handed_in(course, Verdict.SYSTEM_ERROR)
     done("assignment", "change", "gpu/tiled", "--due", "2026-03-01T23:59:30.5+01:00")
+    shown = told("assignment", "change", "gpu/tiled", "--columns", "time,date", "--sort=-time")
+    assert (shown["board_columns"], shown["board_sort"]) == ("time date", "-time")
+    assert "columns usual, sort rank" in done(
+        "assignment", "change", "gpu/tiled", "--columns", "usual", "--sort", "rank"
+    )
     done("course", "change", "gpu", "--zone", "Europe/Vienna")
     assert ", due 2026-03-01 23:59 CET)" in done("course", "list")
     regrade = told("regrade", "gpu/tiled", "--yes")["regrade"]

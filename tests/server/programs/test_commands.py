@@ -361,6 +361,9 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     (line,) = (line for line in shown.out.splitlines() if "<- you" in line)
     assert "5,000 to 5,000" in line
     assert "10 %" in line
+    change(server, board_columns="time date")
+    head = ada.tilelab("leaderboard").out.splitlines()[1]
+    assert head.split() == ["rank", "name", "GFLOPS", "95", "%", "interval", "ms", "submitted"]
     change(server, device_class="")
     shown = ada.tilelab("leaderboard")
     assert "no accepted kernels yet" in shown.out

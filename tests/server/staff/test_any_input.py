@@ -45,6 +45,7 @@ SENT = {
         "exercise", "slug", "device_class", "arch", "tile", "title", "points", "opens_at", "due_at", "closes_at",
         "late_percent_per_day", "late_percent_most", "goals_percent", "speed_by", "speed_tiers",
         "attempts", "min_interval_seconds", "checks_per_hour", "counts", "board_frozen_at",
+        "board_columns", "board_sort",
     ),
     "assignments/tiled": ("title", "points", "due_at", "attempts", "counts", "min_interval_seconds", "listed"),
     "assignments/tiled/extensions": ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason"),

@@ -14,7 +14,9 @@ from server.accounts.models import Person
 from server.accounts.pseudonyms import board_name
 from server.courses.models import Assignment, Membership, Role
 from server.standings import queries as boards
+from server.standings.columns import columns_for, first_order
 from server.standings.models import Standing
+from server.standings.queries import Order
 from server.standings.service import freeze
 from server.submissions.models import Submission
 from tests.server.course import NOW, later
@@ -113,7 +115,7 @@ def test_the_own_line_is_there_from_every_part_and_leads_to_its_own(portal):
     assert lines(client.page(html.unescape(before)))[:50] == lines(first)[:50]
 
 
-@pytest.mark.parametrize("sort", ["rank", "date", "share", "occupancy"])
+@pytest.mark.parametrize("sort", ["rank", "date", "share", "occupancy", "time", "bound", "launch"])
 @pytest.mark.parametrize("turned", ["", "yes"])
 def test_every_column_sorts_the_leaderboard_both_ways(portal, sort, turned):
     client = client_of(portal, "ina", Role.ASSISTANT)
@@ -128,6 +130,40 @@ def test_every_column_sorts_the_leaderboard_both_ways(portal, sort, turned):
     ranks = [int(line.split()[0]) for line in seen]
     if sort == "rank":
         assert ranks == sorted(ranks, reverse=bool(turned))
+
+
+def test_staff_choose_the_columns_and_the_first_order(portal):
+    staff = client_of(portal, "ina", Role.INSTRUCTOR)
+    ranked(portal.course, "ada", 700.0)
+    ranked(portal.course, "ben", 500.0, now=later(60))
+    settings = {"title": "Tiled", "points": "10", "counts": "best", "listed": "yes"}
+    staff.post_form("/staff/gpu/assignments/tiled", **settings, board_columns="date, time", board_sort="date")
+    page = client_of(portal, "ada").page(BOARD)
+    titles = re.findall(r'<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)', page)
+    assert [title.strip() for title in titles] == ["Rank", "Name", "GFLOPS", "Submitted", "Median time"]
+    assert [line[0] for line in lines(page)] == ["2", "1"]
+    assert re.findall(r'href="[^"]*board/h200([^"]*)">(?:GFLOPS|Submitted)', page) == [
+        "?sort=rank",
+        "?sort=date&amp;turned=yes",
+    ]
+    assert " ms" in lines(page)[0]
+    by_rank = lines(client_of(portal, "ada").page(f"{BOARD}?sort=rank"))
+    assert [line[0] for line in by_rank] == ["1", "2"]
+    board = portal.get("ada", "/api/v1/leaderboards/gpu/tiled/h200").get_json() if portal.token("ada") else {}
+    assert (board["columns"], board["sort"]) == (["speed", "date", "time"], "date")
+    assert board["lines"][0]["ms"] > 0
+    for wrong in ({"board_columns": "points"}, {"board_columns": "date date"}, {"board_sort": "points"},
+                  {"board_columns": "date", "board_sort": "-share"}):  # fmt: skip
+        refused = staff.post_form("/staff/gpu/assignments/tiled", **settings, **wrong)
+        (field,) = re.findall(r'<a href="#(board_\w+)">', refused.text)
+        assert (refused.status_code, field) == (422, list(wrong)[-1])
+
+
+def test_a_board_without_a_gpu_leaves_out_what_it_cannot_fill():
+    assert columns_for("share launch bound", measured=False) == ("launch", "bound")
+    assert columns_for("share time", measured=False) == columns_for("", measured=False)
+    assert first_order("share", columns_for("share date", measured=False)) == (Order.RANK, False)
+    assert "share" not in columns_for("", measured=False)
 
 
 def test_lines_that_are_equal_stand_in_an_order_that_says_nothing_of_who_they_are(portal):

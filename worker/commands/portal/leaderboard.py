@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -74,13 +74,18 @@ def board_text(found: Board, style: Style, page: str) -> str:
     title = f"{safe(found.assignment)} on {safe(found.device_class)}"
     if not found.lines:
         return f"{title}: {'no accepted kernels' if checked else 'no results'} yet."
-    head, align = (_CHECKED_HEAD, "<<>><") if checked else (_RANKED_HEAD, "<<>>>><")
-    row = _checked if checked else _ranked
-    rows = [row(line) for line in found.lines]
+    date = "accepted since" if checked else "submitted"
+    shown = [name for name in found.columns or _USUAL[checked] if name in _CELLS]
+    lead = ("name",) if checked else ("rank", "name")
+    head = [*lead, *(part for name in shown for part in _HEADS[name]), ""]
+    align = "<" * len(lead) + "".join(
+        "<" if name in {"date", "launch"} else ">" * len(_HEADS[name]) for name in shown
+    )
+    rows = [_row(line, shown, checked=checked) for line in found.lines]
     own, seen = found.own, any(line.you for line in found.lines)
     if own is not None and not seen:
-        rows += [("...", *[""] * (len(align) - 1)), row(own)]
-    first, *rest = table([[cell.format(unit=unit) for cell in head], *rows], align, indent=0)
+        rows += [("...", *[""] * (len(head) - 1)), _row(own, shown, checked=checked)]
+    first, *rest = table([[cell.format(unit=unit, date=date) for cell in head], *rows], f"{align}<", indent=0)
     parts = [
         style.paint(title, _BOLD),
         *([_NOT_MEASURED] if checked else []),
@@ -93,28 +98,36 @@ def board_text(found: Board, style: Style, page: str) -> str:
 
 
 _NOT_MEASURED = "Not measured. Modelled numbers are upper bounds, not speeds, and give no rank."
-_RANKED_HEAD = ("rank", "name", "{unit}", "95 % interval", "of cuBLAS", "occupancy, modelled", "")
-_CHECKED_HEAD = ("name", "accepted since", "at most {unit}, modelled", "occupancy, modelled", "")
+_USUAL = {False: ("speed", "share", "occupancy"), True: ("date", "bound", "occupancy")}
+_HEADS: Mapping[str, tuple[str, ...]] = {
+    "speed": ("{unit}", "95 % interval"),
+    "time": ("ms",),
+    "share": ("of cuBLAS",),
+    "occupancy": ("occupancy, modelled",),
+    "date": ("{date}",),
+    "bound": ("at most {unit}, modelled",),
+    "launch": ("tile, grid, block",),
+}
+_CELLS: Mapping[str, Callable[[BoardLine], tuple[str, ...]]] = {
+    "speed": lambda line: (_number(line.value), _interval(line)),
+    "time": lambda line: (_number(line.ms),),
+    "share": lambda line: (_share(line.cublas_share),),
+    "occupancy": lambda line: (_share(line.occupancy),),
+    "date": lambda line: (moment(line.reached_at),),
+    "bound": lambda line: (_number(line.modelled_bound),),
+    "launch": lambda line: (cut(safe(line.launch), _LONGEST_NAME) or "-",),
+}
 
 
-def _ranked(line: BoardLine) -> Sequence[str]:
+def _row(line: BoardLine, shown: Sequence[str], *, checked: bool) -> Sequence[str]:
     rank = line.shared_rank or line.rank
+    ranks = () if checked else ("-" if rank is None else f"{rank:,}{' tied' if line.tied else ''}",)
+    return *ranks, _name(line), *(cell for name in shown for cell in _CELLS[name](line)), _you(line)
+
+
+def _interval(line: BoardLine) -> str:
     low, high = line.interval or (None, None)
-    return (
-        "-" if rank is None else f"{rank:,}{' tied' if line.tied else ''}",
-        _name(line),
-        _number(line.value),
-        "" if low is None or high is None else f"{figures(low)} to {figures(high)}",
-        _share(line.cublas_share),
-        _share(line.occupancy),
-        _you(line),
-    )
-
-
-def _checked(line: BoardLine) -> Sequence[str]:
-    return (
-        _name(line), moment(line.reached_at), _number(line.modelled_bound), _share(line.occupancy), _you(line),
-    )  # fmt: skip
+    return "" if low is None or high is None else f"{figures(low)} to {figures(high)}"
 
 
 def _name(line: BoardLine) -> str:
