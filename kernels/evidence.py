@@ -293,9 +293,29 @@ PTX_ONLY = (
 """A note of evidence without machine code."""
 
 
+MOST_LINES = 2_000
+"""The most lines of PTX or machine code for readers. A browser takes seconds to show more."""
+
+LONGEST_LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of the PTX or of the machine code.
+
+    line: of the source, counted from 1; None if unknown
+    """
+
+    text: str
+    line: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The results of an analysis; empty if the kernel wasn't analysed."""
+    """The results of an analysis; empty if the kernel wasn't analysed.
+
+    sass: the machine code, cut at a limit; empty if it can't be read
+    """
 
     extent: Extent | None = None
     lines: tuple[LineEvidence, ...] = ()
@@ -307,6 +327,7 @@ class Evidence:
     goals: tuple[GoalResult, ...] = ()
     phases: PhaseTable | None = None
     notes: tuple[str, ...] = field(default=())
+    sass: tuple[CodeLine, ...] = ()
 
 
 def costliest_line(evidence: Evidence) -> int | None:

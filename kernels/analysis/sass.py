@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 
 from kernels.device.counting.counts import Verb
+from kernels.evidence import LONGEST_LINE, MOST_LINES, CodeLine
 
 TEXT_LIMIT = 16 * 2**20
 MOST_INSTRUCTIONS = 500_000
@@ -36,6 +38,7 @@ _ATOMICS = {
     "REDG": "global",
     "REDS": "shared",
 }
+_SPILLS = {"LDL": "loads from", "STL": "stores to"}
 _JUMPS = {"BRA", "BRX", "JMP", "JMX"}
 _ALWAYS_CONDITIONAL = {"BRX", "JMX"}
 
@@ -130,6 +133,18 @@ def read_sass(text: str, entry: str, source_name: str = "kernel.cu") -> Sass:
     if not count:
         raise BadSass("the text holds no such kernel")
     return Sass(MappingProxyType({line: found.done() for line, found in lines.items()}))
+
+
+def sass_listing(text: str, entry: str, source_name: str = "kernel.cu") -> tuple[CodeLine, ...]:
+    """The instructions for readers, at most MOST_LINES; call `read_sass` first, which checks the text's size."""
+    found = islice(_instructions(text, entry, source_name), MOST_LINES)
+    return tuple(CodeLine(_readable(match), line) for line, match in found)
+
+
+def _readable(match: re.Match[str]) -> str:
+    guard, name, suffixes, operands = match.groups()
+    text = " ".join(f"{guard or ''}{name}{suffixes or ''} {operands or ''}".split())[:LONGEST_LINE]
+    return f"{text}  // {_SPILLS[name]} local memory" if name in _SPILLS else text
 
 
 def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int | None, re.Match[str]]]:

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-MOST_LINES = 2_000
-"""A browser takes seconds to show more."""
+from kernels.evidence import LONGEST_LINE, MOST_LINES, CodeLine
 
-_LONGEST_LINE = 300
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"', re.MULTILINE)
 _PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d{1,9})\b(?:.*\binlined_at\s+(\d+)\s+(\d{1,9})\b)?")
 
 
-@dataclass(frozen=True, slots=True)
-class PtxLine:
-    """A line of the PTX.
-
-    line: of the source, counted from 1; None if unknown
-    """
-
-    text: str
-    line: int | None = None
-
-
-def ptx_listing(ptx: str, entry: str, file: str) -> tuple[PtxLine, ...]:
+def ptx_listing(ptx: str, entry: str, file: str) -> tuple[CodeLine, ...]:
     """The kernel's body, at most MOST_LINES.
 
     file: the source's name in the PTX
@@ -40,7 +26,7 @@ def ptx_listing(ptx: str, entry: str, file: str) -> tuple[PtxLine, ...]:
     return lines[:MOST_LINES]
 
 
-def _lines(body: str, own: set[str]) -> Iterator[PtxLine]:
+def _lines(body: str, own: set[str]) -> Iterator[CodeLine]:
     line: int | None = None
     for text in body.splitlines():
         if place := _PLACE.match(text):
@@ -48,4 +34,4 @@ def _lines(body: str, own: set[str]) -> Iterator[PtxLine]:
             places = (place.group(1, 2), place.group(3, 4))
             line = next((int(number) for file, number in places if file in own and number != "0"), None)
         elif text.strip() and not text.lstrip().startswith("//"):
-            yield PtxLine(text.strip().replace("\t", " ")[:_LONGEST_LINE], line)
+            yield CodeLine(text.strip().replace("\t", " ")[:LONGEST_LINE], line)

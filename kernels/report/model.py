@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernels.compile.diagnostics import Diagnostic, Resources
-from kernels.compile.ptx_listing import PtxLine
-from kernels.evidence import Evidence
+from kernels.evidence import CodeLine, Evidence
 from kernels.exercise.model import BOUND, InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
@@ -65,7 +64,7 @@ class Report:
     measured_occupancy: MeasuredOccupancy | None = None
     unmade_checks: tuple[str, ...] = ()
     launch_note: str = ""
-    ptx: tuple[PtxLine, ...] = ()
+    ptx: tuple[CodeLine, ...] = ()
     schema: int = SCHEMA
 
 

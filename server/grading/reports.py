@@ -26,8 +26,8 @@ class ReportError(ValueError):
 def pack(report: Report, limit: int = REPORT_BYTES) -> bytes:
     """Compress a report, and shorten it until it fits.
 
-    The verdict stays. Details go first: the PTX, the evidence, then compiler warnings and printed text, then the least
-    important findings.
+    The verdict stays. Details go first: PTX and machine code, the evidence, then compiler warnings and printed text,
+    then the least important findings.
     """
     for smaller in _smaller(report):
         plain = json.dumps(to_json(smaller), separators=(",", ":")).encode()
@@ -56,7 +56,7 @@ def unpack(packed: bytes) -> dict[str, Any]:
 
 def _smaller(report: Report) -> Iterator[Report]:
     yield report
-    report = replace(report, ptx=())
+    report = replace(report, ptx=(), evidence=replace(report.evidence, sass=()))
     yield report
     without = replace(report, evidence=Evidence())
     yield without

@@ -4,10 +4,22 @@ from time import process_time
 
 import pytest
 
-from kernels.analysis.sass import TEXT_LIMIT, BadSass, MachineAccess, MachineBranch, Sass, read_sass
+from kernels.analysis.sass import (
+    TEXT_LIMIT,
+    BadSass,
+    MachineAccess,
+    MachineBranch,
+    Sass,
+    read_sass,
+    sass_listing,
+)
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device.counting.counts import Verb
 from kernels.device.ptx.expansion import load_program
+from kernels.evidence import MOST_LINES, Evidence
+from kernels.rendering.page.listing.ptx_view import sass_view
+from kernels.report import Report
+from kernels.verdict import Verdict
 from tests.marks import linux
 from worker.sandbox.disassembler import disassemble
 
@@ -179,3 +191,11 @@ def test_ptx_and_machine_code_agree_on_the_lines_of_accesses(arch):
     }
     assert {line for line, found in sass.lines.items() if found.accesses} == written == {2, 5, 10, 12}
     assert sass.lines[11].barriers == 1
+    listed = sass_listing(text, made.entry)
+    assert {each.line for each in listed if "BAR." in each.text} == {11}
+    assert {2, 5, 10, 12} <= {each.line for each in listed}
+    assert len(sass_listing(text * 100, made.entry)) == MOST_LINES
+    report = Report(Verdict.ACCEPTED, "", "x", "cpu", arch, 16, evidence=Evidence(sass=listed))
+    view = sass_view(report, SOURCE)
+    assert view is not None
+    assert view.count == len(listed)

@@ -21,7 +21,7 @@ from worker.contract.measure_work import MeasureRequest, Repeats
 
 T = TypeVar("T")
 
-VERSION = 4
+VERSION = 5
 """The messages' version. A worker refuses other versions. Raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20

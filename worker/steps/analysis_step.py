@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernels.counters import Totals
-from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable
+from kernels.evidence import CodeLine, Evidence, Extent, LineEvidence, PhaseTable
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
@@ -155,6 +155,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         totals=executed.totals,
         phases=phases,
         notes=tuple(dict.fromkeys([*notes, *executed.notes])),
+        sass=_listing(request),
     )
     return AnalysisResponse(evidence, run.findings, _barriers(loaded.program, run, case), light)
 
@@ -214,6 +215,12 @@ def _sass(request: AnalysisRequest) -> Sass | None:
     from kernels.analysis.sass import read_sass
 
     return read_sass(request.sass, request.module.entry) if request.sass is not None else None
+
+
+def _listing(request: AnalysisRequest) -> tuple[CodeLine, ...]:
+    from kernels.analysis.sass import sass_listing
+
+    return sass_listing(request.sass, request.module.entry) if request.sass is not None else ()
 
 
 def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...], int]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.compile.compilation import FILE, Compilation
-from kernels.compile.ptx_listing import PtxLine, ptx_listing
+from kernels.compile.ptx_listing import ptx_listing
+from kernels.evidence import CodeLine
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.sizes import unranked
 from kernels.judging.plan import Plan, make_plan, select_cases
@@ -275,7 +276,7 @@ def _report(
     )
 
 
-def _ptx(made: Compilation) -> tuple[PtxLine, ...]:
+def _ptx(made: Compilation) -> tuple[CodeLine, ...]:
     return ptx_listing(made.ptx, made.entry, FILE.removeprefix("/"))
 
 

@@ -18,7 +18,7 @@ from kernels.rendering.ladder import next_idea
 from kernels.rendering.measurement import GPU_ONLY
 from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
-from kernels.rendering.page.listing.ptx_view import ptx_view
+from kernels.rendering.page.listing.ptx_view import ptx_view, sass_view
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.race_view import race_view
@@ -106,6 +106,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "cases": cases_view(report, around.file),
         "measured": measured,
         "ptx": ptx_view(report, source),
+        "sass": sass_view(report, source),
         "printed": printed[:_PRINTED_LINES],
         "printed_more": max(0, len(printed) - _PRINTED_LINES),
     }

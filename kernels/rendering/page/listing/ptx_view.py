@@ -1,4 +1,4 @@
-"""The PTX next to the source, each line with its partners."""
+"""PTX or machine code next to the source, each line with its partners."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from kernels.evidence import MOST_LINES, CodeLine
 from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.report import Report
 from kernels.wording import byte_size, plural
@@ -13,7 +14,7 @@ from kernels.wording import byte_size, plural
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consecutive PTX of one line of the source.
+    """Consecutive code of one line of the source.
 
     line: None if unknown
     """
@@ -26,33 +27,47 @@ class Group:
 class PtxView:
     """The two sides.
 
-    source: the lines that have PTX, with the lines between them; with their numbers, code and amounts of PTX
+    name: PTX or SASS
+    source: the lines that have such code, with the lines between them; with their numbers, code and amounts
+    cut: whether the list is at its limit
     uses: registers and spills, in one sentence
     """
 
+    name: str
     source: Sequence[tuple[int, Sequence[Piece], int]]
     groups: Sequence[Group]
     count: int
+    cut: bool
     uses: str
 
 
 def ptx_view(report: Report, source: str) -> PtxView | None:
     """None without PTX."""
-    if not report.ptx:
-        return None
+    return _view("PTX", report.ptx, report, source) if report.ptx else None
+
+
+def sass_view(report: Report, source: str) -> PtxView | None:
+    """None without machine code."""
+    listed = report.evidence.sass
+    return _view("SASS", listed, report, source) if listed else None
+
+
+def _view(name: str, listed: Sequence[CodeLine], report: Report, source: str) -> PtxView:
     amounts: dict[int, int] = {}
-    for each in report.ptx:
+    for each in listed:
         if each.line is not None:
             amounts[each.line] = amounts.get(each.line, 0) + 1
     pieces = coloured(source)
     shown = range(min(amounts, default=1), min(max(amounts, default=0), len(pieces)) + 1)
     return PtxView(
+        name,
         [(number, pieces[number - 1], amounts.get(number, 0)) for number in shown],
         [
             Group(line, tuple(each.text for each in lines))
-            for line, lines in groupby(report.ptx, key=lambda each: each.line)
+            for line, lines in groupby(listed, key=lambda each: each.line)
         ],
-        len(report.ptx),
+        len(listed),
+        len(listed) >= MOST_LINES,
         _uses(report),
     )
 
