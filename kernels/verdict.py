@@ -95,7 +95,7 @@ class Verdict(StrEnum):
     )
     DATA_RACE = (
         "data_race",
-        "Two threads use the same memory without a barrier between them.",
+        "Two threads use the same memory in no fixed order.",
         "Put `__syncthreads()` {between}. Every thread of the block must reach it.",
         "pair",
         ("first access", "second access"),

@@ -223,7 +223,10 @@ def _failure(
     if output.result == nvrtc.OUT_OF_MEMORY or any(item.message == "out of memory" for item in errors):
         return (Finding(Verdict.COMPILE_ERROR, MEMORY_MESSAGE),)
     if errors:
-        return tuple(dict.fromkeys(_error(item, text) for item in errors))[:_MOST_FINDINGS]
+        sentences: dict[object, Finding] = {}
+        for each in (_error(item, text) for item in errors):
+            sentences.setdefault((each.line, each.message), each)
+        return tuple(sentences.values())[:_MOST_FINDINGS]
     return (_assembler_limit(output, kernel),)
 
 

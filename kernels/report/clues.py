@@ -22,6 +22,10 @@ _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
 _ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
 _ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*0(?:\.0*)?f?\s*;")
 _STORED = re.compile(r"\s*(\w+)\s*\[")
+_COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
+_EVERY_SECOND = re.compile(r"\badds up every second element\b")
+_ENDS_EARLY = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*>\s*1u?\s*;[^;]*(?:/=?\s*2|>>=?\s*1)")
+_SAME_TILE = "loads the same tile"
 _MOST = 3
 
 
@@ -74,7 +78,8 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
     leading = first_error(report.findings, report.verdict)
     if leading is None or report.verdict is not Verdict.WRONG_ANSWER:
         return ""
-    found = sorted(lines_to_look_at(report, lines))
+    labels = lines_to_look_at(report, lines)
+    found = sorted(labels)
     at = f" at line {found[0]}" if len(found) == 1 else ""
     if (reset := _reset(lines)) is not None:
         number, name, loop = reset
@@ -88,7 +93,13 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         return f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
     if _UNWRITTEN.search(leading.message):
         return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
+    if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
+        return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
     if failing_sizes(report).endswith(_ONE_TILE):
+        if list(labels.values()) == [_SAME_TILE]:
+            return (
+                f"Use the number of the phase in the index{at}. This load reads the same tile in each phase."
+            )
         at = f" at {lines_named(found)}" if len(found) == 2 else at
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
     return ""
@@ -109,9 +120,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
             if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
                 continue
             # A loop that moves on to another output element needs a new sum.
-            counter = re.search(
-                r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)", code[loop - 1]
-            )
+            counter = _COUNTED.search(code[loop - 1])
             if counter is not None and not any(re.search(rf"\b{counter[1]}\b", index) for index in stored):
                 return number, name, loop
     return None
@@ -120,13 +129,32 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
     stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
-    if stored and failing_sizes(report).endswith(_ONE_TILE):
-        yield re.compile(rf"^\s*(?:{'|'.join(stored)})\s*\[.*?\]\s*=(?!=).*\["), "loads a tile"
+    if not stored or not failing_sizes(report).endswith(_ONE_TILE):
+        return
+    load = rf"^\s*(?:{'|'.join(stored)})\s*\[.*?\]\s*=(?!=)(?=.*\[)"
+    if changing := _changing(load, lines):
+        yield re.compile(rf"{load}(?!.*\b(?:{'|'.join(changing)})\b)"), _SAME_TILE
+    yield re.compile(load), "loads a tile"
+
+
+def _changing(load: str, lines: Sequence[str]) -> set[str]:
+    """The variables that the loop over tiles changes, also its counter; empty if no load is in a loop."""
+    code = [code_of(number, lines) for number in range(1, len(lines) + 1)]
+    text = "\n".join(code)
+    loads = [number for number, line in enumerate(code, 1) if re.match(load, line)]
+    heads = {loop_line(text, number) for number in loads} - set(loads)
+    if len(heads) != 1:
+        return set()
+    (head,) = heads
+    inside = [line for number, line in enumerate(code, 1) if loop_line(text, number) >= head]
+    return set(re.findall(r"(\w+)\s*(?:[-+*/]?=(?!=)|\+\+|--)", "\n".join(inside)))
 
 
 def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
     """Patterns of lines with their labels, the most telling first."""
     turned = _TRANSPOSED.search(finding.message)
+    if _EVERY_SECOND.search(finding.message):
+        yield _ENDS_EARLY, "stops early"
     if turned is not None:
         yield re.compile(rf"=.*\b{turned[1]}\s*\["), f"reads {turned[1]}"
     if _LEFT_OUT.search(finding.message):

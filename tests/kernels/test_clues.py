@@ -77,6 +77,23 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
     card = verdict_card(_wrong(passed=(1, 16), failed=(17, 32)), source)
     assert [line.number for line in card.excerpt if line.hit] == [2, 3]
     assert "lines 2 and 3" in card.step
+    phases = [
+        "for (int ph = 0; ph < n; ++ph) {",
+        source[1].replace("Row * Width", "Row * Width + ph * 16"),
+        source[2],
+        "}",
+    ]
+    card = verdict_card(_wrong(passed=(1, 16), failed=(17, 32)), [source[0], *phases, *source[3:]])
+    assert [line.number for line in card.excerpt if line.hit] == [4]
+    assert "line 4" in card.step
+
+
+def test_a_tree_that_ends_before_its_last_step_is_shown():
+    source = ["for (int s = blockDim.x; s > 1; s /= 2) {", "    if (t < s) sums[t] += sums[t + s];", "}"]
+    wrong = _wrong("Each incorrect sum adds up every second element of its section, from the first.")
+    card = verdict_card(wrong, source)
+    assert ([line.number for line in card.excerpt if line.hit], card.line) == ([1], 1)
+    assert "`s` = 1" in card.step
 
 
 RESET = """for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
