@@ -1,4 +1,4 @@
-"""A race between two threads of a block, in steps: one access, both, and both with a barrier."""
+"""A race between two threads, in steps: one access, both, and in one block also both with a barrier."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from kernels.verdict import Verdict
 from kernels.wording import lines_named
 
 _NAME = r"hread \(([\d,]+)\)"
-_TWO = re.compile(rf"^T{_NAME} of block \([\d,]+\) (\D+?) `[^`]+`.*?\. T{_NAME} (\D+?) it\b")
-_BOTH = re.compile(rf"^T{_NAME} of block \([\d,]+\) and t{_NAME} both (\D+?)s? `")
+_BLOCK = r" of block \(([\d,]+)\)"
+_TWO = re.compile(rf"^T{_NAME}{_BLOCK} (\D+?) `[^`]+`.*?\. T{_NAME}(?:{_BLOCK})? (\D+?) it\b")
+_BOTH = re.compile(rf"^T{_NAME}{_BLOCK} and t{_NAME}(?:{_BLOCK})? both (\D+?)s? `")
 _INDEX = re.compile(r"\[(\d+)\]")
 _DEFINED = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$")
 _BARRIER = re.compile(r"\b__syncthreads\w*\s*\(|\bthis_thread_block\(\)\.sync\(|\bblock\.sync\(")
@@ -36,7 +37,7 @@ class RaceStep:
 class RaceView:
     """The steps.
 
-    barriers: the kernel's barriers in one sentence
+    barriers: the kernel's barriers in one sentence, or why none helps
     """
 
     barriers: str
@@ -44,7 +45,7 @@ class RaceView:
 
 
 def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
-    """The steps of the leading race; None without two threads of a block and a known element.
+    """The steps of the leading race; None without two threads and a known element.
 
     lines: of the graded source
     """
@@ -57,18 +58,20 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
         return None
     shared = _shared(element, lines, report.tile)
     first, second = accesses
+    together = "in the same phase. No barrier says which comes first."
+    if first.block:
+        together = "too. Blocks run in any order, so either may come first."
     steps = [
         (f"{first.sentence(element)}.", [Band((first,))]),
-        (
-            f"{second.sentence(element)} in the same phase. No barrier says which comes first.",
-            [Band(accesses)],
-        ),
+        (f"{second.sentence(element)} {together}", [Band(accesses)]),
     ]
-    if first.line != second.line and "`__syncthreads()`" in race.message:
+    if not first.block and first.line != second.line and "`__syncthreads()`" in race.message:
         text = "A barrier between the two makes two phases. Now the order is fixed."
         steps.append((text, [Band((first,)), Band((second,))]))
     return RaceView(
-        _barriers(lines),
+        "A barrier orders the threads of one block. These two threads are of two blocks."
+        if first.block
+        else _barriers(lines),
         tuple(
             RaceStep(f"{number}. {text}", race_picture(f"race-{number}", text, shared, bands))
             for number, (text, bands) in enumerate(steps, 1)
@@ -79,10 +82,15 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
 def _accesses(message: str, first: int | None, second: int | None) -> tuple[Access, Access] | None:
     """The two accesses, as the finding's sentence names them."""
     if (both := _BOTH.match(message)) is not None:
-        return Access("A", both[1], f"{both[3]}s", second), Access("B", both[2], f"{both[3]}s", second)
-    if (two := _TWO.match(message)) is not None:
-        return Access("A", two[1], two[2], first), Access("B", two[3], two[4], second)
-    return None
+        one, block, other, there, verb = both.groups()
+        then, first = f"{verb}s", second
+        verb = then
+    elif (two := _TWO.match(message)) is not None:
+        one, block, verb, other, there, then = two.groups()
+    else:
+        return None
+    blocks = (block, there) if there else ("", "")
+    return Access("A", one, verb, first, blocks[0]), Access("B", other, then, second, blocks[1])
 
 
 def _barriers(lines: Sequence[str]) -> str:

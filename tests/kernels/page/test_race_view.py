@@ -58,13 +58,18 @@ def test_a_line_that_races_with_itself_gets_no_barrier():
     assert "(1,0)" in two.title
 
 
+def test_threads_of_two_blocks_are_named_with_their_blocks_and_get_no_barrier():
+    message = TWO.message.replace("(1,0) reads", "(1,0) of block (1,1) reads")
+    one, two = _view(replace(TWO, message=message)).steps
+    assert "of block (0,1) writes" in one.title
+    assert "of block (1,1) reads" in two.title
+    drawn = str(two.drawing)
+    assert "block (0,1)" in drawn
+    assert "block (1,1)" in drawn
+
+
 @pytest.mark.parametrize(
-    "finding",
-    [
-        replace(RACE, example=None),
-        replace(TWO, message=TWO.message.replace("(1,0) reads", "(1,0) of block (1,1) reads")),
-        replace(TWO, example=Example(element="total")),
-    ],
+    "finding", [replace(RACE, example=None), replace(TWO, example=Example(element="total"))]
 )
-def test_blocks_and_unknown_elements_have_no_picture(finding):
+def test_unknown_elements_have_no_picture(finding):
     assert race_view(report(finding), SOURCE) is None

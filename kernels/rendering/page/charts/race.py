@@ -20,18 +20,20 @@ class Access:
 
     mark: "A" or "B"
     thread: its index, as in `1,0`; verb: `reads`, `writes` or another access
+    block: the block's index, if the other thread is of another block
     """
 
     mark: str
     thread: str
     verb: str
     line: int | None
+    block: str = ""
 
     def sentence(self, element: str) -> str:
         """`Thread (1,0) reads Mds[0][0] at line 20`."""
-        return f"Thread ({self.thread}) {self.verb} {element}" + (
-            f" at line {self.line}" if self.line else ""
-        )
+        block = f" of block ({self.block})" if self.block else ""
+        line = f" at line {self.line}" if self.line else ""
+        return f"Thread ({self.thread}){block} {self.verb} {element}{line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +84,19 @@ def _thread(access: Access, cell: tuple[float, float]) -> str:
     left, kind = access.mark == "A", access.mark.lower()
     x = _LEFT + 8 if left else _RIGHT - 8
     edge = (x + _BOX if left else x, 76.0)
-    parts = [
-        svg.line(f"way {kind}-way", edge, cell),
-        f'<rect class="{kind}" x="{x}" y="46" width="{_BOX}" height="62" rx="5"/>',
-        svg.text(x + _BOX / 2, 64, f"thread ({access.thread})", kind="on", anchor="middle"),
-        svg.text(x + _BOX / 2, 82, access.verb, kind="on", anchor="middle"),
-    ]
+    words = [f"thread ({access.thread})", access.verb]
+    if access.block:
+        words.insert(0, f"block ({access.block})")
     if access.line is not None:
-        parts.append(svg.text(x + _BOX / 2, 100, f"line {access.line}", kind="on", anchor="middle"))
-    return "".join(parts)
+        words.append(f"line {access.line}")
+    top = 82 - 9 * len(words)
+    body = svg.line(f"way {kind}-way", edge, cell)
+    body += (
+        f'<rect class="{kind}" x="{x}" y="{top - 9}" width="{_BOX}" height="{18 * len(words) + 8}" rx="5"/>'
+    )
+    for number, text in enumerate(words):
+        body += svg.text(x + _BOX / 2, top + 9 + 18 * number, text, kind="on", anchor="middle")
+    return body
 
 
 def _cell(shared: Shared) -> tuple[float, float, float, float]:
