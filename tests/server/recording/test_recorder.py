@@ -83,7 +83,7 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
     tries = []
     from server.recording.record import record as whole
 
-    def away_twice(*given):
+    def away_twice(*given, **_):
         tries.append(given)
         if len(tries) < 3:
             raise OperationalError("SELECT", {}, Exception("server closed the connection"))
@@ -101,7 +101,7 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
 
 
 def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, sent, monkeypatch):
-    def away(*_):
+    def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("server closed the connection"))
 
     monkeypatch.setattr(recording, "record", away)
@@ -113,7 +113,7 @@ def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, 
 def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(
     recorder, redis, sent, made, monkeypatch
 ):
-    def poison(*_):
+    def poison(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(recording, "record", poison)
@@ -173,7 +173,7 @@ def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(
     ticket, body = on_its_way(made)
     tries = []
 
-    def too_large(sessions, *_):
+    def too_large(sessions, *_, **__):
         tries.append(1)
         with sessions.begin() as session:
             session.execute(text("SELECT repeat('x', 2000000000)"))
@@ -200,7 +200,7 @@ class Odd(Exception):
 def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeypatch):
     tries = []
 
-    def slow(*_):
+    def slow(*_, **__):
         tries.append(1)
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
@@ -213,7 +213,7 @@ def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeyp
 
 
 def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, sent, monkeypatch, caplog):
-    def broken(*_):
+    def broken(*_, **__):
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
     monkeypatch.setattr(recording, "record", broken)
@@ -228,7 +228,7 @@ def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(sqlite_url, redi
     made = sessions(engine)
     ticket, body = on_its_way(made)
 
-    def wrong(sessions, *_):
+    def wrong(sessions, *_, **__):
         with sessions.begin() as session:
             session.execute(text("SELECT * FROM nowhere"))
 
