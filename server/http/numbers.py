@@ -33,6 +33,7 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
         "deadline": deadline,
         "course_time": course_time,
         "day": day,
+        "clock": clock,
         "duration": duration,
         "points": points,
         "verbatim": verbatim,
@@ -74,6 +75,12 @@ def day(at: datetime, course_zone: str = "") -> Markup:
     shown = at.astimezone(zone_of(course_zone))
     this_year = shown.year == datetime.now(shown.tzinfo).year
     return _time(at, f"{shown:%d %b %H:%M}" if this_year else f"{shown:%d %b %Y, %H:%M}", _whole(shown))
+
+
+def clock(at: datetime, course_zone: str = "") -> Markup:
+    """A time of day to the second, with the full time on hover."""
+    shown = at.astimezone(zone_of(course_zone))
+    return _time(at, f"{shown:%H:%M:%S}", _whole(shown))
 
 
 def duration(seconds: float) -> str:

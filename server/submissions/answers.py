@@ -47,12 +47,16 @@ class StepAnswer:
     state: queued, sent, running, done, failed, cancelled, or not_run if an earlier step ended the grading
     seconds: its duration; None before its end
     attempt: how often it was sent to a worker
+    queued_at, started_at: when it was queued, and when the last worker took it. One worker compiles and checks, so both
+        have the same times. None if not yet
     """
 
     name: str
     state: str
     seconds: float | None
     attempt: int
+    queued_at: str | None = None
+    started_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +109,17 @@ def _part_of_check(
     state = str(step.state)
     if step.state is StepState.DONE and report is not None and name not in seconds:
         state = _NOT_RUN
-    return StepAnswer(name, state, seconds.get(name), step.attempt)
+    return StepAnswer(name, state, seconds.get(name), step.attempt, *_times(step))
 
 
 def _measure(step: StepStatus | None, *, over: bool) -> StepAnswer:
     if step is None:
         return StepAnswer("measure", _NOT_RUN if over else str(StepState.QUEUED), None, 0)
-    return StepAnswer("measure", str(step.state), step.seconds, step.attempt)
+    return StepAnswer("measure", str(step.state), step.seconds, step.attempt, *_times(step))
+
+
+def _times(step: StepStatus) -> tuple[str, str | None]:
+    return step.queued_at.isoformat(), None if step.started_at is None else step.started_at.isoformat()
 
 
 def read_submission(

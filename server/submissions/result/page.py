@@ -25,10 +25,15 @@ from worker.contract.messages import StepKind
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """The duration of a part of grading, in seconds."""
+    """The duration of a part of grading, in seconds.
+
+    began, ended: None if the database doesn't have it
+    """
 
     title: str
     seconds: float
+    began: datetime | None = None
+    ended: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,9 @@ class Judged:
 
     shipped: the name of an exercise that comes with Tilelab; "" for a course's own
     packed: the stored report; None if there is none
-    waited: seconds until a worker checked it; None if none did
-    waited_for_gpu: seconds until a worker measured it; None if none did
+    waited: until a worker took it; None if none did
+    waited_for_gpu: until a worker measured it; None if none did
+    checked_at, measured_at: when the last worker began; None if none did
     in_vain: the attempts of workers that were lost or failed
     """
 
@@ -48,8 +54,10 @@ class Judged:
     packed: bytes | None
     queued_at: datetime
     ended_at: datetime | None
-    waited: float | None
-    waited_for_gpu: float | None
+    waited: Duration | None
+    waited_for_gpu: Duration | None
+    checked_at: datetime | None
+    measured_at: datetime | None
     in_vain: tuple[Duration, ...]
 
 
@@ -188,18 +196,21 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
     judged = page.judged
     if judged is None or judged.ended_at is None:
         return ()
-    parts = [] if judged.waited is None else [Duration("waited", judged.waited)]
+    parts = [] if judged.waited is None else [judged.waited]
+    began = judged.checked_at
     for name, spent in seconds:
-        if name == "measure" and judged.waited_for_gpu is not None:
-            parts.append(Duration("waited for a GPU", judged.waited_for_gpu))
-        parts.append(Duration(_STEPS.get(name, name), spent))
+        if name == "measure":
+            parts += [] if judged.waited_for_gpu is None else [judged.waited_for_gpu]
+            began = judged.measured_at
+        parts.append(Duration(_STEPS.get(name, name), spent, began))
+        began = None
     parts += judged.in_vain
     whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
     # The rest is time between the parts.
     between = whole - sum(part.seconds for part in parts)
     if between >= _LEAST_SHOWN:
         parts.append(Duration("between steps", between))
-    return (*parts, Duration("total", whole))
+    return (*parts, Duration("total", whole, ended=judged.ended_at))
 
 
 _LEAST_SHOWN = 0.05
@@ -237,9 +248,10 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         select(Result.report, Result.device_class).where(Result.job_id == job.id)
     ).one_or_none()
     packed, device_class = (None, job.device_class) if row is None else row
-    measured = session.execute(
-        select(Step.queued_at, Step.started_at).where(Step.job_id == job.id, Step.kind == StepKind.MEASURE)
-    ).one_or_none()
+    steps = select(Step.kind, Step.queued_at, Step.started_at).where(Step.job_id == job.id)
+    taken = {kind: (queued_at, started_at) for kind, queued_at, started_at in session.execute(steps)}
+    _, checked_at = taken.get(StepKind.CHECK, (job.queued_at, None))
+    measure_queued_at, measured_at = taken.get(StepKind.MEASURE, (job.queued_at, None))
     return Judged(
         job.verdict,
         device_class,
@@ -247,8 +259,10 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         packed,
         job.queued_at,
         job.ended_at,
-        _waited(job.queued_at, job.started_at),
-        None if measured is None else _waited(*measured),
+        _waited("waited", job.queued_at, job.started_at),
+        _waited("waited for a GPU", measure_queued_at, measured_at),
+        checked_at,
+        measured_at,
         _in_vain(session, job),
     )
 
@@ -262,11 +276,13 @@ def _in_vain(session: Session, job: Job) -> tuple[Duration, ...]:
         .order_by(Attempt.started_at)
     )
     return tuple(
-        Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()))
+        Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()), started_at)
         for outcome, started_at, ended_at in session.execute(query)
         if outcome is not None and started_at is not None and ended_at is not None
     )
 
 
-def _waited(queued_at: datetime, started_at: datetime | None) -> float | None:
-    return None if started_at is None else max(0.0, (started_at - queued_at).total_seconds())
+def _waited(title: str, queued_at: datetime, started_at: datetime | None) -> Duration | None:
+    if started_at is None:
+        return None
+    return Duration(title, max(0.0, (started_at - queued_at).total_seconds()), queued_at)

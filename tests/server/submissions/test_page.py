@@ -4,6 +4,7 @@ import json
 import re
 import zlib
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -350,6 +351,13 @@ def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
         ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20"), ("measured", "4.0"),
         ("between steps", "1.5"), ("total", "30"),
     ]  # fmt: skip
+    moments = [
+        datetime.fromisoformat(each)
+        for each in re.findall(r'datetime="([^"]+)"', shown.partition("</dl>")[0])
+    ]
+    assert moments == [later(seconds) for seconds in (0, 2, 5, 25, 30)]
+    steps = portal.get("ada", f"/api/v1/submissions/{name}").get_json()["steps"]
+    assert [datetime.fromisoformat(step["started_at"]) for step in steps] == [later(2), later(2), later(25)]
 
 
 @ON_SQLITE
