@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +19,32 @@ INSTALL = "make install"
 
 _METRICS = "TILELAB_METRICS_TOKEN"
 _PUBLIC_URL = "TILELAB_PUBLIC_URL"
+_SMTP_HOST = "TILELAB_SMTP_HOST"
+_SMTP_PASSWORD = "TILELAB_SMTP_PASSWORD"  # noqa: S105 - the variable's name
+_MAIL_FROM = "TILELAB_MAIL_FROM"
+_ADDRESS = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+")
+_PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 
 class SettingError(ValueError):
     """A setting is missing or invalid; the text names it and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """The mail server that takes our e-mails.
+
+    tls: "starttls", "tls" from the first byte, or "none"
+    user: "" to send without signing in
+    sender: the address in From
+    """
+
+    host: str
+    port: int
+    tls: str
+    user: str
+    password: str = field(repr=False)
+    sender: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +60,7 @@ class Settings:
     install: the command with which students install `tilelab`
     metrics_token: the token for /metrics; with "" only this machine may read it
     proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
+    mail: None if Tilelab sends no e-mail
     """
 
     database_url: str
@@ -50,6 +74,7 @@ class Settings:
     install: str = INSTALL
     metrics_token: str = field(default="", repr=False)
     proxies: int = 0
+    mail: MailServer | None = None
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -67,6 +92,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         install=given.get("TILELAB_INSTALL", "").strip() or INSTALL,
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
+        mail=_mail_server(given),
     )
 
 
@@ -106,6 +132,32 @@ def secret(given: Mapping[str, str], name: str) -> str:
     if not value:
         raise SettingError(f"{file}, the file of {name}_FILE, is empty.")
     return value
+
+
+def _mail_server(given: Mapping[str, str]) -> MailServer | None:
+    host = given.get(_SMTP_HOST, "").strip()
+    if not host:
+        return None
+    for needed in (_MAIL_FROM, _PUBLIC_URL):
+        if not given.get(needed, "").strip():
+            raise SettingError(f"{needed} is not set. With {_SMTP_HOST}, Tilelab sends e-mail and needs it.")
+    sender = given[_MAIL_FROM].strip()
+    if not _ADDRESS.fullmatch(sender):
+        raise SettingError(
+            f"{_MAIL_FROM} is {sender!r}. Use a plain address, like 'tilelab@tilelab.example'."
+        )
+    tls = given.get("TILELAB_SMTP_TLS", "").strip() or "starttls"
+    if tls not in _PORTS:
+        raise SettingError(f"TILELAB_SMTP_TLS is {tls!r}. Use one of: {', '.join(_PORTS)}.")
+    user = given.get("TILELAB_SMTP_USER", "").strip()
+    return MailServer(
+        host=host,
+        port=int(_number(given, "TILELAB_SMTP_PORT", _PORTS[tls], least=1)),
+        tls=tls,
+        user=user,
+        password=secret(given, _SMTP_PASSWORD) if user else "",
+        sender=sender,
+    )
 
 
 def _public_url(text: str) -> str:

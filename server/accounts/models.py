@@ -12,6 +12,14 @@ from server.accounts.random_names import draw_name
 from server.database.base import Base, BigId, choice
 
 
+class MailKind(StrEnum):
+    """What an e-mail is about. People choose which kinds they get."""
+
+    ANSWERS = "answers"
+    RESULTS = "results"
+    DEADLINES = "deadlines"
+
+
 class Person(Base):
     """A person with an account.
 
@@ -24,6 +32,7 @@ class Person(Base):
     proven_at: since when staff vouch that the email is this person's: they created the account or sent its link. None
         for an account that was made with an enrolment code
     time_zone: for this person's times, such as "Europe/Vienna"; "" for the course's
+    mails_off: the kinds of e-mail that the person doesn't want, with a space between two
     erased_at: when the personal data was removed; the row stays, so that counts stay correct
     """
 
@@ -44,6 +53,7 @@ class Person(Base):
     shows_name: Mapped[bool] = mapped_column(default=False)
     proven_at: Mapped[datetime | None]
     time_zone: Mapped[str] = mapped_column(String(64), default="")
+    mails_off: Mapped[str] = mapped_column(String(100), default="")
 
 
 class LinkPurpose(StrEnum):

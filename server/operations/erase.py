@@ -28,6 +28,7 @@ from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
 from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
+from server.mail.models import Mail
 from server.operations.mentions import erase_mentions, mentions
 from server.standings.service import remove_person
 from server.submissions.models import LookedAtPair, RubricGrade, Submission
@@ -200,7 +201,7 @@ def _erase_talk(session: Session, person: int) -> None:
     own = select(Submission.id).where(Submission.person_id == person)
     for about in (Comment, RegradeRequest):
         session.execute(delete(about).where(about.submission_id.in_(own)))
-    for theirs in (ExtensionRequest, SeenAnnouncement):
+    for theirs in (ExtensionRequest, Mail, SeenAnnouncement):
         session.execute(delete(theirs).where(theirs.person_id == person))
 
 

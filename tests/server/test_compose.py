@@ -102,7 +102,7 @@ def test_only_the_server_reaches_the_database_and_only_the_portal_is_seen_from_o
         for network in networks
     }
     assert on["database"] == {"web", "dispatcher", "recorder", "migrate", "postgres"}
-    assert on["front"] == {"web"}
+    assert on["front"] == {"web", "dispatcher"}, "the dispatcher sends e-mail"
     assert {name for name, each in SERVICES.items() if "ports" in each.plain} == {"web"}
     assert SERVICES["web"].plain["ports"] == ["127.0.0.1:8000:8000"]
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from server.accounts import pseudonyms, zones
 from server.accounts.access import viewer
 from server.accounts.limits import Limit, TooOften, count
-from server.accounts.models import Person
+from server.accounts.models import MailKind, Person
 from server.accounts.service import AccountError
 from server.accounts.views.blueprint import accounts, go, page, too_often
 from server.audit.service import note
@@ -24,6 +24,12 @@ _PAGE = "accounts/profile.html"
 _NOT_YET = "Leaderboards show your name once course staff confirm it. Choose a pseudonym."
 _OTHERWISE = "If it is really your name, ask an operator to set it."
 _NAMES = Limit("names tried", 20, timedelta(hours=1))
+_MAILS = {f"mail_{kind}": kind for kind in MailKind}
+_MAIL_TITLES = {
+    f"mail_{MailKind.ANSWERS}": "Answers and comments of course staff",
+    f"mail_{MailKind.RESULTS}": "Results that took over ten minutes",
+    f"mail_{MailKind.DEADLINES}": "Deadlines, a day ahead, if no submission of yours is accepted yet",
+}
 _TAKEN = "This name was just taken. Choose another."
 
 
@@ -36,6 +42,7 @@ def profile() -> Response:
         "shown": "name" if person.shows_name else "pseudonym",
         "pseudonym": person.pseudonym or "",
         "time_zone": person.time_zone,
+        **{name: "yes" for name, kind in _MAILS.items() if kind not in person.mails_off.split()},
     }
     return _shown(filled(shown), person)
 
@@ -43,7 +50,7 @@ def profile() -> Response:
 @accounts.post("/account")
 def save_profile() -> Response:
     """Save the profile."""
-    form = sent("name", "shown", "pseudonym", "time_zone")
+    form = sent("name", "shown", "pseudonym", "time_zone", *_MAILS)
     who = viewer()
     if form["time_zone"] not in {"", zones.OF_COURSE} and not zones.is_zone(form["time_zone"]):
         form.mistake("time_zone", "Choose a time zone from the list.")
@@ -69,7 +76,9 @@ def _count_names(form: Form, person: Person) -> None:
 
 def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
     """The values to store; adds mistakes to the form."""
-    values = {"shows_name": form["shown"] == "name", "time_zone": form["time_zone"]}
+    values: dict[str, Any] = {"shows_name": form["shown"] == "name", "time_zone": form["time_zone"]}
+    if site().settings.mail is not None:
+        values["mails_off"] = " ".join(kind for name, kind in _MAILS.items() if not form[name])
     if values["shows_name"] and person.proven_at is None:
         form.mistake("shown", _NOT_YET)
     try:
@@ -93,7 +102,7 @@ def _change(session: Session, person: Person, values: Mapping[str, Any]) -> None
     for name in changed:
         setattr(person, name, values[name])
     session.flush()
-    seen = sorted(set(changed) - {"time_zone"})
+    seen = sorted(set(changed) - {"time_zone", "mails_off"})
     if seen:
         note(session, person, "person.changed", f"person {person.id}", changed=seen)
 
@@ -108,4 +117,5 @@ def _shown(form: Form, person: Person) -> Response:
 
 
 def _more(person: Person) -> dict[str, Any]:
-    return {"person": person, "regions": zones.regions(person.time_zone)}
+    mails = _MAIL_TITLES if site().settings.mail is not None else {}
+    return {"person": person, "regions": zones.regions(person.time_zone), "mails": mails}

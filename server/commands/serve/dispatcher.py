@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 
 import click
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """Send queued steps to workers, and queue lost steps again, until SIGTERM or Ctrl-C.
 
+    Sends e-mail too, if TILELAB_SMTP_HOST is set.
+
     Waits while the database or the broker is away, and ends on permanent database errors. You may run several.
 
     \b
@@ -34,6 +37,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     from server.dispatching.connections import connections_to
     from server.dispatching.dispatcher import Dispatcher
     from server.dispatching.process_loop import CannotGoOn, Rounds, on_signals
+    from server.mail.sender import Mailer
     from server.operations.presence import Presence
     from worker.contract.broker import connect_redis
     from worker.supervision.heartbeat import Heartbeat
@@ -44,6 +48,9 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     beat = Heartbeat(heartbeat, presence.tell, tell)
     rounds = Rounds(Dispatcher(engine, connections_to(address), settings), beat)
     on_signals(rounds.stop)
+    if settings.mail is not None:
+        mailer = Mailer(engine, settings.mail, settings.public_url)
+        threading.Thread(target=mailer.run, args=(rounds.stop,), name="mail", daemon=True).start()
     logger.info("dispatching")
     try:
         rounds.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from flask import Response, render_template
 from sqlalchemy.orm import Session
@@ -26,11 +27,11 @@ _WAYS = (("", "Choose"), ("grant", "Grant"), ("refuse", "Refuse"))
 
 @dataclass(frozen=True, slots=True)
 class ExtensionRequestPage:
-    """One request. deadline: the student's present one; ways: the answers to choose from."""
+    """One request. deadline: the student's present one, None for none; ways: the answers to choose from."""
 
     desk: Desk
     request: ExtensionRequest
-    deadline: str
+    deadline: datetime | None
     ways: Sequence[tuple[str, str]]
     form: Form
     zone: str
@@ -73,11 +74,10 @@ def _page(course: Membership, number: int, form: Form) -> str:
     with site().readers.begin() as session:
         found = _request(session, course, number)
         zone = zone_named(course.time_zone)
-        deadline = deadline_of(session, found.assignment, found.person_id)
         page = ExtensionRequestPage(
             desk_of(course, "assignment"),
             found,
-            typed(deadline, zone).replace("T", " "),
+            deadline_of(session, found.assignment, found.person_id),
             _WAYS,
             form,
             zone.key,

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
-from server.accounts.models import BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
+from server.accounts.models import BrowserSession, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
 from server.courses.models import Correction, Extension, Role, StaffNote
@@ -17,6 +17,7 @@ from server.experiments.models import Experiment, ExperimentPoint, ExperimentSub
 from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
+from server.mail.models import Mail
 from server.recording.record import record
 from server.submissions.models import ExactCopy, LookedAtPair, RubricGrade, StagedRegrade
 from server.submissions.source import read_source
@@ -82,6 +83,8 @@ def full_course(made: Sessions) -> ACourse:
         session.add(RegradeRequest(submission_id=1, reason="It is right, says Ada Lovelace.", created_at=NOW))
         session.add(ExtensionRequest(assignment_id=course.assignment, person_id=ada.id, wanted_at=later(600),
                                      reason="Ada Lovelace is ill.", created_at=NOW))  # fmt: skip
+        session.add(Mail(person_id=ada.id, kind=MailKind.RESULTS, reference="result 1", subject="Result",
+                         path="/submissions/x", made_at=NOW, next_at=NOW))  # fmt: skip
         session.add(StagedRegrade(assignment_id=course.assignment, started_by=teacher, started_at=NOW,
                                   filter="of ada@example.edu"))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))

@@ -1,0 +1,1 @@
+"""E-mail to students, if the operator sets a mail server."""

@@ -1,0 +1,187 @@
+"""What people hear of by e-mail. It is read from the tables, so nothing else has to report it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Select, and_, or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from kernels.verdict import Verdict
+from server.accounts.models import MailKind, Person
+from server.courses.models import Assignment, Course, Extension, Membership, Role
+from server.courses.service import shown_at
+from server.grading.models import Job, JobKind
+from server.submissions.counted_submission import due_for
+from server.submissions.models import Mode, Submission
+from server.talk.models import Comment, ExtensionRequest, RegradeRequest
+
+AHEAD = timedelta(days=1)
+"""How long before a deadline a reminder goes out, and how old an occasion may be."""
+
+LONG = timedelta(minutes=10)
+"""A student who waited shorter for a verdict saw it on the page."""
+
+_OLDEST = timedelta(days=4)
+"""Submissions before that are not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Something that a person hears of, once for each reference.
+
+    subject: what happened, in a few words; path: of the page about it
+    """
+
+    person: Person
+    kind: MailKind
+    reference: str
+    subject: str
+    path: str
+
+
+def occasions(session: Session, now: datetime) -> Iterator[Occasion]:
+    """All of the last day, also those already told, for people who want this kind of e-mail."""
+    for found in (_comments, _regrade_requests, _extension_requests, _results, _deadlines):
+        for each in found(session, now):
+            if wants(each.person, each.kind):
+                yield each
+
+
+def wants(person: Person, kind: MailKind) -> bool:
+    """Whether the person gets e-mails of this kind. Course staff don't vouch for an address that joined with a code."""
+    reachable = person.proven_at is not None and person.disabled_at is None and person.erased_at is None
+    return reachable and kind not in person.mails_off.split()
+
+
+def _comments(session: Session, now: datetime) -> Iterator[Occasion]:
+    query = (
+        select(Comment)
+        .join(Comment.submission)
+        .where(Comment.news_since > now - AHEAD)
+        .options(joinedload(Comment.submission).options(*_WHOSE))
+    )
+    for each in session.scalars(query):
+        assert each.news_since is not None, "the query asks for it"
+        yield Occasion(
+            each.submission.person, MailKind.ANSWERS, f"comment {each.id} {each.news_since:%Y-%m-%d %H:%M:%S}",
+            f"New comment on your submission for {_named(each.submission.assignment)}",
+            f"/submissions/{each.submission.public_id}/comments",
+        )  # fmt: skip
+
+
+def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
+    query = (
+        select(RegradeRequest)
+        .join(RegradeRequest.submission)
+        .where(RegradeRequest.answered_at > now - AHEAD)
+        .options(joinedload(RegradeRequest.submission).options(*_WHOSE))
+    )
+    for each in session.scalars(query):
+        yield Occasion(
+            each.submission.person, MailKind.ANSWERS, f"regrade request {each.id}",
+            f"Answer to your regrade request for {_named(each.submission.assignment)}",
+            f"/submissions/{each.submission.public_id}/request",
+        )  # fmt: skip
+
+
+def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
+    query = (
+        select(ExtensionRequest)
+        .where(ExtensionRequest.answered_at > now - AHEAD)
+        .options(
+            joinedload(ExtensionRequest.person),
+            joinedload(ExtensionRequest.assignment).joinedload(Assignment.course),
+        )
+    )
+    for each in session.scalars(query):
+        yield Occasion(
+            each.person, MailKind.ANSWERS, f"extension request {each.id}",
+            f"Answer to your extension request for {_named(each.assignment)}",
+            f"{_page(each.assignment)}extension",
+        )  # fmt: skip
+
+
+def _results(session: Session, now: datetime) -> Iterator[Occasion]:
+    """First verdicts that came late, but not a regrade's."""
+    active = select(Assignment.id).join(Assignment.course).where(Course.archived_at.is_(None))
+    query = (
+        select(Submission, Job.ended_at)
+        .join(Job, Job.id == Submission.judged_job_id)
+        .where(
+            Submission.assignment_id.in_(active),
+            Submission.created_at > now - _OLDEST,
+            Submission.mode == Mode.RANK,
+            Submission.verdict != Verdict.SYSTEM_ERROR,
+            Job.kind == JobKind.SUBMISSION,
+            Job.ended_at > now - AHEAD,
+        )
+        .options(*_WHOSE)
+    )
+    for each, ended_at in session.execute(query):
+        if ended_at is not None and ended_at - each.created_at > LONG:
+            yield Occasion(
+                each.person, MailKind.RESULTS, f"result {each.id}", f"Result for {_named(each.assignment)}",
+                f"/submissions/{each.public_id}",
+            )  # fmt: skip
+
+
+def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
+    """Deadlines of the next day, for students without an accepted submission."""
+    extended = select(Extension.assignment_id).where(Extension.due_at > now)
+    query = (
+        select(Assignment)
+        .join(Assignment.course)
+        .where(
+            Course.archived_at.is_(None),
+            shown_at(now),
+            Assignment.due_at <= now + AHEAD,
+            or_(Assignment.due_at > now, Assignment.id.in_(extended)),
+        )
+        .options(joinedload(Assignment.course))
+    )
+    for assignment in session.scalars(query):
+        for person, extension in session.execute(_unfinished(assignment)):
+            due_at = due_for(assignment, extension).due_at
+            if due_at is not None and now < due_at <= now + AHEAD:
+                yield Occasion(
+                    person, MailKind.DEADLINES, f"deadline {assignment.id} {due_at:%Y-%m-%d %H:%M:%S}",
+                    f"{_named(assignment)} is due within a day", _page(assignment),
+                )  # fmt: skip
+
+
+def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
+    """The students without an accepted submission, each with the extension, if there is one."""
+    done = select(Submission.person_id).where(
+        Submission.assignment_id == assignment.id,
+        Submission.mode == Mode.RANK,
+        Submission.verdict == Verdict.ACCEPTED,
+    )
+    own = and_(Extension.person_id == Person.id, Extension.assignment_id == assignment.id)
+    return (
+        select(Person, Extension)
+        .join(Membership, Membership.person_id == Person.id)
+        .outerjoin(Extension, own)
+        .where(
+            Membership.course_id == assignment.course_id,
+            Membership.role == Role.STUDENT,
+            Membership.dropped_at.is_(None),
+            Person.id.not_in(done),
+        )
+    )
+
+
+_WHOSE = (
+    joinedload(Submission.person),
+    joinedload(Submission.assignment).joinedload(Assignment.course),
+)
+
+
+def _named(assignment: Assignment) -> str:
+    return f"{assignment.title}, {assignment.course.title}"
+
+
+def _page(assignment: Assignment) -> str:
+    return f"/courses/{assignment.course.slug}/{assignment.slug}/"

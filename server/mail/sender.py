@@ -1,0 +1,169 @@
+"""Send e-mails. A row is written before the first try, so a killed process loses none."""
+
+from __future__ import annotations
+
+import logging
+import smtplib
+import ssl
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
+from urllib.parse import urlsplit
+
+from sqlalchemy import Engine, delete, select, update
+from sqlalchemy.exc import DBAPIError
+
+from server.accounts.models import Person
+from server.database.engine import DatabaseUnavailable, Sessions, readers, sessions
+from server.database.upsert import insert_into
+from server.mail.models import Mail
+from server.mail.occasions import Occasion, occasions, wants
+from server.settings import MailServer
+from server.text import storable
+
+ROUND_SECONDS = 30.0
+KEPT = timedelta(days=30)
+MOST_TRIES = 9
+"""The pauses double from a minute on, so the last try is after four hours."""
+
+_AT_ONCE = 50
+_SECONDS = 20.0
+_OF_ONE = (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError, smtplib.SMTPNotSupportedError, ValueError)
+"""Errors about one e-mail or its address. After others, the rest of the round can't be sent either."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An e-mail with its address, ready to send."""
+
+    id: int
+    made_at: datetime
+    address: str
+    subject: str
+    path: str
+
+
+@dataclass(slots=True)
+class Mailer:
+    """Writes down what people hear of, and sends it. Several may run at once."""
+
+    engine: Engine
+    server: MailServer
+    public_url: str
+    _read: Sessions = field(init=False)
+    _write: Sessions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._read, self._write = readers(self.engine), sessions(self.engine)
+
+    def run(self, stop: threading.Event) -> None:
+        """Run until `stop` is set. An outage of the database or of the mail server only delays e-mails."""
+        while not stop.is_set():
+            try:
+                self.round(datetime.now(UTC))
+            except (DatabaseUnavailable, DBAPIError, OSError, smtplib.SMTPException) as error:
+                logger.warning("e-mails wait: %s", _reason(error))
+            stop.wait(ROUND_SECONDS)
+
+    def round(self, now: datetime) -> int:
+        """Write new occasions down, and send what is due. Returns how many were sent."""
+        with self._read.begin() as session:
+            found = list(occasions(session, now))
+        self._write_down(found, now)
+        count = 0
+        while letters := self._claim(now):
+            count += self._send(letters, now)
+        return count
+
+    def _write_down(self, found: Sequence[Occasion], now: datetime) -> None:
+        with self._write.begin() as session:
+            session.execute(delete(Mail).where(Mail.made_at < now - KEPT))
+            theirs = select(Mail.person_id, Mail.reference).where(
+                Mail.person_id.in_({each.person.id for each in found})
+            )
+            known = {tuple(row) for row in session.execute(theirs)}
+            new = [each for each in found if (each.person.id, each.reference) not in known]
+            if new:
+                rows = [
+                    {
+                        "person_id": each.person.id, "kind": each.kind, "reference": each.reference,
+                        "subject": storable(each.subject)[:300], "path": each.path, "made_at": now, "next_at": now,
+                        "tries": 0,
+                    }
+                    for each in new
+                ]  # fmt: skip
+                session.execute(insert_into(session, Mail).on_conflict_do_nothing(), rows)
+
+    def _claim(self, now: datetime) -> list[Letter]:
+        """The next due e-mails. Each is due again later, in case this process is killed before it sends them."""
+        due = select(Mail).where(Mail.next_at <= now).order_by(Mail.next_at, Mail.id).limit(_AT_ONCE)
+        with self._write.begin() as session:
+            found = session.scalars(due.with_for_update(skip_locked=True)).all()
+            letters = []
+            for mail in found:
+                person = session.get_one(Person, mail.person_id)
+                if mail.tries == MOST_TRIES or not wants(person, mail.kind):
+                    mail.next_at = None
+                    continue
+                mail.next_at = now + timedelta(minutes=2**mail.tries)
+                mail.tries += 1
+                letters.append(Letter(mail.id, mail.made_at, person.email, mail.subject, mail.path))
+            return letters
+
+    def _send(self, letters: Sequence[Letter], now: datetime) -> int:
+        count = 0
+        with _connected(self.server) as connection:
+            for letter in letters:
+                try:
+                    connection.send_message(self.message(letter))
+                except _OF_ONE as error:
+                    logger.warning("e-mail %d is not sent: %s", letter.id, type(error).__name__)
+                    continue
+                with self._write.begin() as session:
+                    sent = update(Mail).where(Mail.id == letter.id)
+                    session.execute(sent.values(sent_at=now, next_at=None))
+                count += 1
+        return count
+
+    def message(self, letter: Letter) -> EmailMessage:
+        """The e-mail itself. A repeated try has the same Message-ID, so mail programs show it once."""
+        message = EmailMessage()
+        message["From"] = f"Tilelab <{self.server.sender}>"
+        message["To"] = letter.address
+        message["Subject"] = " ".join(letter.subject.split())
+        message["Date"] = format_datetime(letter.made_at.astimezone(UTC))
+        host = urlsplit(self.public_url).hostname
+        message["Message-ID"] = f"<tilelab-{letter.id}-{letter.made_at:%Y%m%d%H%M%S}@{host}>"
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(
+            f"{letter.subject}\n\n{self.public_url}{letter.path}\n\n"
+            f"--\nChoose which e-mails you get: {self.public_url}/account\n"
+        )
+        return message
+
+
+@contextmanager
+def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
+    trusted = ssl.create_default_context()
+    if server.tls == "tls":
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(
+            server.host, server.port, timeout=_SECONDS, context=trusted
+        )
+    else:
+        connection = smtplib.SMTP(server.host, server.port, timeout=_SECONDS)
+    with connection:
+        if server.tls == "starttls":
+            connection.starttls(context=trusted)
+        if server.user:
+            connection.login(server.user, server.password)
+        yield connection
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]

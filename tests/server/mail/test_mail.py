@@ -1,0 +1,170 @@
+"""What people hear by e-mail, and that it arrives whatever is killed or away."""
+
+from __future__ import annotations
+
+import re
+import smtplib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine, select, update
+
+from server.accounts.models import MailKind, Person
+from server.courses.models import Assignment, Role
+from server.database.engine import Sessions
+from server.grading.models import Job
+from server.mail.models import Mail
+from server.mail.sender import MOST_TRIES, Mailer
+from server.settings import SettingError, read_settings
+from server.submissions.models import Submission
+from server.talk.comments.service import write_comment
+from server.talk.extension_requests.service import refuse_request, request_extension
+from tests.server.course import ACourse, later
+from tests.server.mail.smtp import Inbox, inbox
+from tests.server.standings.results import ranked
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import client_of
+
+DAY = 24 * 3600.0
+PORTAL = "https://tilelab.example"
+
+
+@pytest.fixture
+def course(made: Sessions) -> ACourse:
+    return ACourse.make(made)
+
+
+@pytest.fixture
+def mails() -> Iterator[Inbox]:
+    with inbox() as kept:
+        yield kept
+
+
+def mailer(course: ACourse, mails: Inbox) -> Mailer:
+    engine = course.sessions.kw["bind"]
+    assert isinstance(engine, Engine)
+    return Mailer(engine, mails.server, PORTAL)
+
+
+def commented(course: ACourse, name: str, now: datetime) -> None:
+    """Course staff wrote about a new submission of that person."""
+    found = course.hand_in(name, f"// {now}\n".encode(), now=now).submission
+    ina = course.person("ina", Role.INSTRUCTOR)
+    with course.sessions.begin() as session:
+        submission = session.get_one(Submission, found.id)
+        write_comment(session, submission, session.get_one(Person, ina), "Look at <line 3>.", now=now)
+
+
+def waits(course: ACourse) -> list[Mail]:
+    with course.sessions.begin() as session:
+        return list(session.scalars(select(Mail).where(Mail.next_at.is_not(None))))
+
+
+def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACourse, mails: Inbox) -> None:
+    sender, due_at = mailer(course, mails), later(DAY)
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).due_at = due_at
+    job = ranked(course, "bob", 2_000.0)
+    commented(course, "ada", later(10))
+    with course.sessions.begin() as session:
+        session.execute(update(Job).where(Job.id == job).values(ended_at=later(3_600)))
+        people = {name: session.get_one(Person, course.people[name]) for name in ("ada", "ina")}
+        people["ada"].mails_off = "results"
+        assignment = session.get_one(Assignment, course.assignment)
+        asked = request_extension(
+            session, assignment, people["ada"], due_at + timedelta(1), "I am ill.", later(20)
+        )
+        refuse_request(session, asked, people["ina"], "Too late.", later(30))
+    assert sender.round(later(3_700)) == 4
+    assert [subject.partition(" for ")[0] for subject in mails.subjects("ada")] == [
+        "Answer to your extension request",
+        "New comment on your submission",
+        "Tiled, GPU is due within a day",
+    ]
+    assert mails.subjects("bob") == ["Result for Tiled, GPU"]
+    text = "".join(each.get_content() for each in mails.received)
+    assert f"{PORTAL}/courses/gpu/tiled/extension\r\n" in text
+    assert "line 3" not in text
+    assert "Too late" not in text
+    assert sender.round(later(3_800)) == 0
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).due_at = due_at + timedelta(hours=1)
+    course.person("cleo")
+    assert sender.round(later(DAY)) == 2
+    assert len(mails.subjects("cleo")) == 1
+
+
+def test_nobody_hears_who_joined_by_a_code_or_turned_it_off(course: ACourse, mails: Inbox) -> None:
+    for name, values in (("ada", {"proven_at": None}), ("bob", {"mails_off": "deadlines answers"})):
+        commented(course, name, later(10))
+        with course.sessions.begin() as session:
+            session.execute(update(Person).where(Person.id == course.people[name]).values(values))
+    assert mailer(course, mails).round(later(20)) == 0
+    assert waits(course) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"TILELAB_MAIL_FROM": ""}, "TILELAB_MAIL_FROM"),
+        ({"TILELAB_MAIL_FROM": "Tilelab <a@b.example>\nBcc: x@y.example"}, "TILELAB_MAIL_FROM"),
+        ({"TILELAB_PUBLIC_URL": ""}, "TILELAB_PUBLIC_URL"),
+        ({"TILELAB_SMTP_TLS": "ssl"}, "TILELAB_SMTP_TLS"),
+        ({"TILELAB_SMTP_USER": "tilelab"}, "TILELAB_SMTP_PASSWORD"),
+    ],
+)
+def test_half_a_mail_server_is_refused_by_the_name_of_the_setting(given: dict[str, str], named: str) -> None:
+    whole = {
+        "DATABASE_URL": "sqlite://", "REDIS_URL": "redis://127.0.0.1", "TILELAB_PUBLIC_URL": PORTAL,
+        "TILELAB_SMTP_HOST": "mail.example", "TILELAB_MAIL_FROM": "tilelab@tilelab.example",
+    }  # fmt: skip
+    found = read_settings(whole).mail
+    assert found is not None
+    assert (found.port, found.tls) == (587, "starttls")
+    assert read_settings(whole | {"TILELAB_SMTP_HOST": ""}).mail is None
+    with pytest.raises(SettingError, match=named):
+        read_settings(whole | given)
+
+
+def test_the_account_has_a_switch_for_each_kind_where_mail_is_sent(
+    portal: Portal, mails: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = client_of(portal, "ada")
+    assert 'name="mail_' not in ada.page("/account")
+    here = portal.app.extensions["tilelab"]
+    monkeypatch.setitem(
+        portal.app.extensions, "tilelab", replace(here, settings=replace(here.settings, mail=mails.server))
+    )
+    assert ada.page("/account").count('value="yes" checked') == len(MailKind)
+    assert ada.post_form("/account", name="ada", shown="pseudonym", mail_results="yes").status_code == 303
+    assert re.findall(r'name="mail_(\w+)" value="yes" checked', ada.page("/account")) == ["results"]
+
+
+def test_what_a_killed_process_began_is_sent_again_as_the_same_e_mail(course: ACourse, mails: Inbox) -> None:
+    commented(course, "ada", later(10))
+    mails.silent = True
+    with pytest.raises(smtplib.SMTPServerDisconnected):
+        mailer(course, mails).round(later(20))
+    assert mailer(course, mails).round(later(30)) == 0, "it may be under way"
+    assert mailer(course, mails).round(later(100)) == 1
+    first, second = mails.received
+    assert first["Message-ID"] == second["Message-ID"]
+    assert waits(course) == []
+
+
+def test_one_refused_address_stops_no_other_and_is_given_up(course: ACourse, mails: Inbox) -> None:
+    for name in ("ada", "bob"):
+        commented(course, name, later(10))
+    mails.refused = "ada@"
+    sender, now = mailer(course, mails), later(20)
+    assert sender.round(now) == 1
+    for _ in range(MOST_TRIES):
+        assert len(waits(course)) == 1
+        now += timedelta(hours=5)
+        with course.sessions.begin() as session:
+            session.execute(update(Mail).where(Mail.next_at.is_not(None)).values(next_at=now))
+        sender.round(now)
+    assert waits(course) == []
+    assert mails.subjects("ada") == []
