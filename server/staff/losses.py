@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from kernels.wording import plural
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership, Role
+from server.courses.service import hold_course
 from server.submissions.grades.grade import Grade, grades
 
 CONFIRMED = "confirmed"
@@ -52,11 +53,16 @@ def losses_confirmed(
 ) -> Iterator[None]:
     """Let a change of an assignment's grades pass if it lowers no points, or only the confirmed ones.
 
+    Locks the course, and reads everything again: decide by the present state inside, not before.
+
     confirmed: the digest of the losses that were shown, or CONFIRMED
     person: the only student that the change concerns; None for all
 
     raise (LowersPoints): points fall, and these losses weren't confirmed
     """
+    hold_course(session, assignment.course_id)
+    session.flush()
+    session.expire_all()
     before = students_grades(session, assignment, person)
     yield
     session.flush()

@@ -135,8 +135,8 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
     asked = asked_for(given, found.course)
     if not asked:
         raise WrongUse("nothing to change. --help lists the settings.")
-    setting = with_asked(setting_of(found), asked)
     with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+        setting = with_asked(setting_of(found), asked)
         changed = service.change_setting(session, found.course, found, None, setting)
     shown, now = _shown(found), told(asked, found.course)
     return Answer(

@@ -218,10 +218,10 @@ def grant(
     found = session.get(Extension, (assignment.id, person_id))
     if found is None:
         found = Extension(assignment_id=assignment.id, person_id=person_id)
-        session.add(found)
     found.due_at, found.closes_at = given.due_at, given.closes_at
     found.extra_attempts, found.reason = given.extra_attempts, given.reason
     found.granted_by, found.created_at = None if actor is None else actor.id, moment
+    session.add(found)
     session.flush()
     note(
         session, actor, "extension.granted", _subject(course, assignment), now=moment, course_id=course.id,

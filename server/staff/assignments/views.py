@@ -16,7 +16,7 @@ from server.courses.exercises import read_content
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.courses.models import Exercise as ExerciseRow
-from server.courses.service import CourseError, Terms, find_assignment
+from server.courses.service import CourseError, Terms, find_assignment, hold_course
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
@@ -180,6 +180,7 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
     zone = zone_named(course.time_zone)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
+        hold_course(session, course.course_id)
         session.refresh(found, with_for_update={"key_share": True, "of": Assignment})
         was = setting_of(found)
         outdated = form["shown"] not in {"", digest_of(was)}

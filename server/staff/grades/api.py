@@ -109,10 +109,10 @@ def correct_grade(course: str, assignment: str, person: int) -> Response:
     with site().sessions.begin() as session:
         found = desk.assignment(session, assignment)
         desk.student(session, person)
-        decision = replace(decision_of(session, found, person), **given)
-        wrong = wrong_decision(decision)
-        refuse_wrong({"override" if name == "score" else name: text for name, text in wrong.items()})
         with losses_confirmed(session, found, asked.confirm, person):
+            decision = replace(decision_of(session, found, person), **given)
+            wrong = wrong_decision(decision)
+            refuse_wrong({"override" if name == "score" else name: text for name, text in wrong.items()})
             correct(session, found, desk.actor(session), person, decision)
         answer = _answer(session, found, person)
     return jsonify(asdict(answer))

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Correction, Role
-from server.courses.service import CourseError
+from server.courses.service import CourseError, hold_course
 from server.staff.assignments.assignment_settings import MOST_POINTS
 from server.staff.assignments.service import LONGEST_REASON
 from server.staff.roster.service import membership_of
@@ -33,7 +33,7 @@ class Decision:
 
 def decision_of(session: Session, assignment: Assignment, person_id: int) -> Decision:
     """The present decision about a student's grade."""
-    found = session.get(Correction, (assignment.id, person_id))
+    found = session.get(Correction, (assignment.id, person_id), populate_existing=True)
     if found is None:
         return Decision()
     return Decision(score=found.score, excused=found.excused, held=found.held, reason=found.reason)
@@ -69,6 +69,7 @@ def correct(
     wrong = wrong_decision(given)
     if wrong:
         raise CourseError(next(iter(wrong.values())))
+    hold_course(session, assignment.course_id)
     if membership_of(session, assignment.course, person_id).role is not Role.STUDENT:
         raise CourseError("Only students have grades.")
     was = decision_of(session, assignment, person_id)
@@ -82,10 +83,10 @@ def correct(
     else:
         if found is None:
             found = Correction(assignment_id=assignment.id, person_id=person_id)
-            session.add(found)
         for name, value in asdict(given).items():
             setattr(found, name, value)
         found.corrected_by, found.corrected_at = None if actor is None else actor.id, moment
+        session.add(found)
     session.flush()
     note(
         session, actor, "grades.corrected", f"assignment {assignment.course.slug}/{assignment.slug}", now=moment,

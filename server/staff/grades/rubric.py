@@ -105,6 +105,7 @@ def give_points(
     """
     assignment, person = submission.assignment, submission.person_id
     hold_course(session, assignment.course_id)
+    session.refresh(assignment)
     why = why_not(session, submission)
     if why:
         raise CourseError(why)
@@ -123,9 +124,9 @@ def give_points(
     else:
         if found is None:
             found = RubricGrade(assignment_id=assignment.id, person_id=person)
-            session.add(found)
         found.points, found.words, found.submission_id = points, words, submission.id
         found.graded_by, found.graded_at = None if actor is None else actor.id, now or datetime.now(UTC)
+        session.add(found)
     session.flush()
     note(
         session, actor, "grades.rubric_given", f"submission {submission.public_id}", now=now,

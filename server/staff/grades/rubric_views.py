@@ -131,11 +131,11 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
     try:
         with site().sessions.begin() as session:
             found = _submission(session, course, assignment, public_id)
-            for name, text in wrong_points(found.assignment, given).items():
-                form.mistake(name, text)
-            if not form.right:
-                return _grading_page(session, course, found, form), 422
             with losses_confirmed(session, found.assignment, confirmed(), found.person_id):
+                for name, text in wrong_points(found.assignment, given).items():
+                    form.mistake(name, text)
+                if not form.right:
+                    return _grading_page(session, course, found, form), 422
                 give_points(session, found, acting(session), given)
     except CourseError as error:
         raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error

@@ -50,8 +50,7 @@ def grant_points(
     if actor is not None and role_in(session, actor.id, assignment.course_id) is not Role.INSTRUCTOR:
         raise CourseError("Only an instructor can set points.", ["points"])
     answer_request(session, request, actor, granted=True, answer=answer)
-    given = replace(
-        decision_of(session, assignment, student), score=points, excused=False, reason=f"request {request.id}"
-    )
     with losses_confirmed(session, assignment, confirmed, student):
+        was = decision_of(session, assignment, student)
+        given = replace(was, score=points, excused=False, reason=f"request {request.id}")
         correct(session, assignment, actor, student, given)

@@ -158,8 +158,8 @@ def _change(
 ) -> Answer:
     found = assignment_named(session, name)
     person = person_named(session, email)
-    given: Decision = replace(decision_of(session, found, person.id), **changed)
     with losses_confirmed(session, found, CONFIRMED if even_if_lower else "", person.id):
+        given: Decision = replace(decision_of(session, found, person.id), **changed)
         correct(session, found, None, person.id, given)
     return _answer(session, found, email)
 

@@ -72,9 +72,9 @@ def add(session: Session, name: str, title: str, points: float, text: str | None
       tilelab admin rubric add cs483/tiled "Readable code" 4
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
-    change_rubric(
-        session, found, None, [*criteria_of(found.rubric), Criterion("", title, points, text or "")]
-    )
+    with losses_confirmed(session, found, ""):
+        new = Criterion("", title, points, text or "")
+        change_rubric(session, found, None, [*criteria_of(found.rubric), new])
     return _shown(session, found)
 
 
@@ -98,15 +98,17 @@ def change(
       tilelab admin rubric change cs483/tiled 1 --points 5
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
-    criteria = list(criteria_of(found.rubric))
-    was = _numbered(criteria, number)
-    criteria[number - 1] = replace(
-        was,
-        title=was.title if title is None else title,
-        most=was.most if points is None else points,
-        text=was.text if text is None else text,
-    )
-    return _changed(session, found, criteria, even_if_lower)
+    with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+        criteria = list(criteria_of(found.rubric))
+        was = _numbered(criteria, number)
+        criteria[number - 1] = replace(
+            was,
+            title=was.title if title is None else title,
+            most=was.most if points is None else points,
+            text=was.text if text is None else text,
+        )
+        change_rubric(session, found, None, criteria)
+    return _shown(session, found)
 
 
 @rubric.command()
@@ -123,10 +125,12 @@ def remove(session: Session, name: str, number: int, even_if_lower: bool) -> Ans
       tilelab admin rubric remove cs483/tiled 1
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
-    criteria = list(criteria_of(found.rubric))
-    _numbered(criteria, number)
-    del criteria[number - 1]
-    return _changed(session, found, criteria, even_if_lower)
+    with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+        criteria = list(criteria_of(found.rubric))
+        _numbered(criteria, number)
+        del criteria[number - 1]
+        change_rubric(session, found, None, criteria)
+    return _shown(session, found)
 
 
 @rubric.command()
@@ -150,13 +154,13 @@ def give(
     if found is None:
         raise WrongUse(f"no submission {submission}. `tilelab admin submissions COURSE` lists them.")
     assignment, person = found.assignment, found.person_id
-    key = _numbered(criteria_of(assignment.rubric), number).key
-    was = rubric_grades_of(session, [assignment], person).get(assignment.id)
-    now_points = {**({} if was is None else was.points), key: points}
-    now_words = {} if was is None else dict(was.words)
-    if comment is not None:
-        now_words[key] = comment
     with losses_confirmed(session, assignment, CONFIRMED if even_if_lower else "", person):
+        key = _numbered(criteria_of(assignment.rubric), number).key
+        was = rubric_grades_of(session, [assignment], person).get(assignment.id)
+        now_points = {**({} if was is None else was.points), key: points}
+        now_words = {} if was is None else dict(was.words)
+        if comment is not None:
+            now_words[key] = comment
         give_points(session, found, None, Given(now_points, now_words))
     grade = students_grades(session, assignment, person)[person]
     return Answer(
@@ -164,14 +168,6 @@ def give(
         f"{safe(found.person.email)}: {grade.points or 0:g} of {assignment.most_points:g} points"
         f" ({'; '.join(grade.why)}).",
     )
-
-
-def _changed(
-    session: Session, assignment: Assignment, criteria: Sequence[Criterion], even_if_lower: bool
-) -> Answer:
-    with losses_confirmed(session, assignment, CONFIRMED if even_if_lower else ""):
-        change_rubric(session, assignment, None, criteria)
-    return _shown(session, assignment)
 
 
 def _numbered(criteria: Sequence[Criterion], number: int) -> Criterion:
