@@ -131,7 +131,7 @@ def _value(name: str, value: Any, course: Course) -> str:
         return time_text(value, course)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _attempts(text: str) -> int | None:

@@ -49,10 +49,10 @@ def as_typed(setting: AssignmentSettings, zone: ZoneInfo) -> dict[str, str]:
     """The settings as the form shows them."""
     return {
         "title": setting.title,
-        "points": f"{setting.points:g}",
-        "late_percent_per_day": f"{setting.late_percent_per_day:g}",
-        "late_percent_most": f"{setting.late_percent_most:g}",
-        "goals_percent": f"{setting.goals_percent:g}",
+        "points": f"{setting.points:.15g}",
+        "late_percent_per_day": f"{setting.late_percent_per_day:.15g}",
+        "late_percent_most": f"{setting.late_percent_most:.15g}",
+        "goals_percent": f"{setting.goals_percent:.15g}",
         "speed_by": setting.speed_by.value if setting.speed_by else "",
         "speed_tiers": setting.speed_tiers,
         "attempts": "" if setting.attempts is None else str(setting.attempts),

@@ -62,7 +62,7 @@ def show_grade(slug: str, assignment: str, person: int) -> str:
         now = decision_of(session, found, person)
         form = filled(
             {
-                "score": "" if now.score is None else f"{now.score:g}",
+                "score": "" if now.score is None else f"{now.score:.15g}",
                 "excused": "yes" if now.excused else "",
                 "held": "yes" if now.held else "",
                 "reason": now.reason,

@@ -90,7 +90,7 @@ def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in criteria_of(assignment.rubric):
         if not 0 <= given.points.get(each.key, 0.0) <= each.most:
-            found[f"points_{each.key}"] = f"Points for “{each.title}” must be between 0 and {each.most:g}."
+            found[f"points_{each.key}"] = f"Points for “{each.title}” must be between 0 and {each.most:.15g}."
         if len(given.words.get(each.key, "")) > LONGEST_WORDS:
             found[f"words_{each.key}"] = f"This text is too long. The limit is {LONGEST_WORDS:,} characters."
     return found

@@ -78,7 +78,7 @@ def show_rubric(slug: str, assignment: str) -> str:
         found = assignment_of(session, course, assignment)
         criteria = criteria_of(found.rubric)
         values = {
-            f"{part}_{place}": f"{each.most:g}" if part == "most" else getattr(each, part)
+            f"{part}_{place}": f"{each.most:.15g}" if part == "most" else getattr(each, part)
             for place, each in enumerate(criteria)
             for part in _PARTS
         }
@@ -191,7 +191,9 @@ def sheet_form(sheet: RubricSheet) -> Form:
     """The form with the points and words that were given so far."""
     values = {f"words_{each.criterion.key}": each.words for each in sheet.lines}
     points = {
-        f"points_{each.criterion.key}": f"{each.points:g}" for each in sheet.lines if each.points is not None
+        f"points_{each.criterion.key}": f"{each.points:.15g}"
+        for each in sheet.lines
+        if each.points is not None
     }
     return filled(values | points)
 

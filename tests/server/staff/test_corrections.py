@@ -99,6 +99,14 @@ def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) 
         assert session.scalars(select(Correction)).all() == []
 
 
+def test_a_form_sent_again_unchanged_changes_no_number(portal: Portal, ina: BrowserClient) -> None:
+    handed_in(portal.course, "ada")
+    assert saved(portal, ina, points="12345.67").status_code == 303
+    assert 'value="12345.67"' in ina.page(SETTING)
+    assert ina.post_form(grade_page(portal, "ada"), score="10234.56", reason="x").status_code == 303
+    assert 'value="10234.56"' in ina.page(grade_page(portal, "ada"))
+
+
 def test_an_excused_assignment_does_not_count(portal: Portal, ina: BrowserClient) -> None:
     portal.course.person("ada")
     ina.post_form(grade_page(portal, "ada"), excused="yes", reason="was ill")

@@ -89,7 +89,7 @@ def grant(
     if points is not None:
         confirmed = CONFIRMED if even_if_lower else ""
         request_answers.grant_points(session, found, None, answer, points, confirmed)
-        return Answer(_shown(found), f"Granted: {points:g} points.")
+        return Answer(_shown(found), f"Granted: {points:.15g} points.")
     request_answers.grant_regrade(session, found, None, answer)
     name = f"{course}/{found.submission.assignment.slug}"
     return Answer(
