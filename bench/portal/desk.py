@@ -213,9 +213,9 @@ FROM jobs
 
 _STANDINGS = """
 INSERT INTO standings (assignment_id, device_class, before_freeze, person_id, job_id, score, low, high, reached_at,
-                       lot, cublas_share, occupancy, tile, launch, bound)
+                       lot, cublas_share, occupancy, tile, launch, bound, listed)
 SELECT DISTINCT ON (s.assignment_id, s.person_id) s.assignment_id, r.device_class, false, s.person_id, r.job_id,
-       r.gflops, 0.998 * r.gflops, 1.002 * r.gflops, s.created_at, s.id, r.cublas_share, r.occupancy, 16, '', 0
+       r.gflops, 0.998 * r.gflops, 1.002 * r.gflops, s.created_at, s.id, r.cublas_share, r.occupancy, 16, '', 0, true
 FROM results r JOIN submissions s ON s.judged_job_id = r.job_id
 WHERE r.ranked AND s.mode = 'rank' ORDER BY s.assignment_id, s.person_id, r.gflops DESC
 """

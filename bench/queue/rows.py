@@ -126,9 +126,9 @@ FROM jobs
 
 _STANDINGS = """
 INSERT INTO standings (assignment_id, device_class, before_freeze, person_id, job_id, score, low, high, reached_at,
-                       lot, cublas_share, occupancy, tile, launch, bound)
+                       lot, cublas_share, occupancy, tile, launch, bound, listed)
 SELECT DISTINCT ON (j.person_id) :assignment, r.device_class, false, j.person_id, j.id, r.gflops, 0.998 * r.gflops,
-       1.002 * r.gflops, j.queued_at, j.id, r.cublas_share, r.occupancy, 16, '', 0
+       1.002 * r.gflops, j.queued_at, j.id, r.cublas_share, r.occupancy, 16, '', 0, true
 FROM results r JOIN jobs j ON j.id = r.job_id ORDER BY j.person_id, r.gflops DESC, j.queued_at
 """
 

@@ -29,6 +29,7 @@ class Person(Base):
     creates_courses: whether the person may create courses in the portal, as operators may
     pseudonym: shown on leaderboards instead of the name; None for the random `made_name`
     shows_name: whether leaderboards show the name itself, once `proven_at` is known
+    listed: whether other students see the person's lines on leaderboards; copied to them
     proven_at: since when staff vouch that the email is this person's: they created the account or sent its link. None
         for an account that was made with an enrolment code
     time_zone: for this person's times, such as "Europe/Vienna"; "" for the course's
@@ -51,6 +52,7 @@ class Person(Base):
     pseudonym: Mapped[str | None] = mapped_column(String(40), unique=True)
     made_name: Mapped[str] = mapped_column(String(40), unique=True, default=draw_name)
     shows_name: Mapped[bool] = mapped_column(default=False)
+    listed: Mapped[bool] = mapped_column(default=True)
     proven_at: Mapped[datetime | None]
     time_zone: Mapped[str] = mapped_column(String(64), default="")
     mails_off: Mapped[str] = mapped_column(String(100), default="")

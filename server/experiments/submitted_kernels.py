@@ -78,11 +78,11 @@ def _submission(session: Session, wanted: OnServer, person: int, now: datetime) 
 
 
 def _best(session: Session, assignment: Assignment, person: int, *, staff: bool) -> Submission | None:
-    """The first line of the leaderboard for course staff, a student's own line for the student."""
+    """The first listed line of the leaderboard for course staff, a student's own line for the student."""
     before_freeze = not staff and frozen(assignment.board_frozen_at) is not None
     lines = board(
         session, assignment.id, assignment.device_class,
-        limit=1, person=person, before_freeze=before_freeze,
+        limit=1, person=None if staff else person, before_freeze=before_freeze,
     )  # fmt: skip
     line = next(iter(lines.rows), None) if staff else lines.own
     if line is None:

@@ -88,6 +88,7 @@ class History:
     modelled: whether nothing is measured, so that the numbers are modelled bounds
     chosen: whether the student chose one that counts
     closed: whether the choice can't change any more
+    listed: whether other students see the person on leaderboards
     """
 
     attempts: tuple[Attempt, ...]
@@ -98,6 +99,7 @@ class History:
     metric: Metric
     counts: Counts
     closed: bool
+    listed: bool
 
     @property
     def counted(self) -> Counted | None:
@@ -107,10 +109,14 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Boards:
-    """The jobs of a person's lines on leaderboards, by device class. seen: on the leaderboards that the reader sees."""
+    """The jobs of a person's lines on leaderboards, by device class.
+
+    seen: on the leaderboards that the reader sees; listed: whether other students see them
+    """
 
     live: Mapping[str, int]
     seen: Mapping[str, int]
+    listed: bool
 
 
 def history_of(
@@ -174,6 +180,7 @@ def history_of(
         metric=metric,
         counts=assignment.counts,
         closed=closed,
+        listed=boards.listed,
     )
 
 
@@ -226,14 +233,16 @@ def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[in
 
 
 def _boards(session: Session, assignment: Assignment, person: int, *, frozen: bool) -> _Boards:
-    query = select(Standing.device_class, Standing.job_id, Standing.before_freeze).where(
+    query = select(Standing.device_class, Standing.job_id, Standing.before_freeze, Standing.listed).where(
         Standing.assignment_id == assignment.id, Standing.person_id == person
     )
     live: dict[str, int] = {}
     kept: dict[str, int] = {}
-    for device_class, job, before_freeze in session.execute(query):
+    listed = True
+    for device_class, job, before_freeze, shown in session.execute(query):
         (kept if before_freeze else live)[device_class] = job
-    return _Boards(live, kept if frozen else live)
+        listed = shown
+    return _Boards(live, kept if frozen else live, listed)
 
 
 def _value(judged: Row[*tuple[Any, ...]] | None, metric: Metric, *, modelled: bool) -> float | None:

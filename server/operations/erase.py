@@ -30,7 +30,7 @@ from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
 from server.mail.models import Mail
 from server.operations.mentions import erase_mentions, mentions
-from server.standings.service import remove_person
+from server.standings.listing import remove_person
 from server.submissions.models import LookedAtPair, RubricGrade, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
 from worker.contract.messages import Ticket

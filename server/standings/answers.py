@@ -38,7 +38,7 @@ class BoardQuery:
 class LineAnswer:
     """One line of a leaderboard.
 
-    rank: counted line by line, ignoring ties; None if nothing is measured
+    rank: counted by listed lines, ignoring ties; None if nothing is measured
     shared_rank: the rank of the first line that it is tied with; None if nothing is measured
     tied: whether intervals leave open which of two or more kernels is faster
     value: measured, by the leaderboard's metric; None if nothing is measured
@@ -50,6 +50,7 @@ class LineAnswer:
     launch: tile, grid and block
     reached_at: when the kernel was submitted; if nothing is measured, when the first accepted one was
     you: whether it is your line
+    listed: whether other students see it. You see your own line, and course staff see all
     name: the real name for course staff, the pseudonym for other students
     submission: for its owner and course staff; None for other students
     """
@@ -66,6 +67,7 @@ class LineAnswer:
     launch: str
     reached_at: Moment
     you: bool
+    listed: bool
     name: str
     pseudonym: str
     submission: str | None
@@ -128,7 +130,7 @@ def read_board(
         raise NoSuchPlace(asked.after)
     standings = board(
         session, found.id, class_of(device_class),
-        limit=asked.limit, after=after, person=person_id, before_freeze=frozen_at is not None,
+        limit=asked.limit, after=after, person=person_id, staff=staff, before_freeze=frozen_at is not None,
     )  # fmt: skip
 
     def line(ranked: Ranked) -> LineAnswer:
@@ -181,6 +183,7 @@ def _checked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineA
         launch=f"{tile}{ranked.launch}".removesuffix(" · "),
         reached_at=ranked.reached_at.isoformat(),
         you=you,
+        listed=ranked.listed,
         name=ranked.name if staff else ranked.shown,
         pseudonym=ranked.shown,
         submission=ranked.submission if you or staff else None,

@@ -1,4 +1,4 @@
-"""Ranges of speeds with round edges."""
+"""Ranges of speeds with round edges, and bars for counts, drawn like the plots of an experiment."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from kernels.experiment.plot.model import Chart, Kind, Panel, Scale, Series, Spot
+from kernels.experiment.result import PointResult
+from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.page.experiment_page import PlotView
+from kernels.verdict import Verdict
 
 _MOST_BINS = 12
 Mark = tuple[str, float]
@@ -46,7 +52,24 @@ def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
     )  # fmt: skip
 
 
+def histogram(key: str, title: str, x: str, y: str, rows: Sequence[tuple[str, int]]) -> PlotView:
+    """The plot of these labels and counts. key: its ID on the page; x, y: titles of the axes."""
+    labels = tuple(label for label, _ in rows)
+    spots = tuple(
+        Spot(float(place), float(count), _named(place, label)) for place, (label, count) in enumerate(rows)
+    )
+    panel = Panel("", (Series(0, "", spots),))
+    chart = Chart(Kind.BARS, title, Scale(x, labels=labels), Scale(y), (panel,))
+    table = tuple((label, f"{count:,}") for label, count in rows)
+    return PlotView(key, title, (), plot_svg(chart, f"{key}-chart"), "", (x, y), table, 0)
+
+
 def _names(marks: Sequence[Mark], step: float, first: int, end: int | None) -> tuple[str, ...]:
     """The rungs at these places. end: the first place after them; None for no end."""
     found = ((name, math.floor(speed / step)) for name, speed in marks)
     return tuple(name for name, place in found if first <= place and (end is None or place < end))
+
+
+def _named(place: int, label: str) -> PointResult:
+    """A point of which the plot shows only the name."""
+    return PointResult(place, {}, label, Verdict.ACCEPTED, "", "", 0, {}, "")

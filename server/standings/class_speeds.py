@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Membership, Role
 from server.grading.metric import UNITS, metric_of
-from server.standings.bins import bins
-from server.standings.charts import histogram
+from server.standings.bins import bins, histogram
 from server.standings.models import Standing
 from server.submissions.models import Submission
 
@@ -35,7 +34,8 @@ class ClassSpeeds:
 def class_speeds(session: Session, submission_id: int, now: datetime) -> ClassSpeeds | None:
     """The distribution with the owner's best speed; None without one, or in a small class.
 
-    A frozen leaderboard gives the speeds of that moment.
+    A frozen leaderboard gives the speeds of that moment. Others count only if leaderboards list them: from the listed
+    speeds, readers could tell the ones in between.
     """
     submission = session.get_one(Submission, submission_id)
     assignment = submission.assignment
@@ -47,7 +47,7 @@ def class_speeds(session: Session, submission_id: int, now: datetime) -> ClassSp
         select(Standing.person_id, Standing.score).where(
             Standing.assignment_id == assignment.id, Standing.device_class == submission.device_class,
             Standing.before_freeze.is_(frozen), Standing.person_id.in_(students),
-            Standing.score != 0.0,
+            Standing.score != 0.0, or_(Standing.listed, Standing.person_id == submission.person_id),
         )
     )  # fmt: skip
     scores: dict[int, float] = {row.person_id: row.score for row in rows}

@@ -31,6 +31,7 @@ class Standing(Base):
         in the order of emails
     cublas_share, occupancy, tile: 0 for none
     bound: the modelled speed of light, with the sign of a score; only if nothing is measured
+    listed: whether other students see it, as its person chose
     """
 
     __tablename__ = "standings"
@@ -56,12 +57,14 @@ class Standing(Base):
     tile: Mapped[int] = mapped_column(default=0)
     launch: Mapped[str] = mapped_column(String(80), default="")
     bound: Mapped[float] = mapped_column(default=0.0)
+    listed: Mapped[bool] = mapped_column(default=True)
 
 
 class StandingCount(Base):
-    """The number of lines with about the same score. A rank is the sum of the counts above.
+    """The number of lines with about the same score. A rank is the sum of the listed lines above.
 
     bucket: see `server.standings.ranks`
+    listed: how many of them other students see
     """
 
     __tablename__ = "standing_counts"
@@ -71,3 +74,4 @@ class StandingCount(Base):
     before_freeze: Mapped[bool] = mapped_column(primary_key=True)
     bucket: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     count: Mapped[int]
+    listed: Mapped[int] = mapped_column(default=0)

@@ -60,6 +60,7 @@ class Line:
 
     rank: shared by its group
     real: name and email, for course staff; student: the address of the student's page, for course staff
+    listed: whether other students see the line
     """
 
     rank: str
@@ -68,6 +69,7 @@ class Line:
     real: str
     student: str
     you: bool
+    listed: bool
     submission: str
     value: str
     interval: str
@@ -86,6 +88,8 @@ class BoardPage:
     measured: whether the leaderboard has speeds
     own: the reader's line if it is on another page
     called: the reader's name for other students; "" if the reader isn't on the leaderboard
+    listed: whether other students see the reader's line
+    total: listed lines; unlisted: for course staff, how many others there are
     everybody: the address without the search
     unseen: whether the search stopped before the last line
     frozen: when the leaderboard was frozen; freezes: when it will be
@@ -107,7 +111,9 @@ class BoardPage:
     lines: tuple[Line, ...]
     own: Line | None
     called: str
+    listed: bool
     total: int
+    unlisted: int
     query: Query
     path: str
     previous: str
@@ -138,6 +144,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
     ranks = Ranks(session, key)
     own = read_own(session, key, reader.viewer.id, ranks)
     asked = _asked(session, reader, key, query, own)
+    staff = reader.course.is_staff
     part = read_part(session, key, asked, ranks)
     metric = metric_of(assignment.exercise)
     path = f"/courses/{reader.course.slug}/{assignment.slug}/board/"
@@ -154,12 +161,14 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         device=device_title(name),
         unit=UNITS[metric],
         measured=bool(device_class),
-        tabs=_tabs(session, assignment, path, name),
+        tabs=_tabs(session, assignment, path, name, reader),
         columns=_columns(here, query, UNITS[metric], assignment.board_columns, measured=bool(device_class)),
         lines=tuple(_line(row, metric, reader) for row in part.rows),
         own=_line(own, metric, reader) if own is not None and away else None,
         called=own.shown if own is not None else "",
+        listed=own is None or own.listed,
         total=part.total,
+        unlisted=ranks.unlisted if staff else 0,
         query=query,
         path=here,
         previous=_to(here, query, before=mark_of(part.rows[0], query.order)) if part.earlier and part.rows else "",
@@ -167,11 +176,11 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         mine=here + replace(Query(frozen=query.frozen), mine=True).address() if away else "",
         everybody=here + replace(query.first(), text="").address(),
         unseen=part.unseen,
-        staff=reader.course.is_staff,
+        staff=staff,
         frozen=frozen_at if frozen else None,
         freezes=None if frozen else frozen_at,
         frozen_view=frozen_view,
-        other_view=_other_view(here, query) if frozen and reader.course.is_staff else "",
+        other_view=_other_view(here, query) if frozen and staff else "",
     )  # fmt: skip
 
 
@@ -180,9 +189,9 @@ def own_class(assignment: Assignment) -> str:
     return assignment.device_class or CPU
 
 
-def has_board(session: Session, assignment: Assignment, name: str) -> bool:
-    """Whether a leaderboard exists: the assignment's own device class, or any class with a line."""
-    return name == own_class(assignment) or class_of(name) in classes(session, assignment.id)
+def has_board(session: Session, assignment: Assignment, name: str, reader: Reader) -> bool:
+    """Whether a leaderboard exists: the assignment's own device class, or a class with lines for the reader."""
+    return name == own_class(assignment) or class_of(name) in _classes(session, assignment, reader)
 
 
 def device_title(name: str) -> str:
@@ -196,9 +205,11 @@ def device_title(name: str) -> str:
 
 
 def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Selection:
-    asked = Selection(query.order, query.turned, text=query.text, names_too=reader.course.is_staff)
+    asked = Selection(
+        query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff
+    )
     if query.mine and own is not None and not query.text:
-        first = read_around(session, key, own, PAGE // 2)[0]
+        first = read_around(session, key, own, PAGE // 2, asked)[0]
         if first.person_id != own.person_id:
             # A part begins behind a position, so this leaves out the first neighbour.
             return replace(asked, order=Order.RANK, turned=False, after=position_of(first))
@@ -209,9 +220,13 @@ def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: R
     )
 
 
-def _tabs(session: Session, assignment: Assignment, path: str, here: str) -> tuple[Tab, ...]:
+def _classes(session: Session, assignment: Assignment, reader: Reader) -> list[str]:
+    return classes(session, assignment.id, None if reader.course.is_staff else reader.viewer.id)
+
+
+def _tabs(session: Session, assignment: Assignment, path: str, here: str, reader: Reader) -> tuple[Tab, ...]:
     own = own_class(assignment)
-    others = [name or CPU for name in classes(session, assignment.id)]
+    others = [name or CPU for name in _classes(session, assignment, reader)]
     names = [own, *(name for name in others if name != own)]
     return tuple(Tab(_tab_title(name), device_title(name), path + name, name == here) for name in names)
 
@@ -255,12 +270,13 @@ def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
     measured = row.score != 0.0
     score = _value(row.score, metric) if measured else _value(row.bound, metric) if row.bound else "–"
     return Line(
-        rank=f"{row.shared_rank or row.rank:,}",
+        rank=f"{row.shared_rank or row.rank:,}" if row.listed else f"({row.shared_rank or row.rank:,})",
         tied=row.tied,
         name=row.shown,
         real=f"{row.name} · {row.email}" if reader.course.is_staff else "",
         student=f"/staff/{reader.course.slug}/students/{row.person_id}" if reader.course.is_staff else "",
         you=you,
+        listed=row.listed,
         submission=f"/submissions/{row.submission}" if you or reader.course.is_staff else "",
         value=score,
         interval=_interval(row, metric) if measured else "",

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select, true, tuple_
+from sqlalchemy import ColumnElement, Select, or_, select, true, tuple_
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
@@ -65,6 +65,7 @@ class Ranked:
     low: the lower end of the score's 95 % interval; high: the upper end
     lot: the order of lines that are equal otherwise
     submission: the public ID of the submission that reached it
+    listed: whether other students see it
     ms: the median time; None if nothing is measured
     """
 
@@ -86,6 +87,7 @@ class Ranked:
     launch: str
     bound: float
     ms: float | None
+    listed: bool
     shared_rank: int | None = None
     tied: bool = False
 
@@ -109,7 +111,8 @@ class Selection:
     after, before: the part begins after the one or ends before the other; neither for the first part
     turned: whether the order is reversed, lowest first
     text: a text in the names to search for
-    names_too: whether to search real names and emails, for course staff
+    reader: the person who reads, and sees their own line even if it isn't listed
+    staff: for course staff: read lines that aren't listed, and search real names and emails
     """
 
     order: Order = Order.RANK
@@ -117,15 +120,23 @@ class Selection:
     after: Position | None = None
     before: Position | None = None
     text: str = ""
-    names_too: bool = False
+    reader: int | None = None
+    staff: bool = False
     limit: int = PAGE
+
+    @property
+    def visible(self) -> ColumnElement[bool]:
+        """The lines that the reader sees."""
+        if self.staff:
+            return true()
+        return or_(Standing.listed, Standing.person_id == self.reader)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a leaderboard.
 
-    total: lines of the whole leaderboard
+    total: listed lines of the whole leaderboard
     earlier, later: whether lines come before and after
     unseen: whether the search stopped before the last line
     """
@@ -158,11 +169,13 @@ def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None
     return _ranked(session, board, ranks or Ranks(session, board), [found], Selection())[0]
 
 
-def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
+def read_around(
+    session: Session, board: BoardKey, own: Ranked, count: int, asked: Selection
+) -> tuple[Ranked, ...]:
     """Read a line with `count` neighbours on each side."""
-    here = (own.score, own.reached_at, own.lot)
-    above = session.execute(_lines(board).where(before(*here)).order_by(*BEST_LAST).limit(count)).all()
-    below = session.execute(_lines(board).where(behind(*here)).order_by(*BEST_FIRST).limit(count)).all()
+    here, lines = (own.score, own.reached_at, own.lot), _lines(board).where(asked.visible)
+    above = session.execute(lines.where(before(*here)).order_by(*BEST_LAST).limit(count)).all()
+    below = session.execute(lines.where(behind(*here)).order_by(*BEST_FIRST).limit(count)).all()
     self = session.execute(_lines(board).where(Standing.person_id == own.person_id)).all()
     return _ranked(session, board, Ranks(session, board), [*above[::-1], *self, *below], Selection())
 
@@ -218,13 +231,13 @@ def _found(
     least_first = asked.turned != backwards
     beyond = true() if start is None else _beyond(asked.order, start, least_first=least_first)
     ordering = _ordering(asked.order, least_first=least_first)
-    lines = _lines(board)
+    lines = _lines(board).where(asked.visible)
     if not asked.text:
         return list(session.execute(lines.where(beyond).order_by(*ordering).limit(asked.limit + 1))), False
     names = (
         select(Standing.person_id, BOARD_NAME, Person.name, Person.email)
         .join(Person, Person.id == Standing.person_id)
-        .where(board.lines, beyond)
+        .where(board.lines, asked.visible, beyond)
         .order_by(*ordering)
         .limit(SEARCHED)
     )
@@ -238,7 +251,7 @@ def _named(session: Session, names: Select[int, str, str, str], asked: Selection
     text, people, seen = asked.text.casefold(), [], 0
     for person, shown, *real in session.execute(names.execution_options(yield_per=_CHUNK)):
         seen += 1
-        if any(text in name.casefold() for name in (shown, *(real if asked.names_too else ()))):
+        if any(text in name.casefold() for name in (shown, *(real if asked.staff else ()))):
             people.append(person)
             if len(people) > asked.limit:
                 break
@@ -257,9 +270,9 @@ def _ranked(
         if group is not None:
             rank = group.rank
         elif rows and in_a_row:
-            rank = rows[-1].rank + 1
+            rank = rows[-1].rank + rows[-1].listed
         else:
-            rank = ranks.of(standing.score, standing.reached_at, standing.lot)
+            rank = ranks.of(standing)
         row = _row(standing, person, submission, rank, ms)
         rows.append(row if group is None else replace(row, shared_rank=group.shared_rank, tied=group.tied))
     return tuple(rows)
@@ -285,4 +298,5 @@ def _row(standing: Standing, person: Person, submission: str, rank: int, ms: flo
         launch=standing.launch,
         bound=standing.bound,
         ms=ms,
+        listed=standing.listed,
     )

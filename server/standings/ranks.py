@@ -1,7 +1,8 @@
 """Ranks on a leaderboard, without counting all lines above: a table counts the lines with about the same score.
 
 The first bits of a score are its bucket; a doubling has 64 buckets. A line's rank counts the buckets above, and
-in its own bucket the lines before it. So a million lines take as long as a thousand.
+in its own bucket the lines before it. So a million lines take as long as a thousand. Only lines that other students see
+are counted. A line that they don't see has the rank that it would have among them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -72,9 +73,13 @@ def least(number: int) -> float:
     return value if ordered >= 0 else -value
 
 
-def change(session: Session, changes: Mapping[tuple[BoardKey, int], int]) -> None:
+Changes = Mapping[tuple[BoardKey, int, bool], int]
+"""How many lines more or fewer: by leaderboard, bucket and whether they are listed."""
+
+
+def change(session: Session, changes: Changes) -> None:
     """Add to the counts. All transactions use the same order, so none deadlock."""
-    for (board, number), by in sorted(changes.items(), key=_in_order):
+    for (board, number, listed), by in sorted(changes.items(), key=_in_order):
         if by:
             new = insert_into(session, StandingCount).values(
                 assignment_id=board.assignment_id,
@@ -82,6 +87,7 @@ def change(session: Session, changes: Mapping[tuple[BoardKey, int], int]) -> Non
                 before_freeze=board.before_freeze,
                 bucket=number,
                 count=by,
+                listed=by if listed else 0,
             )
             key = [
                 StandingCount.assignment_id,
@@ -90,31 +96,49 @@ def change(session: Session, changes: Mapping[tuple[BoardKey, int], int]) -> Non
                 StandingCount.bucket,
             ]
             session.execute(
-                new.on_conflict_do_update(index_elements=key, set_={"count": StandingCount.count + by})
+                new.on_conflict_do_update(
+                    index_elements=key,
+                    set_={
+                        "count": StandingCount.count + by,
+                        "listed": StandingCount.listed + (by if listed else 0),
+                    },
+                )
             )
 
 
 def recount(session: Session, assignment: int) -> None:
     """Count the lines of all leaderboards of an assignment again."""
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment))
-    lines = select(Standing.device_class, Standing.before_freeze, Standing.score)
-    found: Counter[tuple[BoardKey, int]] = Counter()
-    for device_class, before_freeze, score in session.execute(
+    lines = select(Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)
+    found: Counter[tuple[BoardKey, int, bool]] = Counter()
+    for device_class, before_freeze, score, listed in session.execute(
         lines.where(Standing.assignment_id == assignment).execution_options(yield_per=10_000)
     ):
-        found[BoardKey(assignment, device_class, before_freeze), bucket(score)] += 1
+        found[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] += 1
     counts = [
-        {**asdict(board), "bucket": number, "count": count}
-        for (board, number), count in sorted(found.items(), key=_in_order)
+        {
+            **asdict(board),
+            "bucket": number,
+            "count": found[board, number, True] + found[board, number, False],
+            "listed": found[board, number, True],
+        }
+        for board, number in sorted({(board, number) for board, number, _ in found}, key=_place)
     ]
     if counts:
         session.execute(insert(StandingCount), counts)
 
 
-def classes(session: Session, assignment: int) -> list[str]:
-    """The device classes with at least one line."""
+def classes(session: Session, assignment: int, reader: int | None) -> list[str]:
+    """The device classes with at least one line that the reader sees. None: course staff, who see all."""
+    own = exists().where(
+        Standing.assignment_id == assignment,
+        Standing.device_class == StandingCount.device_class,
+        Standing.before_freeze == StandingCount.before_freeze,
+        Standing.person_id == reader,
+    )
     query = select(StandingCount.device_class).where(
-        StandingCount.assignment_id == assignment, StandingCount.count > 0
+        StandingCount.assignment_id == assignment,
+        StandingCount.count > 0 if reader is None else or_(StandingCount.listed > 0, own),
     )
     return sorted(session.scalars(query.distinct()))
 
@@ -131,28 +155,33 @@ class GroupRank:
 class Ranks:
     """The ranks on one leaderboard, as this transaction sees it.
 
+    total: how many lines other students see; unlisted: how many they don't
     groups: by person, once the whole leaderboard was read
     """
 
     groups: Mapping[int, GroupRank] | None = None
 
     def __init__(self, session: Session, board: BoardKey) -> None:
-        query = select(StandingCount.bucket, StandingCount.count).where(board.counts)
+        query = select(StandingCount.bucket, StandingCount.listed, StandingCount.count).where(board.counts)
+        counts = session.execute(query).all()
         self._session = session
         self._board = board
-        self._counts: dict[int, int] = dict(session.execute(query).all())
+        self._counts = {number: listed for number, listed, _ in counts}
+        self.total = sum(self._counts.values())
+        self.unlisted = sum(count for _, _, count in counts) - self.total
 
-    @property
-    def total(self) -> int:
-        return sum(self._counts.values())
-
-    def of(self, score: float, reached_at: datetime, lot: int) -> int:
-        """The rank of the line with these values; 1 for the first."""
-        own = bucket(score)
+    def of(self, line: Standing) -> int:
+        """The rank of a line; 1 for the first."""
+        own = bucket(line.score)
         above = sum(count for number, count in self._counts.items() if number > own)
-        if self._counts.get(own, 0) <= 1:
+        if self._counts.get(own, 0) <= line.listed:
             return above + 1
-        near = and_(self._board.lines, Standing.score < least(own + 1), before(score, reached_at, lot))
+        near = and_(
+            self._board.lines,
+            Standing.listed,
+            Standing.score < least(own + 1),
+            before(line.score, line.reached_at, line.lot),
+        )
         return above + 1 + (self._session.scalar(select(func.count()).where(near)) or 0)
 
 
@@ -168,6 +197,11 @@ def before(score: float, reached_at: datetime, lot: int) -> ColumnElement[bool]:
     return and_(Standing.score >= score, or_(Standing.score > score, earlier))
 
 
-def _in_order(item: tuple[tuple[BoardKey, int], int]) -> tuple[int, str, bool, int]:
-    board, number = item[0]
+def _in_order(item: tuple[tuple[BoardKey, int, bool], int]) -> tuple[int, str, bool, int, bool]:
+    board, number, listed = item[0]
+    return *_place((board, number)), listed
+
+
+def _place(of: tuple[BoardKey, int]) -> tuple[int, str, bool, int]:
+    board, number = of
     return board.assignment_id, board.device_class, board.before_freeze, number

@@ -45,7 +45,6 @@ __all__ = [
     "rebuild",
     "recompute",
     "recompute_all",
-    "remove_person",
     "score_of",
     "update_leaderboards",
 ]
@@ -149,28 +148,15 @@ def freeze(session: Session, assignment: Assignment, at: datetime | None) -> Non
     session.flush()
     if at is not None:
         _copy(session, assignment, until=at)
-        live = select(Standing.device_class, Standing.person_id).where(
+        live = select(Standing.device_class, Standing.person_id, Standing.listed).where(
             Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), _late(at)
         )
-        for device_class, person in session.execute(live).all():
+        for device_class, person, listed in session.execute(live).all():
             best = best_line(session, assignment, device_class, person, until=at)
             if best is not None:
-                session.execute(insert(Standing).values(_values(
-                    BoardKey(assignment.id, device_class, before_freeze=True), person, best
-                )))  # fmt: skip
+                key = BoardKey(assignment.id, device_class, before_freeze=True)
+                session.execute(insert(Standing).values({**_values(key, person, best), "listed": listed}))
     recount(session, assignment.id)
-
-
-def remove_person(session: Session, person: int) -> None:
-    """Remove a person from all leaderboards."""
-    removed = session.execute(
-        delete(Standing).where(Standing.person_id == person)
-        .returning(Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score)
-    )  # fmt: skip
-    gone: Counter[tuple[BoardKey, int]] = Counter()
-    for assignment, device_class, before_freeze, score in removed:
-        gone[BoardKey(assignment, device_class, before_freeze), bucket(score)] -= 1
-    change(session, gone)
 
 
 def board(
@@ -181,14 +167,15 @@ def board(
     limit: int = 50,
     after: Position | None = None,
     person: int | None = None,
+    staff: bool = False,
     before_freeze: bool = False,
 ) -> Board:
     """Read a part of a leaderboard, from its first line or behind a position.
 
-    person: the reader, for the `own` line
+    person: the reader, for the `own` line; staff: whether to read lines that aren't listed
     """
     key = BoardKey(assignment, device_class, before_freeze)
-    part: Part = read_part(session, key, Selection(after=after, limit=limit))
+    part: Part = read_part(session, key, Selection(after=after, limit=limit, reader=person, staff=staff))
     own = None if person is None else read_own(session, key, person)
     return Board(part.rows, own, more=part.later)
 
@@ -334,18 +321,19 @@ def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) ->
     present = session.execute(
         select(Standing).where(key.lines, Standing.person_id == person)
     ).scalar_one_or_none()
-    changes: Counter[tuple[BoardKey, int]] = Counter()
+    listed = present.listed if present else best is not None and not _unlisted(session, [person])
+    changes: Counter[tuple[BoardKey, int, bool]] = Counter()
     if present is not None:
-        changes[key, bucket(present.score)] -= 1
+        changes[key, bucket(present.score), listed] -= 1
     if best is not None:
-        changes[key, bucket(best.score)] += 1
+        changes[key, bucket(best.score), listed] += 1
     if present is not None and best is not None:
         for name, value in asdict(best).items():
             setattr(present, name, value)
     elif present is not None:
         session.delete(present)
     elif best is not None:
-        session.add(Standing(**_values(key, person, best)))
+        session.add(Standing(**_values(key, person, best), listed=listed))
     session.flush()
     change(session, changes)
 
@@ -354,17 +342,23 @@ def _put_all(session: Session, key: BoardKey, people: Sequence[int], best: Mappi
     """Write or remove the lines of these people, without counting them."""
     mine = select(Standing).where(key.lines, Standing.person_id.in_(_inlined(people)))
     present = {line.person_id: line for line in session.scalars(mine)}
+    unlisted = _unlisted(session, people)
     for person in people:
         line, found = present.get(person), best.get(person)
         if found is None:
             if line is not None:
                 session.delete(line)
         elif line is None:
-            session.add(Standing(**_values(key, person, found)))
+            session.add(Standing(**_values(key, person, found), listed=person not in unlisted))
         else:
             for name, value in asdict(found).items():
                 setattr(line, name, value)
     session.flush()
+
+
+def _unlisted(session: Session, people: Sequence[int]) -> set[int]:
+    """Which of these people aren't listed. `set_listed` waits for the caller's lock before it changes that."""
+    return set(session.scalars(select(Person.id).where(Person.id.in_(_inlined(people)), ~Person.listed)))
 
 
 def _inlined(people: Sequence[int]) -> BindParameter[Any]:

@@ -28,42 +28,55 @@ class _Stand:
     person: int
     low: float
     high: float
+    listed: bool
 
 
 def group_ranks(
     session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]
 ) -> Mapping[int, GroupRank]:
-    """The ranks of these lines by person, with ties.
+    """The ranks of these lines by person, with ties. A line that isn't listed changes no other line's rank or ties.
 
     shown: consecutive lines by rank. In another order, a long leaderboard gets no groups
     """
     if not shown or not board.device_class:
         return {}
-    query = select(Standing.person_id, Standing.low, Standing.high).where(board.lines)
-    if ranks.total <= WHOLE:
+    query = select(Standing.person_id, Standing.low, Standing.high, Standing.listed).where(board.lines)
+    if ranks.total + ranks.unlisted <= WHOLE:
         if ranks.groups is None:
             everybody = session.execute(query.order_by(*BEST_FIRST))
             ranks.groups = _grouped((_Stand(*row) for row in everybody), 1)
         return ranks.groups
     first, last = shown[0], shown[-1]
-    first_rank = ranks.of(first.score, first.reached_at, first.lot)
-    if ranks.of(last.score, last.reached_at, last.lot) != first_rank + len(shown) - 1:
+    first_rank = ranks.of(first)
+    if ranks.of(last) != first_rank + sum(line.listed for line in shown[:-1]):
         return {}
-    above = query.where(before(first.score, first.reached_at, first.lot)).order_by(*BEST_LAST)
+    above = query.where(Standing.listed, before(first.score, first.reached_at, first.lot)).order_by(
+        *BEST_LAST
+    )
     context = [_Stand(*row) for row in session.execute(above.limit(_CONTEXT))][::-1]
-    lines = [*context, *(_Stand(each.person_id, each.low, each.high) for each in shown)]
+    lines = [*context, *(_Stand(each.person_id, each.low, each.high, each.listed) for each in shown)]
     return _grouped(lines, first_rank - len(context))
 
 
 def _grouped(lines: Iterable[_Stand], first_rank: int) -> Mapping[int, GroupRank]:
     found: dict[int, GroupRank] = {}
     group: list[int] = []
-    rank, least = first_rank, 0.0
-    for number, line in enumerate(lines, first_rank):
-        if not group or line.high < least:
+    alone: list[_Stand] = []
+    number = rank = first_rank
+    least = 0.0
+    for line in lines:
+        leads = not group or line.high < least
+        if not line.listed:
+            found[line.person] = GroupRank(number, number if leads else rank, tied=not leads)
+            alone += [line] if leads else []
+            continue
+        for above in alone:
+            found[above.person] = GroupRank(number, number, tied=line.high >= above.low)
+        if leads:
             found |= _tied(group, rank)
             group, rank, least = [], number, line.low
         group.append(line.person)
+        alone, number = [], number + 1
     return found | _tied(group, rank)
 
 

@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
-from server.accounts.access import nothing_here
+from server.accounts.access import nothing_here, viewer
 from server.courses.access import assignment_for, reader_of
+from server.http.forms import sent
+from server.http.problems import Refused
 from server.http.site import site
 from server.standings.board_query import read_query
 from server.standings.class_speeds import ClassSpeeds, class_speeds
 from server.standings.columns import columns_for, first_order
+from server.standings.listing import set_listed
 from server.standings.page import BoardPage, has_board, own_class, read_page
 from server.standings.ranks import class_of
 
@@ -48,11 +51,22 @@ def _page(slug: str, assignment: str, device_class: str) -> BoardPage:
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
         found = assignment_for(session, reader)
-        if not has_board(session, found, device_class):
+        if not has_board(session, found, device_class, reader):
             raise nothing_here()
         shown = columns_for(found.board_columns, measured=bool(class_of(device_class)))
         query = read_query(request.args, first_order(found.board_sort, shown))
         return read_page(session, reader, found, device_class, query)
+
+
+@standings_pages.post("/account/listing")
+def save_listing() -> Response:
+    """List the person on leaderboards, or no longer."""
+    who, wanted = viewer(), sent("listed")["listed"]
+    if wanted not in {"yes", "no"}:
+        raise Refused(422, "invalid", "Nothing was chosen", "Go back to your profile and use its button.")
+    with site().sessions.begin() as session:
+        set_listed(session, who.id, listed=wanted == "yes")
+    return redirect(f"/account?notice={'listed' if wanted == 'yes' else 'unlisted'}", 303)  # type: ignore[return-value]
 
 
 @standings_pages.app_template_global()

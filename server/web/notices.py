@@ -8,6 +8,8 @@ NOTICES: dict[str, str] = {
     "signed-out": "You are signed out.",
     "password-changed": "Your password is changed. Other browsers were signed out.",
     "profile-saved": "Your profile is saved.",
+    "listed": "You are listed on leaderboards again.",
+    "unlisted": "You are no longer listed. Other students see no line of yours.",
     "session-ended": "That browser is signed out.",
     "sessions-ended": "All other browsers are signed out.",
     "token-revoked": "The token no longer works.",

@@ -182,6 +182,7 @@ class BoardLine:
     launch: str = ""
     reached_at: str = ""
     you: bool = False
+    listed: bool = True
     name: str | None = None
     submission: str | None = None
 

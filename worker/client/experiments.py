@@ -97,7 +97,7 @@ def start(portal: Portal, new: NewExperiment) -> Experiment:
 def kernel_text(portal: Portal, wanted: OnServer) -> str:
     """The text of a submission that you may see, or of the best one of an assignment.
 
-    For course staff, the best one is the leaderboard's first, for students their own.
+    For course staff, the best one is the leaderboard's first listed one, for students their own.
     """
     return portal.source(wanted.submission or _best(portal, wanted.best))
 
@@ -109,7 +109,7 @@ def _best(portal: Portal, name: str) -> str:
     board = portal.board(name, assignment.device_class or "cpu")
     course = name.partition("/")[0]
     student = any(one.slug == course and one.role == "student" for one in portal.me().courses)
-    line = board.own if student else next(iter(board.lines), None)
+    line = board.own if student else next((one for one in board.lines if one.listed), None)
     if line is None or line.submission is None:
         raise NotDone(
             f"`{name}` has no accepted submission{' of yours' if student else ''}.", 404, "no_such_kernel"

@@ -117,5 +117,9 @@ def _shown(form: Form, person: Person) -> Response:
 
 
 def _more(person: Person) -> dict[str, Any]:
-    mails = _MAIL_TITLES if site().settings.mail is not None else {}
-    return {"person": person, "regions": zones.regions(person.time_zone), "mails": mails}
+    return {
+        "person": person,
+        "board_name": pseudonyms.board_name(person),
+        "regions": zones.regions(person.time_zone),
+        "mails": _MAIL_TITLES if site().settings.mail is not None else {},
+    }

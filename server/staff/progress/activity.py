@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Assignment
 from server.staff.progress.states import students_in
-from server.standings.charts import histogram
+from server.standings.bins import histogram
 from server.submissions.models import Submission
 
 _DAYS = 21

@@ -13,8 +13,7 @@ from kernels.rendering.page.experiment_page import PlotView
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.staff.progress.states import students_in
-from server.standings.bins import Bin, Mark, bins
-from server.standings.charts import histogram
+from server.standings.bins import Bin, Mark, bins, histogram
 from server.standings.models import Standing
 from server.submissions.rules.tiers import measured_rungs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -126,7 +126,8 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
     ).where(Standing.assignment_id == staged.assignment_id, Standing.before_freeze.is_(False))
     for device_class, person, score, reached_at, lot in session.execute(query):
         lines[device_class][person] = (score, reached_at, lot)
-    before = {device_class: _ordered(found) for device_class, found in lines.items()}
+    unlisted = _unlisted(session, staged)
+    before = {device_class: _ordered(found, unlisted) for device_class, found in lines.items()}
     changed: dict[str, set[int]] = defaultdict(set)
     for person, device_class in changed_lines(session, staged):
         changed[device_class].add(person)
@@ -148,7 +149,7 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
     found = [
         (device_class, person, was.get(person), now.get(person))
         for device_class in sorted(lines)
-        for was, now in [(before.get(device_class, {}), _ordered(lines[device_class]))]
+        for was, now in [(before.get(device_class, {}), _ordered(lines[device_class], unlisted))]
         for person in sorted(was.keys() | now.keys())
         if was.get(person) != now.get(person)
     ]
@@ -156,10 +157,21 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
     return tuple(NewRank(name, person, names[person].name, was, now) for name, person, was, now in found)
 
 
-def _ordered(lines: Mapping[int, tuple[float, datetime, int]]) -> Mapping[int, int]:
-    """The ranks by person: the highest score first, then the earliest."""
-    found = sorted(lines, key=lambda person: (-lines[person][0], *lines[person][1:]))
-    return {person: rank for rank, person in enumerate(found, 1)}
+def _unlisted(session: Session, staged: StagedRegrade) -> set[int]:
+    query = select(Submission.person_id).join(Person, Person.id == Submission.person_id)
+    mine = query.where(Submission.assignment_id == staged.assignment_id, ~Person.listed)
+    return set(session.scalars(mine.distinct()))
+
+
+def _ordered(
+    lines: Mapping[int, tuple[float, datetime, int]], unlisted: Collection[int]
+) -> Mapping[int, int]:
+    """The ranks by person: the highest score first, then the earliest. Only listed lines are counted."""
+    found, rank = {}, 1
+    for person in sorted(lines, key=lambda person: (-lines[person][0], *lines[person][1:])):
+        found[person] = rank
+        rank += person not in unlisted
+    return found
 
 
 def _people(session: Session, wanted: Mapping[int, object]) -> Mapping[int, Person]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import termios
@@ -26,6 +27,7 @@ from server.accounts.service import disable, revoke_tokens
 from server.courses.models import Assignment, Membership
 from server.dispatching.dispatch import take
 from server.recording.record import record
+from server.standings.listing import set_listed
 from server.submissions.models import Submission
 from tests.server.course import check_result, later
 from tests.server.programs.serving import COMMAND, Server, Student
@@ -361,6 +363,9 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     (line,) = (line for line in shown.out.splitlines() if "<- you" in line)
     assert "5,000 to 5,000" in line
     assert "10 %" in line
+    with server.course.sessions.begin() as session:
+        set_listed(session, server.course.person("ada"), listed=False)
+    assert re.search(r"^\(1\) .*<- you, not listed", ada.tilelab("leaderboard").out, re.MULTILINE)
     change(server, board_columns="time date")
     head = ada.tilelab("leaderboard").out.splitlines()[1]
     assert head.split() == ["rank", "name", "GFLOPS", "95", "%", "interval", "ms", "submitted"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from server.recording.record import record
 from server.staff.losses import students_grades
 from server.staff.submissions.staged_preview import Preview, preview
 from server.staff.submissions.staging import apply, drop, find_staged, progress, stage
+from server.standings.listing import set_listed
 from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST
 from server.submissions.allowance import allowance
@@ -102,11 +104,13 @@ def state_of(course: ACourse) -> tuple[Any, Any, Any]:
             verdicts[name] = verdict
         grades = students_grades(session, session.get_one(Assignment, course.assignment))
         lines = session.execute(
-            select(Standing.device_class, Standing.person_id).order_by(Standing.device_class, *BEST_FIRST)
+            select(Standing.device_class, Standing.person_id, Standing.listed).order_by(*BEST_FIRST)
         ).all()
         ranks: dict[tuple[str, int], int] = {}
-        for device_class, person in lines:
-            ranks[device_class, person] = 1 + sum(one == device_class for one, _ in ranks)
+        listed: Counter[str] = Counter()
+        for device_class, person, counts in lines:
+            ranks[device_class, person] = 1 + listed[device_class]
+            listed[device_class] += counts
         return verdicts, {person: one.points for person, one in grades.items()}, ranks
 
 
@@ -155,6 +159,8 @@ def regraded(staged: Stage) -> None:
 
 
 def test_a_preview_equals_what_applying_changes(staged: Stage) -> None:
+    with staged.course.sessions.begin() as session:
+        set_listed(session, staged.course.person("bob"), listed=False)
     before = state_of(staged.course)
     regraded(staged)
     assert state_of(staged.course) == before, "nothing counts before it is applied"

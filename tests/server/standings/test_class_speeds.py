@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from server.grading.models import Job
 from server.standings.class_speeds import FEWEST, ClassSpeeds, class_speeds
+from server.standings.listing import set_listed
 from tests.server.course import ACourse, later
 from tests.server.standings.results import ranked
 from tests.server.web.conftest import Portal
@@ -25,3 +26,7 @@ def test_a_class_is_shown_from_five_students_on_and_never_by_name(portal: Portal
     own = [label for label, _ in found.plot.rows if label.startswith("you")]
     assert len(own) == 1
     assert not any(name in str(found) for name in course.people)
+    with course.sessions.begin() as session:
+        set_listed(session, course.people["student0"], listed=False)
+    assert _class(course, jobs[2]) is None, "the listed speeds would tell the other one"
+    assert _class(course, jobs[0]) is not None

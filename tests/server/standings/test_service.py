@@ -16,7 +16,7 @@ from server.dispatching.dispatch import take
 from server.grading.models import Job
 from server.recording.record import Recorded, record
 from server.standings.models import Standing
-from server.standings.queries import position_of, read_around
+from server.standings.queries import Selection, position_of, read_around
 from server.standings.ranks import BoardKey, recount
 from server.standings.service import Board, board, rebuild, score_of
 from server.submissions.changes import retry
@@ -191,7 +191,7 @@ def test_a_board_in_pages_with_the_own_place_and_its_neighbours(course, made):
     assert (first.own.rank, first.own.person_id) == (8, people[7])
     with made.begin() as session:
         key = BoardKey(course.assignment, "h200")
-        assert [row.rank for row in read_around(session, key, first.own, 2)] == [6, 7, 8, 9]
+        assert [row.rank for row in read_around(session, key, first.own, 2, Selection())] == [6, 7, 8, 9]
     second = shown(course, limit=4, after=position_of(first.rows[-1]), person=people[7])
     assert [row.rank for row in second.rows] == [5, 6, 7, 8]
     third = shown(course, limit=4, after=position_of(second.rows[-1]))

@@ -30,7 +30,8 @@ class _Portal:
 
     def board(self, assignment: str, device_class: str) -> Board:
         first, mine = BoardLine(submission="first"), BoardLine(submission="mine", you=True)
-        return Board(assignment, device_class, "gflops", (first, mine), mine if self._own else None)
+        hidden = BoardLine(submission="hidden", listed=False)
+        return Board(assignment, device_class, "gflops", (hidden, first, mine), mine if self._own else None)
 
 
 def text(wanted: OnServer, role: str = "student", *, own: bool = True) -> str:

@@ -121,8 +121,9 @@ _CELLS: Mapping[str, Callable[[BoardLine], tuple[str, ...]]] = {
 
 def _row(line: BoardLine, shown: Sequence[str], *, checked: bool) -> Sequence[str]:
     rank = line.shared_rank or line.rank
-    ranks = () if checked else ("-" if rank is None else f"{rank:,}{' tied' if line.tied else ''}",)
-    return *ranks, _name(line), *(cell for name in shown for cell in _CELLS[name](line)), _you(line)
+    place = "-" if rank is None else f"{rank:,}" if line.listed else f"({rank:,})"
+    ranks = () if checked else (f"{place} tied" if line.tied else place,)
+    return *ranks, _name(line), *(cell for name in shown for cell in _CELLS[name](line)), _mark(line)
 
 
 def _interval(line: BoardLine) -> str:
@@ -142,5 +143,6 @@ def _share(share: float | None) -> str:
     return "-" if share is None else percent(share)
 
 
-def _you(line: BoardLine) -> str:
-    return "<- you" if line.you else ""
+def _mark(line: BoardLine) -> str:
+    hidden = "" if line.listed else "not listed"
+    return ", ".join(("<- you", *([hidden] if hidden else []))) if line.you else hidden
