@@ -185,7 +185,7 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
         was = setting_of(found)
         outdated = form["shown"] not in {"", digest_of(was)}
         if outdated:
-            _tell_what_is_saved(form, as_typed(was, zone))
+            tell_what_is_saved(form, as_typed(was, zone))
         setting = read_setting(form, zone, was)
         if form.right and (wrong := wrong_tiers(found, setting.speed_by, setting.speed_tiers)):
             form.mistake("speed_tiers", wrong)
@@ -216,7 +216,7 @@ def move_assignment(slug: str) -> Response:
     return back("staff.show_assignments", slug, "assignments-ordered")
 
 
-def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
+def tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
     """Add a mistake to each field that another person saved meanwhile."""
     for name, value in saved.items():
         if form[name] != value:

@@ -17,7 +17,7 @@ from server.courses.models import Membership as MemberRow
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.staff.assignments.setting_form import number
-from server.staff.assignments.views import assignment_of
+from server.staff.assignments.views import assignment_of, tell_what_is_saved
 from server.staff.desk import LOWERS, Desk, acting, back, confirmed, desk_of, printable, staff
 from server.staff.grades.corrections import Decision, correct, decision_of, wrong_decision
 from server.staff.losses import Loss, LowersPoints, losses_confirmed, students_grades
@@ -29,7 +29,7 @@ _OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubr
 
 @dataclass(frozen=True, slots=True)
 class GradePage:
-    """A student's grade for an assignment. by: who corrected it; None for the command line."""
+    """A student's grade for an assignment. by: who corrected it; shown: the digest of the correction."""
 
     desk: Desk
     assignment: Assignment
@@ -38,6 +38,7 @@ class GradePage:
     correction: Correction | None
     by: str | None
     form: Form
+    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +61,14 @@ def show_grade(slug: str, assignment: str, person: int) -> str:
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
         now = decision_of(session, found, person)
-        form = filled(
-            {
-                "score": "" if now.score is None else f"{now.score:.15g}",
-                "excused": "yes" if now.excused else "",
-                "held": "yes" if now.held else "",
-                "reason": now.reason,
-            }
-        )
-        return _page(session, course, found, person, form)
+        return _page(session, course, found, person, filled(_typed(now)))
 
 
 @staff.post("/grades/<assignment>/<int(max=9007199254740991):person>")
 def change_grade(slug: str, assignment: str, person: int) -> str | Response | tuple[str, int]:
     """Correct a student's grade, or remove the correction."""
     course = instructor_of(slug)
-    form = sent(*_FIELDS)
+    form, outdated = sent(*_FIELDS, "shown"), False
     given = Decision(
         score=number(form, "score") if form["score"] else None,
         excused=form.checked("excused"),
@@ -89,10 +82,27 @@ def change_grade(slug: str, assignment: str, person: int) -> str | Response | tu
             found = assignment_of(session, course, assignment)
             _student(session, course, person)
             with losses_confirmed(session, found, confirmed(), person):
-                correct(session, found, acting(session), person, given)
+                was = decision_of(session, found, person)
+                outdated = form["shown"] not in {"", was.digest}
+                if outdated:
+                    tell_what_is_saved(form, _typed(was))
+                if form.right:
+                    correct(session, found, acting(session), person, given)
+    if form.right:
         return back("staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
     with site().readers.begin() as session:
-        return _page(session, course, assignment_of(session, course, assignment), person, form), 422
+        page = _page(session, course, assignment_of(session, course, assignment), person, form)
+    return page, 409 if outdated else 422
+
+
+def _typed(decision: Decision) -> dict[str, str]:
+    """The form's values for a decision."""
+    return {
+        "score": "" if decision.score is None else f"{decision.score:.15g}",
+        "excused": "yes" if decision.excused else "",
+        "held": "yes" if decision.held else "",
+        "reason": decision.reason,
+    }
 
 
 @staff.errorhandler(LowersPoints)
@@ -125,6 +135,7 @@ def _page(session: Session, course: Membership, assignment: Assignment, number: 
         correction,
         None if by is None else session.get_one(Person, by).name,
         form,
+        decision_of(session, assignment, number).digest,
     )
     return render_template("staff/grade.html", page=page)
 

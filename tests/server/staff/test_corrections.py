@@ -107,6 +107,32 @@ def test_a_form_sent_again_unchanged_changes_no_number(portal: Portal, ina: Brow
     assert 'value="20234.56"' in ina.page(grade_page(portal, "ada"))
 
 
+def test_a_grade_corrected_meanwhile_is_shown_before_it_is_replaced(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    handed_in(portal.course, "ada")
+    page, tim = grade_page(portal, "ada"), client_of(portal, "tim", Role.INSTRUCTOR)
+    fields = {"score": "30", "reason": "x", "shown": shown(ina.page(page))}
+    tim.post_form(page, score="25", held="yes", reason="shown in the lab")
+    answer = ina.post_form(page, **fields)
+    assert answer.status_code == 409
+    assert re.findall(r'href="#(\w+)"', answer.text.partition('role="alert"')[2])[:3] == [
+        "score",
+        "held",
+        "reason",
+    ]
+    assert "by tim" in answer.text
+    assert grade_of(portal, "ada").points == 25.0
+    ina.post_form(page, **(fields | {"shown": shown(answer.text)}))
+    assert grade_of(portal, "ada").points == 30.0
+
+
+def shown(page: str) -> str:
+    """What the form carries of the correction that its page shows."""
+    (found,) = re.findall(r'name="shown" value="(\w+)"', page)
+    return str(found)
+
+
 def test_an_excused_assignment_does_not_count(portal: Portal, ina: BrowserClient) -> None:
     portal.course.person("ada")
     ina.post_form(grade_page(portal, "ada"), excused="yes", reason="was ill")
