@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import threading
 import time
@@ -37,6 +38,11 @@ class Watched:
         self._thread.join(LONG)
         if self.process.stdout is not None:
             self.process.stdout.close()
+        if error is not None:
+            print(self.text)  # for the report of the test that failed
+        # One that is still on its way out would take the next test's message.
+        parts = [int(number) for number in re.findall(r"started \(process (\d+)\)", self.text)]
+        wait_until(lambda: gone(*parts))
 
     @property
     def text(self) -> str:
