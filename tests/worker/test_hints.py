@@ -55,6 +55,14 @@ def test_of_details_that_follow_each_other_closely_some_are_left_out(listened, t
     assert 4 <= len(listened.published) <= 7
 
 
+def test_the_output_of_a_case_comes_along_at_once_and_has_an_end(listened, tell):
+    tell("checking 1 of 2: Width=1")
+    tell("checking 1 of 2: Width=1\nWidth=1\n" + "<b>\n\U0001f600" * 210)
+    hint = heard(listened)[-1]
+    assert (hint.detail, hint.printed_case, len(hint.printed)) == ("1 of 2: Width=1", "Width=1", 1000)
+    assert hint.printed.startswith("<b>\n\U0001f600")
+
+
 def test_a_phase_is_always_told(listened, tell):
     for phase in ("compiling", "checking", "checking 1 of 1: Width=1", "counting"):
         tell(phase)
@@ -68,7 +76,7 @@ def test_a_phase_is_always_told(listened, tell):
 @pytest.mark.parametrize(
     "data",
     [
-        b"bytes", "", "null", "[]", "{}", "9" * 9000, "[" * 900, json.dumps(TOLD | {"at": None}),
+        b"bytes", "", "null", "[]", "{}", "9" * 90_000, "[" * 900, json.dumps(TOLD | {"at": None}),
         json.dumps(TOLD | {"at": "nan"}), json.dumps(TOLD | {"step": "x"}), json.dumps(TOLD | {"attempt": "2"}),
         json.dumps(TOLD | {"what": "<b> x"}), json.dumps(TOLD | {"what": ""}),
     ],

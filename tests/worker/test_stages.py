@@ -92,11 +92,13 @@ def test_a_header_that_device_code_needs(tmp_path):
     assert (code, report["verdict"]) == (Exit.ACCEPTED, "accepted")
 
 
+PRINTING = SOLUTION.replace(
+    "{", '{ if (threadIdx.x + threadIdx.y + blockIdx.x == 0) printf("W %d\\n", Width);', 1
+)
+
+
 def test_what_the_kernel_prints_changes_no_verdict(tmp_path):
-    printing = SOLUTION.replace(
-        "{", '{ if (threadIdx.x + threadIdx.y + blockIdx.x == 0) printf("W %d\\n", Width);', 1
-    )
-    code, report = grade(tmp_path, printing, "--case", "Width=2")
+    code, report = grade(tmp_path, PRINTING, "--case", "Width=2")
     assert (code, report["verdict"]) == (Exit.ACCEPTED, "accepted")
     assert report["printed"] == "W 2\n"
 
@@ -110,11 +112,17 @@ def test_an_endless_kernel_ends_soon_and_by_count(tmp_path):
     assert "time_limit" in kinds
 
 
-def test_the_processor_time_of_every_step_is_known_at_the_end(tmp_path):
+def test_a_check_tells_the_first_output_and_the_processor_time_of_every_step(tmp_path):
+    told: list[str] = []
     with SandboxedStages() as stages:
+        stages.telling = told.append
         verdict = grade_job(
-            Job(SOLUTION.encode(), TILED, "sm_90", "5eed" * 8, tmp_path, case="Width=2"), stages
+            Job(PRINTING.encode(), TILED, "sm_90", "5eed" * 8, tmp_path, case="Width=2"), stages
         ).verdict
+    first, *others = told
+    case = first.partition(": ")[2]
+    assert others[0] == f"{first}\n{case}\nW 2\n"
+    assert all(each.endswith(f"\n{case}\nW 2\n") for each in others)
     used = stages.cpu_seconds()
     assert verdict is Verdict.ACCEPTED
     assert set(used) == {"compile", "run"}

@@ -24,6 +24,9 @@ _PAUSE_SECONDS = 5.0
 _DETAIL_SECONDS = 0.2
 _PREFIX = CHANNELS.removesuffix("*")
 _LONGEST = 120
+_LONGEST_PRINTED = 1_000
+# JSON has up to 12 characters for one.
+_LONGEST_MESSAGE = 12 * (_LONGEST_PRINTED + 3 * _LONGEST)
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +39,7 @@ class Hint:
     at: time by the worker's clock
     phase: compiling, checking, counting or measuring
     detail: progress within the phase, such as "3 of 14: Width=17 real"
+    printed: what the kernel printed in the test case `printed_case`, cut at a limit; both may be ""
     """
 
     job: int
@@ -44,16 +48,18 @@ class Hint:
     at: float
     phase: str
     detail: str
+    printed_case: str = ""
+    printed: str = ""
 
 
 def channel(job: int) -> str:
-    """The channel for a job's hints. Each hint is {"step", "attempt", "at", "what"}."""
+    """The channel for a job's hints. Each hint is {"step", "attempt", "at", "what"}; `Hints.of` describes "what"."""
     return f"{_PREFIX}{job}"
 
 
 def read_hint(told_on: object, data: object) -> Hint | None:
     """The hint in a message, or None if it isn't valid. Messages from the broker are untrusted."""
-    if not isinstance(told_on, str) or not isinstance(data, str) or len(data) > 10 * _LONGEST:
+    if not isinstance(told_on, str) or not isinstance(data, str) or len(data) > _LONGEST_MESSAGE:
         return None
     number = told_on.removeprefix(_PREFIX)
     try:
@@ -65,10 +71,13 @@ def read_hint(told_on: object, data: object) -> Hint | None:
 
 def _hint(job: int, told: Any) -> Hint | None:
     at, attempt = float(told["at"]), told["attempt"]
-    phase, _, detail = str(told["what"])[:_LONGEST].partition(" ")
+    what, case, printed = (*str(told["what"]).split("\n", 2), "", "")[:3]
+    phase, _, detail = what[:_LONGEST].partition(" ")
     if not math.isfinite(at) or not isinstance(attempt, int) or not phase.isalpha():
         return None
-    return Hint(job, StepKind(told["step"]), attempt, at, phase, detail)
+    return Hint(
+        job, StepKind(told["step"]), attempt, at, phase, detail, case[:_LONGEST], printed[:_LONGEST_PRINTED]
+    )
 
 
 class Hints:
@@ -83,17 +92,18 @@ class Hints:
     def of(self, message: StepMessage) -> Callable[[str], None]:
         """A function that publishes a step's hints: "PHASE", or "PHASE DETAIL".
 
-        Skips details that follow each other closely, because hints must not slow down a step.
+        The name of a test case and its output may follow, each after a line break. Skips details that follow each other
+        closely, because hints must not slow down a step.
         """
-        last = ""
+        last, printing = "", False
         quiet_until = 0.0
 
         def told(what: str) -> None:
-            nonlocal last, quiet_until
-            phase, now = what.partition(" ")[0], self._now()
-            if phase == last and now < quiet_until:
+            nonlocal last, quiet_until, printing
+            phase, now, prints = what.partition(" ")[0], self._now(), "\n" in what
+            if phase == last and now < quiet_until and (printing or not prints):
                 return
-            last, quiet_until = phase, now + _DETAIL_SECONDS
+            last, quiet_until, printing = phase, now + _DETAIL_SECONDS, prints
             self._publish(message, what)
 
         return told

@@ -22,6 +22,7 @@ from typing import IO, Any, Self
 from worker.sandbox.child_command import ENVIRONMENT, command
 from worker.sandbox.folder import OwnFolder
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
+from worker.sandbox.progress_messages import LONGEST
 
 SAMPLE_SECONDS = 0.02
 """Time between two samples. Written memory grows by about 50 MB in this time."""
@@ -53,7 +54,6 @@ _CHUNK = 2**18
 _PIPE_BYTES = 2**20
 # A child is untrusted: without a limit it could keep its parent busy until the timeout.
 _QUESTIONS = 100_000
-_LONGEST_TOLD = 200
 _NEAR_MEMORY = 0.5
 # the kernel's two clocks of a process differ a little, and by more on a busy machine
 _NEAR_TIME = 0.9
@@ -166,7 +166,7 @@ class Child:
         for _ in range(_QUESTIONS):
             if not isinstance(answer, dict) or "told" not in answer:
                 return _response(answer)
-            told(str(answer["told"])[:_LONGEST_TOLD])
+            told(str(answer["told"])[:LONGEST])
             answer = self._answer(self._line(deadline, self.limits.response_bytes))
         self.kill()
         raise SandboxFailure(Failure.ERROR, "too many progress messages")

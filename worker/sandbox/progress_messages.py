@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-_LONGEST = 200
+LONGEST = 1_200
 _descriptor: int | None = None
 
 
@@ -18,4 +18,4 @@ def send_to(descriptor: int) -> None:
 def tell(what: str) -> None:
     """Send one message, short enough for a single write."""
     if _descriptor is not None:
-        os.write(_descriptor, json.dumps({"told": what[:_LONGEST]}).encode() + b"\n")
+        os.write(_descriptor, json.dumps({"told": what[:LONGEST]}).encode() + b"\n")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NOT_STARTED = "not run, because Tilelab could not read the kernel"
 NOT_FILLED = "not run, because a module variable does not fit"
+_LIVE_PRINTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,10 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKer
     from kernels.judging.judge import arguments, constants
 
     begun: set[str] = set()
+    printed = False
 
     def run(case: CasePlan, buffers: Sequence[Buffer], schedule: Schedule, budget: Budget) -> Execution:
+        nonlocal printed
         assert case.launch is not None, "only a case that can be launched is run"
         if case.name not in begun:
             begun.add(case.name)
@@ -148,6 +151,10 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKer
             races=schedule is device.Schedule.LOCKSTEP,
         )
         on.state.update(execution.state)
+        # The report has the output of the first case that prints, too.
+        if execution.printed and not printed:
+            printed = True
+            tell(f"{case.name}\n{execution.printed[:_LIVE_PRINTED]}")
         seen.extend(finding for finding in execution.findings if finding.severity is Severity.ERROR)
         return execution
 

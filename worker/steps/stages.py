@@ -116,7 +116,8 @@ class SandboxedStages:
     It belongs to the thread that creates it, and the children die with this thread. Other threads may only call
     `abort`.
 
-    telling: called with a check's progress, such as "checking 3 of 14: Width=17 real"; must not raise
+    telling: called with a check's progress, such as "checking 3 of 14: Width=17 real"; must not raise.
+        After a case has printed, lines with its name and output follow.
     measured: the request to the GPU, once sent
     aborted: another thread killed the children, so their results mean nothing
     """
@@ -231,14 +232,20 @@ class SandboxedStages:
         return self._run(CheckResponse, CHECK, request, self._counting(request))
 
     def _counting(self, request: CheckRequest) -> Callable[[str], None]:
-        """Count the cases as the child begins them. Ignores unknown names."""
-        left = {case.name for case in request.plan.cases if case.on_cpu}
-        number = len(left)
+        """Count the cases as the child begins them, and repeat the first output of one. Ignores unknown names."""
+        names = {case.name for case in request.plan.cases if case.on_cpu}
+        left, number, printed = set(names), len(names), ""
 
-        def told(case: str) -> None:
+        def told(what: str) -> None:
+            nonlocal printed
+            case, _, output = what.partition("\n")
             if case in left:
                 left.remove(case)
-                self.telling(f"checking {number - len(left)} of {number}: {case}")
+            elif case in names and output and not printed:
+                printed = f"\n{what}"
+            else:
+                return
+            self.telling(f"checking {number - len(left)} of {number}: {case}{printed}")
 
         return told
 

@@ -41,6 +41,7 @@ class ProgressAnswer:
     headline: the current activity in a few words
     position, wait: as in the submission itself
     attempt: the number of the open step's attempt; 0 if no step is open
+    printed: the start of what the kernel printed in the test case `printed_case`; "" if nothing is known
     """
 
     state: JobState
@@ -51,6 +52,8 @@ class ProgressAnswer:
     wait: WaitAnswer | None
     attempt: int
     phases: tuple[ProgressPhaseAnswer, ...]
+    printed_case: str
+    printed: str
 
 
 def wait_answer(place: Place | None) -> WaitAnswer | None:
@@ -73,4 +76,6 @@ def progress_answer(progress: Progress) -> ProgressAnswer:
             ProgressPhaseAnswer(phase.key, phase.state, phase.seconds, phase.detail)
             for phase in progress.phases
         ),
+        printed_case=progress.printed_case,
+        printed=progress.printed,
     )

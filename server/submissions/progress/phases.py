@@ -49,6 +49,7 @@ class Progress:
 
     headline: the current activity in a few words; explanation: one sentence more
     note: a failure of a worker, which isn't the kernel's fault; usually ""
+    printed: the start of what the kernel printed in the test case `printed_case`; "" if nothing is known
     """
 
     status: SubmissionStatus
@@ -56,6 +57,8 @@ class Progress:
     explanation: str
     note: str
     phases: tuple[Phase, ...]
+    printed_case: str = ""
+    printed: str = ""
 
 
 @dataclass(slots=True)
@@ -63,6 +66,7 @@ class Trail:
     """The hints about one attempt at a step.
 
     begun: when each phase's first hint arrived; worked: when the worker sent it, by the worker's clock
+    printed_case, printed: the kernel's output, as in a hint
     """
 
     step: StepKind
@@ -71,6 +75,8 @@ class Trail:
     detail: str
     begun: dict[str, datetime] = field(default_factory=dict)
     worked: dict[str, float] = field(default_factory=dict)
+    printed_case: str = ""
+    printed: str = ""
 
     def fits(self, step: StepStatus) -> bool:
         return step.kind is self.step and step.attempt == self.attempt
@@ -87,6 +93,8 @@ def follow(trails: dict[StepKind, Trail], hint: Hint, now: datetime) -> None:
     elif hint.attempt < trail.attempt:
         return
     trail.phase, trail.detail = hint.phase, hint.detail
+    if hint.printed:
+        trail.printed_case, trail.printed = hint.printed_case, hint.printed
     trail.begun.setdefault(hint.phase, now)
     trail.worked.setdefault(hint.phase, hint.at)
 
@@ -100,12 +108,15 @@ def progress_of(status: SubmissionStatus, trails: Trails) -> Progress:
     step = status.open_step
     waits = step is not None and not _begun(step, _followed(step, trails.get(step.kind)))
     headline, explanation = _words(status, phases, waits=waits)
+    printing = None if check is None else _followed(check, trails.get(StepKind.CHECK))
     return Progress(
         status=status,
         headline=headline,
         explanation=explanation,
         note=_note(step),
         phases=tuple(phases),
+        printed_case="" if printing is None else printing.printed_case,
+        printed="" if printing is None else printing.printed,
     )
 
 

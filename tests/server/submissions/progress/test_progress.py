@@ -91,6 +91,15 @@ def test_a_running_check_tells_its_cases_one_by_one():
     assert phase(progress, "checking").detail == "3 of 14: Width=17 real"
 
 
+def test_the_first_output_stays_until_another_attempt():
+    printing = hints("checking")
+    follow(printing, Hint(7, StepKind.CHECK, 1, 1.0, "checking", "", "Width=1", "hi\n"), NOW)
+    follow(printing, Hint(7, StepKind.CHECK, 1, 2.0, "counting", ""), NOW)
+    told = progress_answer(progress_of(at_work(RUNNING), printing))
+    assert (told.printed_case, told.printed) == ("Width=1", "hi\n")
+    assert progress_of(at_work(replace(RUNNING, attempt=2)), printing).printed == ""
+
+
 def test_a_hint_may_come_before_the_database_knows():
     sent = replace(CHECK, state=StepState.SENT, attempt=1)
     progress = progress_of(replace(JOB, steps=(sent,)), hints("compiling"))
