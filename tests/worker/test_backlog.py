@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -127,6 +126,33 @@ def test_a_pool_grades_again_with_the_same_slots(tmp_path, monkeypatch):
     assert Warm.made == 2
 
 
+def test_a_gpu_expects_what_no_other_gpu_and_no_check_ended(tmp_path, monkeypatch):
+    expected: dict[int, list[int | None]] = {0: [], 1: []}
+
+    class SecondFails(Passing):
+        def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+            passed = super().do(message, worker, progress)
+            return replace(passed, report=FINE, measure=None) if message.ticket.job == 1 else passed
+
+    class Told(GpuPlace):
+        def __init__(self, gpu: int) -> None:
+            super().__init__(Supply())
+            self.gpu = gpu
+
+        def expect(self, steps: int | None) -> None:
+            super().expect(steps)
+            expected[self.gpu].append(steps)
+
+    monkeypatch.setattr(backlog, "CpuWorkplace", SecondFails)
+    with Pool(tmp_path, [Told(0), Told(1)], slots=2, most=5) as pool:
+        graded = pool.grade([work()] * 5)
+    measured = {gpu: sum(each.steps[-1].gpu == gpu for each in graded) for gpu in expected}
+    assert sum(measured.values()) == 4
+    assert {gpu: (each[0], each[-1]) for gpu, each in expected.items()} == {
+        gpu: (5, number) for gpu, number in measured.items()
+    }
+
+
 @pytest.mark.usefixtures("passing")
 @pytest.mark.parametrize(
     ("failure", "verdict", "error"),
@@ -185,14 +211,14 @@ def test_a_workplace_that_breaks_its_promise_costs_one_submission_only(tmp_path)
     assert "broken" in done.graded[0].error
 
 
-def test_of_those_that_wait_for_a_gpu_the_first_to_come_goes_first():
-    ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
-    waiting: backlog._Steps = queue.PriorityQueue()
+def test_of_those_that_wait_for_a_gpu_the_first_to_come_goes_first(tmp_path):
+    pool = Pool(tmp_path, (), slots=1)
     for number in (3, 1, 4, 0, 2):
-        ended.put(Step(left_to_a_gpu(number), None, 0.0, None, 1.0))
+        pool._ended.put(Step(left_to_a_gpu(number), None, 0.0, None, 1.0))
     for number in (2, 4, 0, 1, 3):
-        ended.put(Step(replace(left_to_a_gpu(number), report=FINE, measure=None), 0, 2.0, 2.0, 3.0))
-    graded = backlog._collected(5, ended, waiting, lambda _: None)
+        pool._ended.put(Step(replace(left_to_a_gpu(number), report=FINE, measure=None), 0, 2.0, 2.0, 3.0))
+    graded = pool._collected(5, lambda _: None)
+    waiting = pool._steps[StepKind.MEASURE]
     assert [waiting.get()[0] for _ in range(5)] == [0, 1, 2, 3, 4]
     assert [each.number for each in graded] == [0, 1, 2, 3, 4]
     assert {len(each.steps) for each in graded} == {2}

@@ -24,7 +24,7 @@ from kernels.verdict import Verdict
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
 from worker.supervision.cores import cores, step_back
 from worker.workplaces.cpu import CpuWorkplace
-from worker.workplaces.workplace import Workplace
+from worker.workplaces.workplace import MeasuringWorkplace, Workplace
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def encoded(source: bytes) -> str:
 def work_off(
     works: Sequence[CheckWork],
     cache: Path,
-    gpus: Sequence[Workplace] = (),
+    gpus: Sequence[MeasuringWorkplace] = (),
     slots: int | None = None,
     told: Callable[[Graded], None] = lambda _: None,
 ) -> Backlog:
@@ -132,8 +132,15 @@ class Pool:
     Use it as a context manager. After an exception in `grade`, it can only be closed.
     """
 
-    def __init__(self, cache: Path, gpus: Sequence[Workplace], slots: int) -> None:
-        """Start nothing yet. The parameters mean the same as in `work_off`."""
+    def __init__(
+        self, cache: Path, gpus: Sequence[MeasuringWorkplace], slots: int, most: int | None = None
+    ) -> None:
+        """Start nothing yet. The other parameters mean the same as in `work_off`.
+
+        most: submissions in all calls of `grade` together; None for any number
+        """
+        self._gpus, self._most = gpus, most
+        self._elsewhere = [0] * len(gpus)
         self._checks = [CpuWorkplace(cache) for _ in range(slots)]
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
         self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
@@ -146,6 +153,8 @@ class Pool:
         ]
 
     def __enter__(self) -> Self:
+        for place in self._gpus:
+            place.expect(self._most)
         for slot in self._slots:
             slot.start()
         return self
@@ -174,27 +183,35 @@ class Pool:
         for number, work in enumerate(works, 1):
             ticket = Ticket(number - 1, StepKind.CHECK, "")
             self._steps[StepKind.CHECK].put((number - 1, StepMessage(ticket, 1, 0.0, check=work)))
-        return _collected(number, self._ended, self._steps[StepKind.MEASURE], told)
+        return self._collected(number, told)
 
+    def _collected(self, number: int, told: Callable[[Graded], None]) -> tuple[Graded, ...]:
+        """Collect all verdicts, and queue passed checks for a GPU."""
+        begun: dict[int, Step] = {}
+        graded: dict[int, Graded] = {}
+        while len(graded) < number:
+            step = self._ended.get()
+            which = step.result.ticket.job
+            if step.result.measure is not None:
+                begun[which] = step
+                message = StepMessage(
+                    Ticket(which, StepKind.MEASURE, ""), 1, 0.0, measure=step.result.measure.packed
+                )
+                self._steps[StepKind.MEASURE].put((which, message))
+                continue
+            steps = (begun.pop(which), step) if which in begun else (step,)
+            graded[which] = Graded(which, steps)
+            self._expect_less(step.gpu)
+            told(graded[which])
+        return tuple(each for _, each in sorted(graded.items()))
 
-def _collected(
-    number: int, ended: queue.SimpleQueue[Step], measuring: _Steps, told: Callable[[Graded], None]
-) -> tuple[Graded, ...]:
-    """Collect all verdicts, and queue passed checks for a GPU."""
-    begun: dict[int, Step] = {}
-    graded: dict[int, Graded] = {}
-    while len(graded) < number:
-        step = ended.get()
-        which = step.result.ticket.job
-        if step.result.measure is not None:
-            begun[which] = step
-            ticket = Ticket(which, StepKind.MEASURE, "")
-            measuring.put((which, StepMessage(ticket, 1, 0.0, measure=step.result.measure.packed)))
-            continue
-        steps = (begun.pop(which), step) if which in begun else (step,)
-        graded[which] = Graded(which, steps)
-        told(graded[which])
-    return tuple(each for _, each in sorted(graded.items()))
+    def _expect_less(self, done_by: int | None) -> None:
+        """A submission is done, so the other GPUs won't measure it."""
+        if self._most is None:
+            return
+        for gpu, place in enumerate(self._gpus):
+            self._elsewhere[gpu] += gpu != done_by
+            place.expect(self._most - self._elsewhere[gpu])
 
 
 class _Slot(threading.Thread):

@@ -14,7 +14,7 @@ from worker.contract.messages import CheckWork
 from worker.experiment.folder import Folder, Keep
 from worker.experiment.plan import Group, Plan, PlannedPoint, rejected, result_of
 from worker.supervision.cores import cores
-from worker.workplaces.workplace import Workplace
+from worker.workplaces.workplace import MeasuringWorkplace
 
 _AT_ONCE = 1000
 """Points that are handed to the workplaces together: their texts are in memory at the same time."""
@@ -42,7 +42,7 @@ def run(
     plan: Plan,
     folder: Folder,
     cache: Path,
-    gpus: Sequence[Workplace] = (),
+    gpus: Sequence[MeasuringWorkplace] = (),
     told: Told = lambda _: None,
 ) -> list[PointResult]:
     """Run what is missing, and return all results.
@@ -55,7 +55,8 @@ def run(
         points = Points(plan, folder.results(), keep, told=told)
         left = points.missing(range(len(plan.points)))
         if left:
-            pool = stack.enter_context(Pool(cache, gpus, max(1, min(len(left), cores() - len(gpus)))))
+            slots = max(1, min(len(left), cores() - len(gpus)))
+            pool = stack.enter_context(Pool(cache, gpus, slots, len(left)))
             points.run(left, lambda: pool)
     return points.all()
 

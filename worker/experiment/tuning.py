@@ -23,7 +23,7 @@ from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
 from worker.experiment.run import Points, Told
 from worker.supervision.cores import cores
-from worker.workplaces.workplace import Workplace
+from worker.workplaces.workplace import MeasuringWorkplace
 
 
 def tunes(manifest: Manifest) -> bool:
@@ -41,7 +41,7 @@ def tune(
     manifest: Manifest,
     folder: Folder,
     cache: Path,
-    gpus: Sequence[Workplace] = (),
+    gpus: Sequence[MeasuringWorkplace] = (),
     told: Told = lambda _: None,
 ) -> list[PointResult]:
     """Search for the best point, and return the results of all that were tried.
@@ -66,7 +66,12 @@ class _Results:
     """
 
     def __init__(
-        self, manifest: Manifest, folder: Folder, stack: ExitStack, cache: Path, gpus: Sequence[Workplace]
+        self,
+        manifest: Manifest,
+        folder: Folder,
+        stack: ExitStack,
+        cache: Path,
+        gpus: Sequence[MeasuringWorkplace],
     ) -> None:
         experiment = from_plain_definition(manifest.definition)
         self.models = experiment.measure.counts and quantity(experiment.design.goal).basis is Basis.MEASURED

@@ -215,6 +215,8 @@ class Spares:
         ahead: number of processes to keep ready
         """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
+        self._most: int | None = None
+        self._taken = 0
         self._quiet = quiet_file()
         self._changed = threading.Condition()
         self._waiting: deque[Runner | SandboxFailure] = deque()
@@ -223,6 +225,15 @@ class Spares:
         self._closed = False
         self._starter = threading.Thread(target=self._keep_ahead, name="spares", daemon=True)
         self._starter.start()
+
+    def limit(self, most: int | None) -> None:
+        """Start no process that isn't needed.
+
+        most: how many all calls of `take` get together; None for any number
+        """
+        with self._changed:
+            self._most = most
+            self._changed.notify_all()
 
     def take(self) -> Runner:
         """A ready process, which the caller uses or closes. Another one is started instead.
@@ -244,6 +255,7 @@ class Spares:
                     failure = SandboxFailure(Failure.START, "the process ended while it waited")
                 except SandboxFailure as reason:
                     failure = reason
+                self._give_back()
                 spare.close()
                 # a process that had started well doesn't count as a failed start
                 tries += not waited
@@ -275,14 +287,25 @@ class Spares:
             if self._closed:
                 raise SandboxFailure(Failure.START, "no more processes are started")
             spare = self._waiting.popleft()
+            self._taken += isinstance(spare, Runner)
             self._changed.notify_all()
             return spare
+
+    def _give_back(self) -> None:
+        """Another process is needed for one that was taken."""
+        with self._changed:
+            self._taken -= 1
+            self._changed.notify_all()
+
+    def _wanted(self) -> int:
+        """How many processes should wait."""
+        return self._ahead if self._most is None else min(self._ahead, self._most - self._taken)
 
     def _keep_ahead(self) -> None:
         """The starter's thread. A failed start waits in the queue like a process, and `take` reports it."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or len(self._waiting) < self._ahead)
+                self._changed.wait_for(lambda: self._closed or len(self._waiting) < self._wanted())
                 if self._closed:
                     return
             self._clear_up()

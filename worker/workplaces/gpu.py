@@ -75,6 +75,7 @@ class GpuWorkplace:
         self._device, self._device_class, self._arch = device, device_class, arch
         self._cache, self._wall_seconds = cache, wall_seconds
         self._spares: Spares | None = None
+        self._expected: int | None = None
         self._kept: Runner | None = None
         self._at_work: Runner | None = None
         self._in_work = self._aborted = self._left_running = False
@@ -91,6 +92,11 @@ class GpuWorkplace:
     def warm(self) -> None:
         """Wait until a process is ready, as in a worker that has run for a while. Raises SandboxFailure."""
         self._kept = self._kept or self._start().take()
+
+    def expect(self, steps: int | None) -> None:
+        self._expected, spares = steps, self._spares
+        if spares is not None:
+            spares.limit(steps)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Judge and measure, and complete the check's report."""
@@ -172,6 +178,7 @@ class GpuWorkplace:
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
             self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds)
+            self.expect(self._expected)
         return self._spares
 
     def _take(self) -> Runner:

@@ -133,6 +133,21 @@ def test_a_spare_is_warm_and_another_is_started_in_its_place():
         assert len(numbers(first, 1)) == 2
 
 
+def test_no_process_starts_that_nothing_needs():
+    with Spares(None, runners.PREPARE, ahead=3) as waiting:
+        waiting.limit(2)
+        _wait(lambda: len(waiting._all) >= 2)
+        dead = waiting._all[0]
+        _wait(lambda: dead.usable)
+        os.kill(dead._child._process.pid, signal.SIGKILL)
+        _wait(lambda: not dead.usable)
+        assert all(waiting.take() is not dead for _ in range(2))
+        waiting.limit(2)
+        assert not waiting._waiting
+        waiting.limit(3)
+        assert len(numbers(waiting.take(), 1)) == 2
+
+
 def test_one_that_was_used_and_left_is_cleared_up(probe):
     with Spares(None, runners.PREPARE, ahead=1) as waiting:
         used = waiting.take()

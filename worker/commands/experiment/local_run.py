@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from worker.experiment.plan import Plan
     from worker.experiment.setup import Machine
     from worker.gpu.nvml import GpuFacts
-    from worker.workplaces.workplace import Workplace
+    from worker.workplaces.workplace import MeasuringWorkplace
 
 _BAR = 20
 
@@ -154,7 +154,7 @@ def _about(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def _place(gpu: GpuFacts, arch: str) -> Iterator[Workplace]:
+def _place(gpu: GpuFacts, arch: str) -> Iterator[MeasuringWorkplace]:
     """Where kernels are measured."""
     from kernels.compile.nvrtc import installed_version
     from worker.workplaces.gpu import GpuWorkplace
