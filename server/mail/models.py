@@ -18,6 +18,7 @@ class Mail(Base):
 
     reference: the occasion, such as "extension request 7"
     path: of the page that it links to
+    made_at: when the occasion was; a day later it is given up
     next_at: when to try next; None once it is sent or given up
     """
 

@@ -19,7 +19,7 @@ from server.submissions.models import Mode, Submission
 from server.talk.models import Comment, ExtensionRequest, RegradeRequest
 
 AHEAD = timedelta(days=1)
-"""How long before a deadline a reminder goes out, and how old an occasion may be."""
+"""How long before a deadline a reminder goes out, and after an occasion its e-mail is still sent."""
 
 LONG = timedelta(minutes=10)
 """A student who waited shorter for a verdict saw it on the page."""
@@ -32,12 +32,14 @@ _OLDEST = timedelta(days=4)
 class Occasion:
     """Something that a person hears of, once for each reference.
 
+    at: when it happened; for a deadline, a day before it
     subject: what happened, in a few words; path: of the page about it
     """
 
     person: Person
     kind: MailKind
     reference: str
+    at: datetime
     subject: str
     path: str
 
@@ -67,7 +69,7 @@ def _comments(session: Session, now: datetime) -> Iterator[Occasion]:
         assert each.news_since is not None, "the query asks for it"
         yield Occasion(
             each.submission.person, MailKind.ANSWERS, f"comment {each.id} {each.news_since:%Y-%m-%d %H:%M:%S}",
-            f"New comment on your submission for {_named(each.submission.assignment)}",
+            each.news_since, f"New comment on your submission for {_named(each.submission.assignment)}",
             f"/submissions/{each.submission.public_id}/comments",
         )  # fmt: skip
 
@@ -80,9 +82,10 @@ def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
         .options(joinedload(RegradeRequest.submission).options(*_WHOSE))
     )
     for each in session.scalars(query):
+        assert each.answered_at is not None, "the query asks for it"
         yield Occasion(
             each.submission.person, MailKind.ANSWERS, f"regrade request {each.id}",
-            f"Answer to your regrade request for {_named(each.submission.assignment)}",
+            each.answered_at, f"Answer to your regrade request for {_named(each.submission.assignment)}",
             f"/submissions/{each.submission.public_id}/request",
         )  # fmt: skip
 
@@ -97,9 +100,10 @@ def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
         )
     )
     for each in session.scalars(query):
+        assert each.answered_at is not None, "the query asks for it"
         yield Occasion(
             each.person, MailKind.ANSWERS, f"extension request {each.id}",
-            f"Answer to your extension request for {_named(each.assignment)}",
+            each.answered_at, f"Answer to your extension request for {_named(each.assignment)}",
             f"{_page(each.assignment)}extension",
         )  # fmt: skip
 
@@ -123,8 +127,8 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
     for each, ended_at in session.execute(query):
         if ended_at is not None and ended_at - each.created_at > LONG:
             yield Occasion(
-                each.person, MailKind.RESULTS, f"result {each.id}", f"Result for {_named(each.assignment)}",
-                f"/submissions/{each.public_id}",
+                each.person, MailKind.RESULTS, f"result {each.id}", ended_at,
+                f"Result for {_named(each.assignment)}", f"/submissions/{each.public_id}",
             )  # fmt: skip
 
 
@@ -148,7 +152,7 @@ def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
             if due_at is not None and now < due_at <= now + AHEAD:
                 yield Occasion(
                     person, MailKind.DEADLINES, f"deadline {assignment.id} {due_at:%Y-%m-%d %H:%M:%S}",
-                    f"{_named(assignment)} is due within a day", _page(assignment),
+                    due_at - AHEAD, f"{_named(assignment)} is due within a day", _page(assignment),
                 )  # fmt: skip
 
 

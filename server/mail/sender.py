@@ -6,6 +6,7 @@ import logging
 import smtplib
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,23 +15,25 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from urllib.parse import urlsplit
 
-from sqlalchemy import Engine, delete, select, update
+from sqlalchemy import Engine, Select, delete, select, update
 from sqlalchemy.exc import DBAPIError
 
+from kernels.wording import plural
 from server.accounts.models import Person
 from server.database.engine import DatabaseUnavailable, Sessions, readers, sessions
 from server.database.upsert import insert_into
 from server.mail.models import Mail
-from server.mail.occasions import Occasion, occasions, wants
+from server.mail.occasions import AHEAD, Occasion, occasions, wants
 from server.settings import MailServer
 from server.text import storable
 
 ROUND_SECONDS = 30.0
 KEPT = timedelta(days=30)
-MOST_TRIES = 9
-"""The pauses double from a minute on, so the last try is after four hours."""
 
-_AT_ONCE = 50
+_FIRST_PAUSE = timedelta(minutes=2)
+"""After a try, longer than it can take. Each pause is twice as long as the one before."""
+
+_LONGEST_PAUSE = timedelta(hours=1)
 _SECONDS = 20.0
 _OF_ONE = (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError, smtplib.SMTPNotSupportedError, ValueError)
 """Errors about one e-mail or its address. After others, the rest of the round can't be sent either."""
@@ -73,17 +76,25 @@ class Mailer:
 
     def round(self, now: datetime) -> int:
         """Write new occasions down, and send what is due. Returns how many were sent."""
+        begun = time.monotonic()
         with self._read.begin() as session:
             found = list(occasions(session, now))
         self._write_down(found, now)
+        if not self._any_due(now):
+            return 0
         count = 0
-        while letters := self._claim(now):
-            count += self._send(letters, now)
+        with _connected(self.server) as connection:
+            while letter := self._claim(now + timedelta(seconds=time.monotonic() - begun)):
+                count += self._send(connection, letter, now)
         return count
 
     def _write_down(self, found: Sequence[Occasion], now: datetime) -> None:
         with self._write.begin() as session:
             session.execute(delete(Mail).where(Mail.made_at < now - KEPT))
+            late = update(Mail).where(Mail.next_at.is_not(None), Mail.made_at <= now - AHEAD)
+            given_up = session.execute(late.values(next_at=None).returning(Mail.id)).all()
+            if given_up:
+                logger.warning("%s given up after a day", plural(len(given_up), "e-mail"))
             theirs = select(Mail.person_id, Mail.reference).where(
                 Mail.person_id.in_({each.person.id for each in found})
             )
@@ -93,43 +104,39 @@ class Mailer:
                 rows = [
                     {
                         "person_id": each.person.id, "kind": each.kind, "reference": each.reference,
-                        "subject": storable(each.subject)[:300], "path": each.path, "made_at": now, "next_at": now,
-                        "tries": 0,
+                        "subject": storable(each.subject)[:300], "path": each.path, "made_at": each.at,
+                        "next_at": now, "tries": 0,
                     }
                     for each in new
                 ]  # fmt: skip
                 session.execute(insert_into(session, Mail).on_conflict_do_nothing(), rows)
 
-    def _claim(self, now: datetime) -> list[Letter]:
-        """The next due e-mails. Each is due again later, in case this process is killed before it sends them."""
-        due = select(Mail).where(Mail.next_at <= now).order_by(Mail.next_at, Mail.id).limit(_AT_ONCE)
-        with self._write.begin() as session:
-            found = session.scalars(due.with_for_update(skip_locked=True)).all()
-            letters = []
-            for mail in found:
-                person = session.get_one(Person, mail.person_id)
-                if mail.tries == MOST_TRIES or not wants(person, mail.kind):
-                    mail.next_at = None
-                    continue
-                mail.next_at = now + timedelta(minutes=2**mail.tries)
-                mail.tries += 1
-                letters.append(Letter(mail.id, mail.made_at, person.email, mail.subject, mail.path))
-            return letters
+    def _any_due(self, now: datetime) -> bool:
+        with self._read.begin() as session:
+            return session.scalar(_due(now)) is not None
 
-    def _send(self, letters: Sequence[Letter], now: datetime) -> int:
-        count = 0
-        with _connected(self.server) as connection:
-            for letter in letters:
-                try:
-                    connection.send_message(self.message(letter))
-                except _OF_ONE as error:
-                    logger.warning("e-mail %d is not sent: %s", letter.id, type(error).__name__)
-                    continue
-                with self._write.begin() as session:
-                    sent = update(Mail).where(Mail.id == letter.id)
-                    session.execute(sent.values(sent_at=now, next_at=None))
-                count += 1
-        return count
+    def _claim(self, now: datetime) -> Letter | None:
+        """The next due e-mail. It is due again later, in case this try fails or this process is killed."""
+        with self._write.begin() as session:
+            while mail := session.scalar(_due(now).with_for_update(skip_locked=True)):
+                person = session.get_one(Person, mail.person_id)
+                if wants(person, mail.kind):
+                    mail.next_at = now + min(_FIRST_PAUSE * 2**mail.tries, _LONGEST_PAUSE)
+                    mail.tries += 1
+                    return Letter(mail.id, mail.made_at, person.email, mail.subject, mail.path)
+                mail.next_at = None
+        return None
+
+    def _send(self, connection: smtplib.SMTP, letter: Letter, now: datetime) -> bool:
+        try:
+            connection.send_message(self.message(letter))
+        except _OF_ONE as error:
+            logger.warning("e-mail %d is not sent: %s", letter.id, type(error).__name__)
+            return False
+        with self._write.begin() as session:
+            sent = update(Mail).where(Mail.id == letter.id)
+            session.execute(sent.values(sent_at=now, next_at=None))
+        return True
 
     def message(self, letter: Letter) -> EmailMessage:
         """The e-mail itself. A repeated try has the same Message-ID, so mail programs show it once."""
@@ -146,6 +153,10 @@ class Mailer:
             f"--\nChoose which e-mails you get: {self.public_url}/account\n"
         )
         return message
+
+
+def _due(now: datetime) -> Select[Mail]:
+    return select(Mail).where(Mail.next_at <= now).order_by(Mail.next_at, Mail.id).limit(1)
 
 
 @contextmanager

@@ -18,12 +18,14 @@ class Inbox:
     """received: every e-mail, also one whose sender never heard that it arrived.
 
     silent: whether the connection breaks after the next e-mail, without an answer
+    busy: whether the next e-mail's sender is refused for now
     refused: the address that is unknown here
     """
 
     port: int = 0
     received: list[EmailMessage] = field(default_factory=list)
     silent: bool = False
+    busy: bool = False
     refused: str = ""
 
     @property
@@ -57,7 +59,9 @@ class _Conversation(socketserver.StreamRequestHandler):
                     self.inbox.silent = False
                     return
             refused = verb == b"RCPT" and bool(self.inbox.refused) and self.inbox.refused.encode() in line
-            self._say(b"550 unknown" if refused else b"250 fine")
+            busy = verb == b"MAIL" and self.inbox.busy
+            self.inbox.busy = self.inbox.busy and not busy
+            self._say(b"451 later" if busy else b"550 unknown" if refused else b"250 fine")
 
     def _say(self, line: bytes) -> None:
         self.wfile.write(line + b"\r\n")

@@ -16,7 +16,7 @@ from server.courses.models import Assignment, Role
 from server.database.engine import Sessions
 from server.grading.models import Job
 from server.mail.models import Mail
-from server.mail.sender import MOST_TRIES, Mailer
+from server.mail.sender import Mailer
 from server.settings import SettingError, read_settings
 from server.submissions.models import Submission
 from server.talk.comments.service import write_comment
@@ -148,7 +148,7 @@ def test_what_a_killed_process_began_is_sent_again_as_the_same_e_mail(course: AC
     with pytest.raises(smtplib.SMTPServerDisconnected):
         mailer(course, mails).round(later(20))
     assert mailer(course, mails).round(later(30)) == 0, "it may be under way"
-    assert mailer(course, mails).round(later(100)) == 1
+    assert mailer(course, mails).round(later(200)) == 1
     first, second = mails.received
     assert first["Message-ID"] == second["Message-ID"]
     assert waits(course) == []
@@ -158,13 +158,41 @@ def test_one_refused_address_stops_no_other_and_is_given_up(course: ACourse, mai
     for name in ("ada", "bob"):
         commented(course, name, later(10))
     mails.refused = "ada@"
-    sender, now = mailer(course, mails), later(20)
-    assert sender.round(now) == 1
-    for _ in range(MOST_TRIES):
+    sender = mailer(course, mails)
+    assert sender.round(later(20)) == 1
+    for minute in range(2, 24 * 60, 30):
+        assert sender.round(later(60 * minute)) == 0
         assert len(waits(course)) == 1
-        now += timedelta(hours=5)
-        with course.sessions.begin() as session:
-            session.execute(update(Mail).where(Mail.next_at.is_not(None)).values(next_at=now))
-        sender.round(now)
+    sender.round(later(10 + DAY))
     assert waits(course) == []
+    mails.refused = ""
+    assert sender.round(later(20 + DAY)) == 0
     assert mails.subjects("ada") == []
+
+
+def test_an_outage_of_hours_loses_and_delays_nothing(course: ACourse, mails: Inbox) -> None:
+    commented(course, "ada", later(10))
+    sender = mailer(course, mails)
+    away = replace(sender, server=replace(mails.server, port=1))
+    for minute in range(1, 12 * 60, 30):
+        with pytest.raises(ConnectionRefusedError):
+            away.round(later(60 * minute))
+    assert sender.round(later(12 * 3_600)) == 1
+    commented(course, "bob", later(12 * 3_600))
+    for hours in (13, 35):
+        with pytest.raises(ConnectionRefusedError):
+            away.round(later(hours * 3_600))
+    assert away.round(later(36 * 3_600)) == 0, "it is given up"
+    assert waits(course) == []
+
+
+def test_an_ended_round_delays_only_one_e_mail(course: ACourse, mails: Inbox) -> None:
+    for name in ("ada", "bob", "cleo"):
+        commented(course, name, later(10))
+    sender, mails.busy = mailer(course, mails), True
+    with pytest.raises(smtplib.SMTPSenderRefused):
+        sender.round(later(20))
+    assert [sender.round(later(seconds)) for seconds in (50, 80, 150, 400)] == [2, 0, 1, 0]
+    assert sorted(str(each["To"]) for each in mails.received) == [
+        "ada@example.edu", "bob@example.edu", "cleo@example.edu",
+    ]  # fmt: skip
