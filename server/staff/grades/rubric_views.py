@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flask import Response, render_template, url_for
@@ -12,13 +13,13 @@ from server.accounts.access import nothing_here
 from server.accounts.models import Person
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.models import Assignment
-from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of
+from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of, digest_of
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.assignments.setting_form import number
-from server.staff.assignments.views import assignment_of
+from server.staff.assignments.views import assignment_of, tell_what_is_saved
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, printable, staff
 from server.staff.grades.rubric import (
     Given,
@@ -49,7 +50,11 @@ class Ungraded:
 
 @dataclass(frozen=True, slots=True)
 class RubricPage:
-    """An assignment's rubric. rows: of its form; graded: how many students; ungraded: the first ones, by name."""
+    """An assignment's rubric.
+
+    rows: of its form; graded: how many students; ungraded: the first ones, by name
+    shown: the digest of the rubric
+    """
 
     desk: Desk
     assignment: Assignment
@@ -58,6 +63,7 @@ class RubricPage:
     graded: int
     ungraded: tuple[Ungraded, ...]
     more: int
+    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +83,40 @@ def show_rubric(slug: str, assignment: str) -> str:
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
         criteria = criteria_of(found.rubric)
-        values = {
-            f"{part}_{place}": f"{each.most:.15g}" if part == "most" else getattr(each, part)
-            for place, each in enumerate(criteria)
-            for part in _PARTS
-        }
-        return _rubric_page(session, course, found, filled(values), len(criteria) + _NEW)
+        keys = {f"key_{place}": each.key for place, each in enumerate(criteria)}
+        return _rubric_page(session, course, found, filled(keys | _typed(criteria)), len(criteria) + _NEW)
 
 
 @staff.post("/rubric/<assignment>")
 def change_criteria(slug: str, assignment: str) -> str | Response | tuple[str, int]:
     """Save an assignment's rubric."""
     course = instructor_of(slug)
-    form = sent(*(f"{part}_{place}" for place in range(MOST_CRITERIA) for part in _PARTS))
-    with site().readers.begin() as session:
-        known = {each.key for each in criteria_of(assignment_of(session, course, assignment).rubric)}
+    form, outdated = (
+        sent(*(f"{part}_{place}" for place in range(MOST_CRITERIA) for part in _PARTS), "shown"),
+        False,
+    )
     rows = [row for row in range(MOST_CRITERIA) if any(form[f"{part}_{row}"] for part in _PARTS[1:])]
-    criteria = [_criterion(form, row, known) for row in rows]
-    for name, text in wrong_criteria(criteria).items():
-        part, _, place = name.partition("_")
-        form.mistake(f"{part}_{rows[int(place)]}", text)
-    if form.right:
-        with site().sessions.begin() as session:
-            found = assignment_of(session, course, assignment)
-            with losses_confirmed(session, found, confirmed()):
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        with losses_confirmed(session, found, confirmed()):
+            was = criteria_of(found.rubric)
+            outdated = form["shown"] not in {"", digest_of(found.rubric)}
+            if outdated:
+                none = {f"{part}_{row}": "" for row in rows for part in _PARTS[1:]}
+                tell_what_is_saved(form, none | _typed(was))
+            criteria = [_criterion(form, row, {each.key for each in was}) for row in rows]
+            for name, text in wrong_criteria(criteria).items():
+                part, _, place = name.partition("_")
+                form.mistake(f"{part}_{rows[int(place)]}", text)
+            if form.right:
                 change_rubric(session, found, acting(session), criteria)
+    if form.right:
         return back("staff.show_rubric", slug, "rubric-saved", assignment=assignment)
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
-        return _rubric_page(session, course, found, form, max(rows) + 1 + _NEW), 422
+        last = max([*rows, len(criteria_of(found.rubric)) - 1])
+        page = _rubric_page(session, course, found, form, last + 1 + _NEW)
+    return page, 409 if outdated else 422
 
 
 @staff.get("/rubric/<assignment>/<public_id>")
@@ -143,6 +154,15 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
     return Response(status=303, headers={"Location": address})
 
 
+def _typed(criteria: Sequence[Criterion]) -> dict[str, str]:
+    """The form's values for the criteria, without their keys."""
+    return {
+        f"{part}_{place}": f"{each.most:.15g}" if part == "most" else getattr(each, part)
+        for place, each in enumerate(criteria)
+        for part in _PARTS[1:]
+    }
+
+
 def _criterion(form: Form, row: int, known: set[str]) -> Criterion:
     key = form[f"key_{row}"]
     return Criterion(
@@ -164,7 +184,7 @@ def _rubric_page(session: Session, course: Membership, assignment: Assignment, f
     listed = _ungraded(session, waiting)
     page = RubricPage(
         desk_of(course, "assignment"), assignment, form, range(min(rows, MOST_CRITERIA)), graded,
-        listed, len(waiting) - len(listed),
+        listed, len(waiting) - len(listed), digest_of(assignment.rubric),
     )  # fmt: skip
     return render_template("staff/rubric.html", page=page)
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Role
 from server.courses.rubric import Criterion
 from server.staff.grades.corrections import Decision, correct
 from server.staff.grades.rubric import change_rubric
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.staff.test_corrections import grade_of
-from tests.server.staff.test_rubric import RUBRIC, put
+from tests.server.staff.test_rubric import RUBRIC, put, rubric_of, typed
 from tests.server.staff.test_staff_changes import Staff
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient
+from tests.server.web.signed_in import BrowserClient, client_of
 
 pytestmark = ON_POSTGRESQL  # SQLite has one writer at a time
 
@@ -63,3 +63,15 @@ def test_points_by_a_rubric_keep_to_the_present_criteria(portal: Portal, tom: Br
         wrong = waits.result()
     assert (wrong.status_code, 'href="#points_aa"' in wrong.text) == (422, True)
     assert grade_of(portal, "ada").rubric is None
+
+
+def test_a_criterion_that_another_instructor_just_removed_stays_removed(portal: Portal) -> None:
+    put(portal)
+    ina, fields = client_of(portal, "ina", Role.INSTRUCTOR), typed(portal)
+
+    def remove(session: Session, assignment: Assignment) -> None:
+        change_rubric(session, assignment, None, [Criterion("aa", "Readable", 4.0)])
+
+    with a_change(portal, remove, lambda: ina.post_form(RUBRIC, **fields)) as waits:
+        answer = waits.result()
+    assert (answer.status_code, rubric_of(portal)) == (409, [("aa", 4.0)])

@@ -11,7 +11,7 @@ from server.staff.grades.rubric import wrong_criteria
 from server.submissions.changes import regrade
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged
-from tests.server.staff.test_corrections import DAY, confirmed, deeds, grade_of, grade_page, row_of
+from tests.server.staff.test_corrections import DAY, confirmed, deeds, grade_of, grade_page, row_of, shown
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -101,6 +101,33 @@ def test_an_instructor_changes_the_rubric_and_losses_are_named(portal: Portal, t
     assert (grade_of(portal, "ada").points, grade_of(portal, "ada").why) == (13.0, ("rubric 3 of 3",))
     (_, last) = deeds(portal, "grades.rubric_changed")
     assert last.detail == {"criteria": [2, 1], "points": [6.0, 3.0]}
+
+
+def test_a_rubric_saved_meanwhile_is_shown_before_it_is_replaced(portal: Portal) -> None:
+    ina, tim = client_of(portal, "ina", Role.INSTRUCTOR), client_of(portal, "tim", Role.INSTRUCTOR)
+    put(portal)
+    fields = typed(portal) | {"title_1": "Long report"}
+    tim.post_form(RUBRIC, key_0="aa", title_0="Readable", most_0="3", text_0="Good names.")
+    answer = ina.post_form(RUBRIC, **fields)
+    assert answer.status_code == 409
+    assert re.findall(r'<a href="#(\w+)"', answer.text) == ["most_0", "title_1", "most_1"]
+    assert rubric_of(portal) == [("aa", 3.0)]
+    ina.post_form(RUBRIC, **(fields | {"shown": shown(answer.text)}))
+    assert [most for _, most in rubric_of(portal)] == [4.0, 2.0]
+
+
+def typed(portal: Portal) -> dict[str, str]:
+    """What an unchanged form of the page sends."""
+    page = client_of(portal, "ina", Role.INSTRUCTOR).page(RUBRIC)
+    return dict(re.findall(r'name="((?:key|title|most|text)_\d)"[^>]* value="([^"]+)"', page)) | {
+        "shown": shown(page)
+    }
+
+
+def rubric_of(portal: Portal) -> list[tuple[str, float]]:
+    with portal.course.sessions.begin() as session:
+        rubric = session.get_one(Assignment, portal.course.assignment).rubric
+    return [(each.key, each.most) for each in criteria_of(rubric)]
 
 
 def test_mistakes_in_criteria_are_named_by_field() -> None:
