@@ -50,7 +50,7 @@ def profile() -> Response:
 @accounts.post("/account")
 def save_profile() -> Response:
     """Save the profile."""
-    form = sent("name", "shown", "pseudonym", "time_zone", *_MAILS)
+    form = sent("name", "shown", "pseudonym", "time_zone", "mails", *_MAILS)
     who = viewer()
     if form["time_zone"] not in {"", zones.OF_COURSE} and not zones.is_zone(form["time_zone"]):
         form.mistake("time_zone", "Choose a time zone from the list.")
@@ -77,7 +77,7 @@ def _count_names(form: Form, person: Person) -> None:
 def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
     """The values to store; adds mistakes to the form."""
     values: dict[str, Any] = {"shows_name": form["shown"] == "name", "time_zone": form["time_zone"]}
-    if site().settings.mail is not None:
+    if form.checked("mails"):
         values["mails_off"] = " ".join(kind for name, kind in _MAILS.items() if not form[name])
     if values["shows_name"] and person.proven_at is None:
         form.mistake("shown", _NOT_YET)
