@@ -1,4 +1,4 @@
-"""Normalize text that people typed, and text that is stored."""
+"""Text that people typed, text that is stored, and numbers as people type them."""
 
 from __future__ import annotations
 
@@ -20,3 +20,13 @@ def composed(text: str, longest: int, form: Literal["NFC", "NFKC"] = "NFC") -> s
 def storable(text: str) -> str:
     """The text without what some database can't store: PostgreSQL has no NUL, UTF-8 no lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def typed_number(value: float, separator: str = "") -> str:
+    """A number with the digits that a person typed, such as "7.5" or "10". separator: of thousands, "" or ","."""
+    return f"{value:{separator}.15g}"
+
+
+def rounded_points(value: float) -> str:
+    """Points of a grade, with at most two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -13,6 +13,7 @@ from server.commands.course_times import METAVAR, read_time, time_text
 from server.commands.options import together
 from server.courses.models import Counts, Course, SpeedBy
 from server.staff.assignments.assignment_settings import AssignmentSettings, mistakes
+from server.text import typed_number
 from worker.commands.root import WrongUse
 
 _ANY, _NONE = "any", "none"
@@ -131,7 +132,7 @@ def _value(name: str, value: Any, course: Course) -> str:
         return time_text(value, course)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
+    return typed_number(value) if isinstance(value, float) else str(value)
 
 
 def _attempts(text: str) -> int | None:

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from kernels.rendering.page import numbers
 from kernels.rendering.text_safety import safe
+from server.text import rounded_points
 
 _FROM_REPORTS = (
     "count", "short", "ratio", "percent", "milliseconds", "gflops", "times", "size", "departure",
@@ -35,7 +36,7 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
         "day": day,
         "clock": clock,
         "duration": duration,
-        "points": points,
+        "points": rounded_points,
         "verbatim": verbatim,
     }
     environment.finalize = _shown
@@ -94,11 +95,6 @@ def duration(seconds: float) -> str:
         return f"{minutes}{numbers.SPACE}min"
     hours = round(minutes / 60)
     return f"{hours}{numbers.SPACE}h" if hours < 48 else f"{round(hours / 24)}{numbers.SPACE}days"
-
-
-def points(value: float) -> str:
-    """Points of a grade, with at most two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def verbatim(text: str) -> Markup:

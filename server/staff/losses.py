@@ -15,6 +15,7 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Membership, Role
 from server.courses.service import hold_course
 from server.submissions.grades.grade import Grade, grades
+from server.text import rounded_points
 
 CONFIRMED = "confirmed"
 """Confirms any losses: for commands, which name them and then go on."""
@@ -133,4 +134,4 @@ def _why(grade: Grade) -> str:
 def _points(grade: Grade) -> str:
     if grade.excused:
         return "excused"
-    return f"{grade.points or 0.0:.2f}".rstrip("0").rstrip(".")
+    return rounded_points(grade.points or 0.0)

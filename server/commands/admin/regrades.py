@@ -17,13 +17,13 @@ from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, course_named
 from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
-from server.http import numbers
 from server.staff.submissions.regrades import Run, cancel_waiting, changed_verdicts, runs
 from server.staff.submissions.staged_preview import Preview, preview
 from server.staff.submissions.staging import apply, drop, find_staged, progress
 from server.submissions.changes import NotPossible
 from server.submissions.grades.grade import Grade
 from server.submissions.models import StagedRegrade
+from server.text import rounded_points
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -207,7 +207,7 @@ def _changes(found: Preview) -> list[str]:
 
 
 def _points(grade: Grade) -> str:
-    return "no" if grade.points is None else numbers.points(grade.points)
+    return "no" if grade.points is None else rounded_points(grade.points)
 
 
 def _changes_shown(found: Preview) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from server.courses.models import Counts, SpeedBy
 from server.http.forms import Form
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, mistakes
 from server.staff.roster.csv_file import one_line
+from server.text import typed_number
 
 _LONGEST_NUMBER = 40
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
@@ -49,10 +50,10 @@ def as_typed(setting: AssignmentSettings, zone: ZoneInfo) -> dict[str, str]:
     """The settings as the form shows them."""
     return {
         "title": setting.title,
-        "points": f"{setting.points:.15g}",
-        "late_percent_per_day": f"{setting.late_percent_per_day:.15g}",
-        "late_percent_most": f"{setting.late_percent_most:.15g}",
-        "goals_percent": f"{setting.goals_percent:.15g}",
+        "points": typed_number(setting.points),
+        "late_percent_per_day": typed_number(setting.late_percent_per_day),
+        "late_percent_most": typed_number(setting.late_percent_most),
+        "goals_percent": typed_number(setting.goals_percent),
         "speed_by": setting.speed_by.value if setting.speed_by else "",
         "speed_tiers": setting.speed_tiers,
         "attempts": "" if setting.attempts is None else str(setting.attempts),

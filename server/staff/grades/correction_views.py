@@ -22,6 +22,7 @@ from server.staff.desk import LOWERS, Desk, acting, back, confirmed, desk_of, pr
 from server.staff.grades.corrections import Decision, correct, decision_of, wrong_decision
 from server.staff.losses import Loss, LowersPoints, losses_confirmed, students_grades
 from server.submissions.grades.grade import Grade
+from server.text import typed_number
 
 _FIELDS = ("score", "excused", "held", "reason")
 _OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubric")
@@ -98,7 +99,7 @@ def change_grade(slug: str, assignment: str, person: int) -> str | Response | tu
 def _typed(decision: Decision) -> dict[str, str]:
     """The form's values for a decision."""
     return {
-        "score": "" if decision.score is None else f"{decision.score:.15g}",
+        "score": "" if decision.score is None else typed_number(decision.score),
         "excused": "yes" if decision.excused else "",
         "held": "yes" if decision.held else "",
         "reason": decision.reason,

@@ -27,7 +27,7 @@ from server.staff.losses import students_grades
 from server.submissions.grades.grade import rubric_grades_of
 from server.submissions.models import RubricGrade, Submission
 from server.submissions.rules.points import rubric_points
-from server.text import storable
+from server.text import storable, typed_number
 
 LONGEST_WORDS = 1_000
 
@@ -90,7 +90,9 @@ def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in criteria_of(assignment.rubric):
         if not 0 <= given.points.get(each.key, 0.0) <= each.most:
-            found[f"points_{each.key}"] = f"Points for “{each.title}” must be between 0 and {each.most:.15g}."
+            found[f"points_{each.key}"] = (
+                f"Points for “{each.title}” must be between 0 and {typed_number(each.most)}."
+            )
         if len(given.words.get(each.key, "")) > LONGEST_WORDS:
             found[f"words_{each.key}"] = f"This text is too long. The limit is {LONGEST_WORDS:,} characters."
     return found

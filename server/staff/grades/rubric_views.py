@@ -32,6 +32,7 @@ from server.staff.grades.rubric import (
 from server.staff.losses import losses_confirmed, students_grades
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Submission
+from server.text import typed_number
 
 _PARTS = ("key", "title", "most", "text")
 _NEW = 3
@@ -157,7 +158,7 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
 def _typed(criteria: Sequence[Criterion]) -> dict[str, str]:
     """The form's values for the criteria, without their keys."""
     return {
-        f"{part}_{place}": f"{each.most:.15g}" if part == "most" else getattr(each, part)
+        f"{part}_{place}": typed_number(each.most) if part == "most" else getattr(each, part)
         for place, each in enumerate(criteria)
         for part in _PARTS[1:]
     }
@@ -211,7 +212,7 @@ def sheet_form(sheet: RubricSheet) -> Form:
     """The form with the points and words that were given so far."""
     values = {f"words_{each.criterion.key}": each.words for each in sheet.lines}
     points = {
-        f"points_{each.criterion.key}": f"{each.points:.15g}"
+        f"points_{each.criterion.key}": typed_number(each.points)
         for each in sheet.lines
         if each.points is not None
     }

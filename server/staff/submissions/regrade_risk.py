@@ -13,6 +13,7 @@ from server.courses.models import Assignment, Counts
 from server.staff.losses import CONFIRMED, Loss, digest_of, losses, students_grades
 from server.staff.submissions.queries import Chosen
 from server.submissions.grades.grade import Grade
+from server.text import rounded_points
 
 _TOLD = 20
 
@@ -95,7 +96,7 @@ def _told(risks: tuple[Risk, ...]) -> str:
 
 def _lines(risks: tuple[Risk, ...]) -> Iterator[str]:
     for one in risks[:_TOLD]:
-        points = f"{one.loss.was.points or 0.0:.2f}".rstrip("0").rstrip(".")
+        points = rounded_points(one.loss.was.points or 0.0)
         yield f"  {one.loss.name} <{one.loss.email}>: {points} points for {one.assignment}"
     if len(risks) > _TOLD:
         yield f"  and {len(risks) - _TOLD:,} more"

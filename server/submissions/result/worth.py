@@ -9,13 +9,13 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Counts
-from server.http.numbers import points
 from server.submissions.assignment.tasks import task_of
 from server.submissions.counted_submission import Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
 from server.submissions.rules.points import points_for
+from server.text import rounded_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,16 @@ def worth_and_rubric(
     own = next((one for one in task.entries if one.submission_id == submission.id), None)
     if own is None:
         return "", None
-    text = worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff), points)
+    text = worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff))
     return text, sheet_of(session, submission, task.grade, as_staff=as_staff)
 
 
-def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
-    """`10/10 points, this submission counts`; "" without a verdict about the kernel.
-
-    shown: a number of points as text
-    """
+def worth_text(worth: Worth) -> str:
+    """`10/10 points, this submission counts`; "" without a verdict about the kernel."""
     entry, grade, most = worth.entry, worth.grade, worth.assignment.most_points
 
     def out_of(points: float) -> str:
-        return f"{shown(points)}/{shown(most)}"
+        return f"{rounded_points(points)}/{rounded_points(most)}"
 
     if not entry.judged:
         return ""
@@ -72,7 +69,9 @@ def worth_text(worth: Worth, shown: Callable[[float], str]) -> str:
             return "Check, doesn’t count"
         upto = "up to " if worth.assignment.speed_tiers or worth.assignment.goals_percent < 100 else ""
         days = late_days(worth.now, worth.deadlines)
-        earns = f"{shown(points_for(worth.assignment, days, accepted=True))}/{shown(kernel)}"
+        earns = (
+            f"{rounded_points(points_for(worth.assignment, days, accepted=True))}/{rounded_points(kernel)}"
+        )
         return f"Worth {upto}{earns}{' plus the rubric' if grade.rubric_most else ''} if you submit it"
     if grade.excused:
         return "Excused, doesn’t count"

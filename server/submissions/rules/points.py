@@ -9,6 +9,7 @@ from kernels.wording import plural
 from server.courses.models import Assignment
 from server.courses.rubric import criteria_of
 from server.submissions.rules.tiers import Tier, tiers_of
+from server.text import typed_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def worth(assignment: Assignment, achieved: Achieved) -> Worth:
         why += _speed_reason(tiers, tier, achieved.speed)
     if achieved.goals_missed and assignment.goals_percent < 100:
         points *= assignment.goals_percent / 100
-        why.append(f"{assignment.goals_percent:.15g} % with a missed goal")
+        why.append(f"{typed_number(assignment.goals_percent)} % with a missed goal")
     return Worth(points, (*why, *_late_reasons(assignment, achieved)))
 
 
@@ -75,7 +76,9 @@ def with_rubric(kernel: Worth, given: float | None, most: float) -> Worth:
     """
     if not most:
         return kernel
-    why = "rubric not graded yet" if given is None else f"rubric {given:.15g} of {most:.15g}"
+    why = (
+        "rubric not graded yet" if given is None else f"rubric {typed_number(given)} of {typed_number(most)}"
+    )
     return Worth(kernel.points + (given or 0.0), (*kernel.why, why))
 
 
@@ -95,10 +98,10 @@ def _speed_reason(tiers: Sequence[Tier], place: int, speed: float | None) -> lis
     if percent == 100:
         return []
     if speed is None:
-        return [f"{percent:.15g} % without a measured speed"]
+        return [f"{typed_number(percent)} % without a measured speed"]
     if place + 1 < len(tiers):
-        return [f"{percent:.15g} % below {tiers[place + 1].words}"]
-    return [f"{percent:.15g} % from {tiers[place].words}"]
+        return [f"{typed_number(percent)} % below {tiers[place + 1].words}"]
+    return [f"{typed_number(percent)} % from {tiers[place].words}"]
 
 
 def _late_reasons(assignment: Assignment, achieved: Achieved) -> list[str]:
@@ -110,6 +113,6 @@ def _late_reasons(assignment: Assignment, achieved: Achieved) -> list[str]:
     if days and not each:
         found.append(f"{plural(days, 'day')} late, no penalty")
     elif days:
-        limit = f", at most {most:.15g} %" if each * days > most else ""
-        found.append(f"{each:.15g} % a day late, {plural(days, 'day')}{limit}")
+        limit = f", at most {typed_number(most)} %" if each * days > most else ""
+        found.append(f"{typed_number(each)} % a day late, {plural(days, 'day')}{limit}")
     return found

@@ -13,14 +13,15 @@ from kernels.ladder import Rung, shipped_ladder
 from kernels.ladder.table import LEVEL
 from kernels.rendering.measured_numbers import one_size
 from server.courses.models import Assignment, SpeedBy
+from server.text import typed_number
 
 MOST_TIERS = 10
 LONGEST_TIERS = 200
 _WORDS: Mapping[SpeedBy, str] = {
-    SpeedBy.GFLOPS: "{:,g} GFLOPS",
-    SpeedBy.GBPS: "{:,g} GB/s",
-    SpeedBy.CUBLAS: "{:g} % of cuBLAS",
-    SpeedBy.RUNG: "rung {:g}",
+    SpeedBy.GFLOPS: "{} GFLOPS",
+    SpeedBy.GBPS: "{} GB/s",
+    SpeedBy.CUBLAS: "{} % of cuBLAS",
+    SpeedBy.RUNG: "rung {}",
 }
 
 
@@ -87,7 +88,8 @@ def wrong_tiers(assignment: Assignment, by: SpeedBy | None, text: str) -> str:
         missing = [least for least, _ in read_tiers(text)[1:] if least not in rungs]
         if missing:
             measured = ", ".join(map(str, rungs)) or "none"
-            return f"The ladder has no rung {missing[0]:g} measured on {device}. Measured rungs: {measured}."
+            rung = typed_number(missing[0])
+            return f"The ladder has no rung {rung} measured on {device}. Measured rungs: {measured}."
     return ""
 
 
@@ -124,5 +126,5 @@ def _tiers(
         speed = least / 100 if by is SpeedBy.CUBLAS else least
         if by is SpeedBy.RUNG:
             speed = speeds.get(least, math.inf)
-        found.append(Tier(speed, percent, words.format(least)))
+        found.append(Tier(speed, percent, words.format(typed_number(least, ","))))
     return tuple(found)

@@ -114,6 +114,11 @@ def test_a_tier_begins_exactly_at_its_speed(speed, points, why):
     assert earned(assignment(speed_by=SpeedBy.GFLOPS, speed_tiers=TIERS), speed=speed) == (points, why)
 
 
+def test_a_tier_is_named_by_every_digit_of_its_speed():
+    given = assignment(speed_by=SpeedBy.GFLOPS, speed_tiers="0:50 1234567.5:100")
+    assert "1,234,567.5 GFLOPS" in earned(given, speed=1e6)[1][0]
+
+
 def test_only_a_ranked_measurement_on_the_assignments_device_reaches_a_tier():
     given = assignment(speed_by=SpeedBy.GFLOPS, speed_tiers=TIERS)
     assert grade(given, entry(gflops=9000.0, score=9000.0)).points == 10

@@ -8,7 +8,6 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Counts
-from server.http.numbers import points
 from server.submissions.counted_submission import Deadlines, Entry, counted
 from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
@@ -23,7 +22,7 @@ def text(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more:
     staff = more.pop("as_staff", False)
     given = assignment(**more)
     grade = Grade(counted(given, deadlines, entries or (of,)), **own)
-    return worth_text(Worth(given, deadlines, grade, of, DUE, staff), points)
+    return worth_text(Worth(given, deadlines, grade, of, DUE, staff))
 
 
 def test_what_counts_and_what_stays():

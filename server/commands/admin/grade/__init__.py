@@ -12,10 +12,10 @@ from server.commands.database import in_session
 from server.commands.names import assignment_named, person_named
 from server.commands.options import even_if_lower
 from server.courses.models import Assignment
-from server.http import numbers
 from server.staff.grades.corrections import Decision, correct, decision_of
 from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
 from server.submissions.grades.grade import Grade
+from server.text import rounded_points
 from worker.commands.answer import Answer, answering
 
 _reason = click.option("--reason", required=True, help="Reason, for course staff only; not in the audit.")
@@ -174,9 +174,9 @@ def _answer(session: Session, assignment: Assignment, email: str) -> Answer:
     elif found.points is None:
         words = "nothing counts yet"
     else:
-        words = f"{numbers.points(found.points)} of {numbers.points(assignment.most_points)} points"
+        words = f"{rounded_points(found.points)} of {rounded_points(assignment.most_points)} points"
         if found.score is not None:
-            words += f", set by course staff instead of {numbers.points(found.computed or 0)}"
+            words += f", set by course staff instead of {rounded_points(found.computed or 0)}"
         elif found.why:
             words += f": {'; '.join(found.why)}"
     held = " Hidden from the student." if found.held else ""

@@ -17,6 +17,7 @@ from server.staff.losses import CONFIRMED
 from server.staff.talk import request_answers
 from server.talk.models import RegradeRequest
 from server.talk.requests.queries import find_request, requests_in
+from server.text import typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -89,7 +90,7 @@ def grant(
     if points is not None:
         confirmed = CONFIRMED if even_if_lower else ""
         request_answers.grant_points(session, found, None, answer, points, confirmed)
-        return Answer(_shown(found), f"Granted: {points:.15g} points.")
+        return Answer(_shown(found), f"Granted: {typed_number(points)} points.")
     request_answers.grant_regrade(session, found, None, answer)
     name = f"{course}/{found.submission.assignment.slug}"
     return Answer(

@@ -16,11 +16,11 @@ from server.commands.names import assignment_named
 from server.commands.options import even_if_lower
 from server.courses.models import Assignment
 from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of
-from server.http import numbers
 from server.staff.grades.rubric import Given, change_rubric, give_points
 from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
 from server.submissions.grades.grade import rubric_grades_of
 from server.submissions.models import Submission
+from server.text import rounded_points, typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -166,8 +166,8 @@ def give(
     grade = students_grades(session, assignment, person)[person]
     return Answer(
         {"submission": submission, "rubric": grade.rubric, "points": grade.points, "why": list(grade.why)},
-        f"{safe(found.person.email)}: {numbers.points(grade.points or 0)} of "
-        f"{numbers.points(assignment.most_points)} points ({'; '.join(grade.why)}).",
+        f"{safe(found.person.email)}: {rounded_points(grade.points or 0)} of "
+        f"{rounded_points(assignment.most_points)} points ({'; '.join(grade.why)}).",
     )
 
 
@@ -182,7 +182,7 @@ def _shown(session: Session, assignment: Assignment) -> Answer:
     graded = sum(one.rubric is not None for one in students_grades(session, assignment).values())
     head = ["number", "criterion", "points", "description"]
     rows = [
-        [str(number), safe(each.title), f"{each.most:.15g}", safe(each.text)]
+        [str(number), safe(each.title), typed_number(each.most), safe(each.text)]
         for number, each in enumerate(criteria, 1)
     ]
     lines = table([head, *rows], "><><") if rows else ["No rubric."]
