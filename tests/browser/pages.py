@@ -128,9 +128,9 @@ _STATES = (
     _state("staff-request-wrong", "/staff/gpu/requests/{request}", "ina", ("way", "refuse"), ("answer", " ")),
     _state("extension", "/courses/gpu/tiled/extension", "ada"),
     _state("extension-wrong", "/courses/gpu/tiled/extension", "measured", ("wanted", ""), ("reason", " ")),
-    _state("staff-extension", "/staff/gpu/extension-requests/{extension}", "ina"),
+    _state("staff-extension-request", "/staff/gpu/extension-requests/{extension}", "ina"),
     _state(
-        "staff-extension-wrong",
+        "staff-extension-request-wrong",
         "/staff/gpu/extension-requests/{extension}",
         "ina",
         ("way", "refuse"),

@@ -6,7 +6,13 @@ import time
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.pages import PAGES
 from tests.browser.viewports import NARROW
+
+
+def test_each_picture_has_a_name_of_its_own():
+    names = [each.name for each in PAGES]
+    assert sorted(names) == sorted(set(names))
 
 
 def test_a_text_is_copied_and_the_button_says_so(page, context, bench):
