@@ -199,3 +199,15 @@ def test_all_of_it_works_without_scripts(browser, portal):
         page.get_by_label("Points").fill("11")
         page.get_by_role("button", name="Save").click()
         noticed(page, "assignment-changed")
+
+
+@pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
+def test_on_a_phone_the_title_of_a_version_takes_few_lines(page, site):
+    site.let_in(page.context, "ina")
+    page.goto(f"{site.url}/staff/bare/exercises/own")
+    heads = page.locator("#versions-title + .scroll tbody th").all()
+    assert len(heads) == 2
+    assert all(
+        head.evaluate("it => it.clientHeight / parseFloat(getComputedStyle(it).lineHeight)") < 5
+        for head in heads
+    )
