@@ -1,4 +1,4 @@
-"""Counts and sizes in words."""
+"""Counts, sizes and points in words."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def line_ranges(spans: Iterable[range]) -> str:
         texts = [*texts[: _MOST_PLACES - 1], "others"]
     alone = len(joined) == 1 and joined[0][0] == joined[0][1]
     return f"line{'' if alone else 's'} {listed(texts)}"
+
+
+def rounded_points(value: float) -> str:
+    """Points of a grade, with at most two decimals: `10`, `7.5`, `3.33`."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

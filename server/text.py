@@ -25,8 +25,3 @@ def storable(text: str) -> str:
 def typed_number(value: float, separator: str = "") -> str:
     """A number with the digits that a person typed, such as "7.5" or "10". separator: of thousands, "" or ","."""
     return f"{value:{separator}.15g}"
-
-
-def rounded_points(value: float) -> str:
-    """Points of a grade, with at most two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")

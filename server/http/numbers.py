@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from kernels.rendering.page import numbers
 from kernels.rendering.text_safety import safe
-from server.text import rounded_points
+from kernels.wording import rounded_points
 
 _FROM_REPORTS = (
     "count", "short", "ratio", "percent", "milliseconds", "gflops", "times", "size", "departure",

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from kernels.wording import plural
+from kernels.wording import plural, rounded_points
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership, Role
 from server.courses.service import hold_course
 from server.submissions.grades.grade import Grade, grades
-from server.text import rounded_points
 
 CONFIRMED = "confirmed"
 """Confirms any losses: for commands, which name them and then go on."""

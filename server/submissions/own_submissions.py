@@ -19,6 +19,7 @@ from server.grading.models import Job, JobState, Result
 from server.http.operation import Moment, Range, Text
 from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
+from server.submissions.result.worth import points_by_submission
 from server.submissions.verdicts import latest_job_id
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
@@ -62,6 +63,8 @@ class OwnLineAnswer:
 
     state: queued, running, done or cancelled; a regrade starts again at queued
     verdict: None until the first verdict; measured: None if nothing was measured
+    points: as on its page; None for none or not released yet
+    most_points: of the assignment; 0 if it has no points
     """
 
     id: str
@@ -73,6 +76,8 @@ class OwnLineAnswer:
     state: JobState
     verdict: Verdict | None
     measured: MeasuredAnswer | None
+    points: float | None
+    most_points: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def own_submissions(
         wanted = wanted.where(Submission.id < last)
     rows = session.scalars(wanted).all()
     shown = rows[: asked.limit]
-    return _lines(session, shown), len(rows) > len(shown)
+    return _lines(session, person, shown), len(rows) > len(shown)
 
 
 def _visible(session: Session, person: int) -> Select[int]:
@@ -122,7 +127,7 @@ def _visible(session: Session, person: int) -> Select[int]:
     return every.join(Membership, Membership.course_id == Assignment.course_id).where(*theirs)
 
 
-def _lines(session: Session, submissions: Sequence[Submission]) -> list[OwnLineAnswer]:
+def _lines(session: Session, person: int, submissions: Sequence[Submission]) -> list[OwnLineAnswer]:
     latest, judged = aliased(Job), aliased(Job)
     query = (
         select(Submission.id, latest.state, judged.verdict, Result)
@@ -133,11 +138,13 @@ def _lines(session: Session, submissions: Sequence[Submission]) -> list[OwnLineA
         .where(Submission.id.in_([row.id for row in submissions]))
     )
     found = {number: (state, verdict, result) for number, state, verdict, result in session.execute(query)}
-    return [_line(row, *found[row.id]) for row in submissions]
+    assignments = {row.assignment_id: row.assignment for row in submissions}
+    points = points_by_submission(session, assignments.values(), person, datetime.now(UTC))
+    return [_line(row, *found[row.id], points.get(row.id)) for row in submissions]
 
 
 def _line(
-    row: Submission, state: JobState, verdict: Verdict | None, measured: Result | None
+    row: Submission, state: JobState, verdict: Verdict | None, measured: Result | None, points: float | None
 ) -> OwnLineAnswer:
     return OwnLineAnswer(
         id=row.public_id,
@@ -158,4 +165,6 @@ def _line(
             measured.cublas_share,
             metric_of(row.assignment.exercise),
         ),
+        points=points,
+        most_points=row.assignment.most_points,
     )

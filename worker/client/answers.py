@@ -115,7 +115,8 @@ class Measured:
 class Submission:
     """A submission with its state and verdict.
 
-    created_at, measured: only in a list
+    created_at, measured, points, most_points: only in a list
+    points: None for none or not released yet; most_points: 0 if the assignment has no points
     worth, position, wait, steps, result: only of a single one
     """
 
@@ -131,6 +132,8 @@ class Submission:
     result: Any = None
     created_at: str = ""
     measured: Measured | None = None
+    points: float | None = None
+    most_points: float = 0.0
 
     @property
     def over(self) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
-from kernels.wording import plural
+from kernels.wording import plural, rounded_points
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, course_named
@@ -23,7 +23,6 @@ from server.staff.submissions.staging import apply, drop, find_staged, progress
 from server.submissions.changes import NotPossible
 from server.submissions.grades.grade import Grade
 from server.submissions.models import StagedRegrade
-from server.text import rounded_points
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from kernels.wording import plural
+from kernels.wording import plural, rounded_points
 from server.courses.models import Assignment, Counts
 from server.staff.losses import CONFIRMED, Loss, digest_of, losses, students_grades
 from server.staff.submissions.queries import Chosen
 from server.submissions.grades.grade import Grade
-from server.text import rounded_points
 
 _TOLD = 20
 

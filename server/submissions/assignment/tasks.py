@@ -101,7 +101,7 @@ def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequenc
     if not learns:
         return []
     found = [each for each in visible_assignments(session, person_id, now) if each.course.slug in learns]
-    return sorted(_tasks(session, found, person_id), key=_by_due)
+    return sorted(tasks_for(session, found, person_id), key=_by_due)
 
 
 def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
@@ -125,7 +125,7 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
 
 def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
     """A person's tasks in one course, in its order."""
-    return in_order(_tasks(session, assignments_for(session, course_id, role, now), person_id))
+    return in_order(tasks_for(session, assignments_for(session, course_id, role, now), person_id))
 
 
 def in_order(tasks: Iterable[Task]) -> Sequence[Task]:
@@ -135,11 +135,12 @@ def in_order(tasks: Iterable[Task]) -> Sequence[Task]:
 
 def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
     """A person's task for one assignment."""
-    (only,) = _tasks(session, [assignment], person_id)
+    (only,) = tasks_for(session, [assignment], person_id)
     return only
 
 
-def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
+def tasks_for(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
+    """A person's tasks for these assignments, in their order."""
     extensions = extensions_of(session, [one.id for one in assignments], person_id)
     corrections = corrections_of(session, [one.id for one in assignments], person_id)
     by_rubric = rubric_grades_of(session, assignments, person_id)

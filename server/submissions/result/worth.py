@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from kernels.wording import rounded_points
 from server.courses.models import Assignment, Counts
-from server.submissions.assignment.tasks import task_of
+from server.courses.service import is_staff, role_in
+from server.submissions.assignment.tasks import task_of, tasks_for
 from server.submissions.counted_submission import Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
 from server.submissions.rules.points import points_for
-from server.text import rounded_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,43 @@ def worth_text(worth: Worth) -> str:
         return "Excused, doesn’t count"
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"
-    if grade.score is not None and most:
-        return f"{out_of(grade.score)} points, set by course staff"
-    standing = _standing(worth, out_of)
-    if not most:
-        return standing.capitalize()
-    own = grade.worth_of(valued(worth.assignment, worth.deadlines, entry))
-    why = f" ({'; '.join(own.why)})" if own.why and (entry.accepted or grade.rubric_most) else ""
-    return f"{out_of(own.points)} points{why}, {standing}"
+    points = points_of(worth)
+    if points is None:
+        return _standing(worth, out_of).capitalize()
+    if grade.score is not None:
+        return f"{out_of(points)} points, set by course staff"
+    why = grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).why
+    reasons = f" ({'; '.join(why)})" if why and (entry.accepted or grade.rubric_most) else ""
+    return f"{out_of(points)} points{reasons}, {_standing(worth, out_of)}"
+
+
+def points_of(worth: Worth) -> float | None:
+    """The points of a submission, as its page shows them to the reader.
+
+    None for a check, without a verdict, and for an assignment without points. Also None if the student is excused, or
+    if the points aren't released.
+    """
+    entry, grade = worth.entry, worth.grade
+    counts = entry.judged and entry.mode is Mode.RANK and worth.assignment.most_points
+    if not counts or grade.excused or (grade.held and not worth.as_staff):
+        return None
+    if grade.score is not None:
+        return grade.score
+    return grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).points
+
+
+def points_by_submission(
+    session: Session, assignments: Iterable[Assignment], person_id: int, now: datetime
+) -> Mapping[int, float | None]:
+    """The points of a person's submissions to these assignments, as the person sees them, by the submission's ID."""
+    graded = [each for each in assignments if each.most_points]
+    found: dict[int, float | None] = {}
+    for assignment, task in zip(graded, tasks_for(session, graded, person_id), strict=True):
+        as_staff = is_staff(role_in(session, person_id, assignment.course_id))
+        for entry in task.entries:
+            worth = Worth(assignment, task.deadlines, task.grade, entry, now, as_staff)
+            found[entry.submission_id] = points_of(worth)
+    return found
 
 
 def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -138,6 +139,24 @@ def test_a_regrade_that_fails_by_our_fault_leaves_the_earlier_verdict(portal: Po
     (line,) = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]
     assert (line["verdict"], line["measured"]["gflops"]) == ("accepted", 5_000.0)
     assert line["measured"]["metric"] == "gflops"
+
+
+def test_the_list_has_the_points_of_each_submission_once_they_are_released(portal: Portal):
+    for mode in ("rank", "check"):
+        portal.post("ada", {"mode": mode, "source": f"{SOURCE}// {mode}"})
+        grade(portal.course)
+    portal.post("ada")
+
+    def points(**values: Any) -> list[tuple[float | None, float]]:
+        with portal.course.sessions.begin() as session:
+            for name, value in values.items():
+                setattr(session.get_one(Assignment, portal.course.assignment), name, value)
+        found = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]
+        return [(line["points"], line["most_points"]) for line in found]
+
+    assert points(points=10.0) == [(None, 10.0), (None, 10.0), (10.0, 10.0)]
+    assert points(grades_held=True) == [(None, 10.0)] * 3
+    assert points(grades_held=False, points=0.0) == [(None, 0.0)] * 3
 
 
 def graded_again(portal: Portal) -> int:

@@ -22,3 +22,10 @@ def test_a_list_shows_elements_a_second_if_the_exercise_ranks_by_them():
     speed = Measured(gbps=300.0, melements=41_300.0, ms_median=2.0, metric="elements")
     assert "41,300 M elements/s" in lines_text([replace(FOUND, measured=speed)], Style())
     assert "300 GB/s" in lines_text([replace(FOUND, measured=replace(speed, metric="gbps"))], Style())
+
+
+def test_a_list_has_points_if_an_assignment_has_some():
+    graded, held = replace(FOUND, points=7.25, most_points=10.0), replace(FOUND, most_points=10.0)
+    assert lines_text([graded, held, FOUND], Style()).count("7.25/10") == 1
+    assert "points" in lines_text([held], Style())
+    assert "points" not in lines_text([FOUND], Style())

@@ -9,6 +9,7 @@ from kernels.rendering.report import render
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe
 from kernels.rendering.text_style import Style
+from kernels.wording import rounded_points
 from worker.client.answers import Measured, Submission
 from worker.client.errors import Unreadable
 from worker.client.phases import phase
@@ -64,7 +65,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
 
 
 def lines_text(found: Sequence[Submission], style: Style) -> str:
-    """A table of submissions."""
+    """A table of submissions. If no assignment has points, there is no column for them."""
     rows = [
         (
             safe(line.id),
@@ -72,12 +73,14 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
             _kind(line.mode),
             moment(line.created_at),
             _word(line.verdict or line.state),
+            _points(line),
             "" if line.measured is None else _measured(line.measured),
         )
         for line in found
     ]
-    head = ("id", "assignment", "kind", "submitted", "verdict", "measured")
-    first, *rest = table([head, *rows], "<<<<<>", indent=0)
+    points = "points" if any(line.most_points for line in found) else ""
+    head = ("id", "assignment", "kind", "submitted", "verdict", points, "measured")
+    first, *rest = table([head, *rows], "<<<<<>>", indent=0)
     return "\n".join([style.paint(first, _DIM), *rest])
 
 
@@ -89,6 +92,10 @@ def _verdict(verdict: str | None, style: Style) -> str:
 def _worth(found: Submission, style: Style) -> str:
     """The points, in the words of the submission's page."""
     return style.paint(safe(found.worth[:200]), _BOLD)
+
+
+def _points(line: Submission) -> str:
+    return "" if line.points is None else f"{rounded_points(line.points)}/{rounded_points(line.most_points)}"
 
 
 def _kind(mode: str) -> str:

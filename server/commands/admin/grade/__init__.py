@@ -8,6 +8,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from kernels.wording import rounded_points
 from server.commands.database import in_session
 from server.commands.names import assignment_named, person_named
 from server.commands.options import even_if_lower
@@ -15,7 +16,6 @@ from server.courses.models import Assignment
 from server.staff.grades.corrections import Decision, correct, decision_of
 from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
 from server.submissions.grades.grade import Grade
-from server.text import rounded_points
 from worker.commands.answer import Answer, answering
 
 _reason = click.option("--reason", required=True, help="Reason, for course staff only; not in the audit.")

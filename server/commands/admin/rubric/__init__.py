@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from kernels.wording import rounded_points
 from server.commands.database import in_session
 from server.commands.names import assignment_named
 from server.commands.options import even_if_lower
@@ -20,7 +21,7 @@ from server.staff.grades.rubric import Given, change_rubric, give_points
 from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
 from server.submissions.grades.grade import rubric_grades_of
 from server.submissions.models import Submission
-from server.text import rounded_points, typed_number
+from server.text import typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
