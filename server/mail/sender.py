@@ -71,7 +71,7 @@ class Mailer:
             try:
                 self.round(datetime.now(UTC))
             except (DatabaseUnavailable, DBAPIError, OSError, smtplib.SMTPException) as error:
-                logger.warning("e-mails wait: %s", _reason(error))
+                logger.warning("e-mails wait: %s", self._reason(error))
             stop.wait(ROUND_SECONDS)
 
     def round(self, now: datetime) -> int:
@@ -154,6 +154,15 @@ class Mailer:
         )
         return message
 
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return (
+                f"the certificate of {self.server.host}:{self.server.port} is not trusted ({error.verify_message}). "
+                "Set TILELAB_SMTP_HOST to a name in the certificate. If your university has its own certificate "
+                "authority, set SSL_CERT_FILE to its certificate."
+            )
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
 
 def _due(now: datetime) -> Select[Mail]:
     return select(Mail).where(Mail.next_at <= now).order_by(Mail.next_at, Mail.id).limit(1)
@@ -174,7 +183,3 @@ def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
         if server.user:
             connection.login(server.user, server.password)
         yield connection
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
