@@ -144,7 +144,7 @@ class Mailer:
         message["From"] = f"Tilelab <{self.server.sender}>"
         message["To"] = letter.address
         message["Subject"] = " ".join(letter.subject.split())
-        message["Date"] = format_datetime(letter.made_at.astimezone(UTC))
+        message["Date"] = format_datetime(datetime.now(UTC))
         host = urlsplit(self.public_url).hostname
         message["Message-ID"] = f"<tilelab-{letter.id}-{letter.made_at:%Y%m%d%H%M%S}@{host}>"
         message["Auto-Submitted"] = "auto-generated"
@@ -156,10 +156,10 @@ class Mailer:
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, ssl.SSLCertVerificationError):
+            place, why = f"{self.server.host}:{self.server.port}", error.verify_message.rstrip(".")
             return (
-                f"the certificate of {self.server.host}:{self.server.port} is not trusted ({error.verify_message}). "
-                "Set TILELAB_SMTP_HOST to a name in the certificate. If your university has its own certificate "
-                "authority, set SSL_CERT_FILE to its certificate."
+                f"the certificate of {place} is not trusted: {why}. Set TILELAB_SMTP_HOST to a name in the "
+                "certificate. If your university has its own authority, set SSL_CERT_FILE to its certificate."
             )
         return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,8 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
         "Tiled, GPU is due within a day",
     ]
     assert mails.subjects("bob") == ["Result for Tiled, GPU"]
+    ages = [datetime.now(UTC) - parsedate_to_datetime(str(each["Date"])) for each in mails.received]
+    assert max(ages) < timedelta(minutes=5), "mail programs sort by it"
     text = "".join(each.get_content() for each in mails.received)
     assert f"{PORTAL}/courses/gpu/tiled/extension\r\n" in text
     assert "line 3" not in text
