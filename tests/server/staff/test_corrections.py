@@ -212,6 +212,18 @@ def test_points_fall_only_after_they_were_shown(portal: Portal, ina: BrowserClie
     assert [grade_of(portal, name).points for name in ("ada", "bob", "cid")] == [8.0, 10.0, 8.0]
 
 
+def test_lines_of_a_field_survive_the_question_about_points(portal: Portal, ina: BrowserClient) -> None:
+    saved(portal, ina, due_at="2026-03-01T09:00", late_percent_per_day="20")
+    for name in ("ada", "bob"):
+        handed_in(portal.course, name, source=name.encode())
+    emails = {"emails": "ada@example.edu\r\nbob@example.edu"}
+    ina.post_form(f"{SETTING}/extensions", **emails, extended_due_at="2026-03-08T09:00")
+    assert [grade_of(portal, name).points for name in ("ada", "bob")] == [10.0, 10.0]
+    asked = ina.post_form(f"{SETTING}/extensions", **emails, extended_due_at="2026-03-01T09:30")
+    assert confirmed(ina, asked).status_code == 303
+    assert [grade_of(portal, name).points for name in ("ada", "bob")] == [8.0, 8.0]
+
+
 def test_rules_for_goals_and_speed_name_who_loses_points(portal: Portal, ina: BrowserClient) -> None:
     for name in ("ada", "bob", "cid"):
         handed_in(portal.course, name, source=name.encode())
