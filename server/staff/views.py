@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from server.staff import audit_views, overview_views
-from server.staff.assignments import extension_request_views, extension_views, update_views
+from server.staff.assignments import (
+    extension_import_views,
+    extension_request_views,
+    extension_views,
+    update_views,
+)
 from server.staff.assignments import views as assignment_views
 from server.staff.copies import views as copies_views
 from server.staff.courses import copy_views, deletion_views
@@ -23,8 +28,8 @@ from server.staff.talk import announcement_views, question_views, request_views
 
 __all__ = [
     "announcement_views", "assignment_views", "audit_views", "copies_views", "copy_views", "correction_views",
-    "deletion_views", "exercise_edit_views", "exercise_views", "extension_request_views", "extension_views",
-    "grade_views", "import_views",
+    "deletion_views", "exercise_edit_views", "exercise_views", "extension_import_views",
+    "extension_request_views", "extension_views", "grade_views", "import_views",
     "overview_views", "progress_pages", "progress_views", "question_views", "request_views", "roster_views",
     "rubric_views", "staff", "staging_views", "student_views", "submission_views", "update_views",
 ]  # fmt: skip

@@ -33,6 +33,7 @@ NOTICES: dict[str, str] = {
     "assignment-deleted": "Assignment deleted.",
     "assignment-updated": "Assignment updated. If its leaderboards are empty now, choose “Regrade all” to fill them.",
     "extension-granted": "Extension granted.",
+    "extensions-imported": "Extensions imported.",
     "extension-withdrawn": "Extension removed.",
     "grade-corrected": "Grade saved.",
     "pair-looked-at": "Marked as looked at. The pair is folded away at the end of the page.",

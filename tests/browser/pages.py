@@ -184,6 +184,22 @@ _STATES = (
         "staff-assignment-wrong", "/staff/gpu/assignments/tiled", "ina", ("title", ""), ("points", "many")
     ),
     _state("staff-extension-wrong", "/staff/gpu/assignments/tiled", "ina", ("extra_attempts", "many")),
+    _state(
+        "staff-extension-import",
+        "/staff/gpu/assignments/tiled/extensions/import",
+        "ina",
+        (
+            "text",
+            "email,due,reason\nada@example.edu,2099-05-02T12:00,was ill\nmeasured@example.edu,2099-05-03T12:00",
+        ),
+        status=200,
+    ),
+    _state(
+        "staff-extension-import-wrong",
+        "/staff/gpu/assignments/tiled/extensions/import",
+        "ina",
+        ("text", "email,due\nada@example.edu,soon\n?,\n"),
+    ),
     _state("staff-delete-assignment", "/staff/bare/assignments/frozen/delete", "ina"),
     _state("staff-delete-assignment-refused", "/staff/gpu/assignments/tiled/delete", "ina"),
     _state("staff-delete-course", "/staff/void/delete", "ina"),

@@ -25,7 +25,7 @@ from server.database.engine import Sessions
 from server.staff.assignments import order, service
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
 from server.staff.assignments.exercise_update import Updated, update_exercise
-from server.staff.assignments.extension_file import grant_rows, read_extensions, wrong_rows
+from server.staff.assignments.extension_file import carry_out, make_plan, read_extensions
 from server.staff.assignments.service import Grant
 from server.staff.courses.deletion import delete_assignment, losses_of_assignment
 from server.staff.exercises.service import newest_content
@@ -270,10 +270,11 @@ def extend_many(name: str, file: Path, even_if_lower: bool) -> Answer:
             read = read_extensions(text, found.course.time_zone)
         except Unreadable as error:
             raise WrongUse(f"{file}: {error}") from None
-        problems = read.problems or wrong_rows(session, found, read.rows)
-        if not problems:
-            with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
-                grant_rows(session, found, read.rows)
+        with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+            plan = make_plan(session, found, read)
+            if not plan.problems:
+                carry_out(session, found, plan, None)
+    problems = plan.problems
     return Answer(
         {"extended": [] if problems else [row.email for row in read.rows]},
         "" if problems else f"{plural(len(read.rows), 'student')} of {name} extended.",

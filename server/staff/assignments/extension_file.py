@@ -1,23 +1,27 @@
-"""Extensions for many students from a CSV file: all of them, or none with the mistakes by line."""
+"""Extensions for many students from a CSV file: plan the changes, to preview them and then apply exactly these."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from itertools import zip_longest
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
+from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.courses.local_time import MomentError, read_moment, zone_named
-from server.courses.models import Assignment
-from server.staff.assignments.service import Grant, grant, wrong_grant
+from server.courses.models import Assignment, Extension
+from server.staff.assignments.service import Grant, extensions, grant, wrong_grant
 from server.staff.csv_tables import as_typed
-from server.staff.roster.csv_file import MOST_LINES, Problem, read_header
+from server.staff.roster.csv_file import MOST_LINES, Problem, one_line, read_header
 from server.staff.roster.service import Wanted, roster
 
 COLUMNS = ("email", "due", "closes", "attempts", "reason")
@@ -38,6 +42,53 @@ class ExtensionFile:
 
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
+
+
+class Change(StrEnum):
+    """A student's change."""
+
+    NEW = "new"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The plan for one student. was: the present extension; None for none."""
+
+    person_id: int
+    name: str
+    row: Row
+    was: Grant | None
+
+    @property
+    def change(self) -> Change:
+        if self.was is None:
+            return Change.NEW
+        return Change.UNCHANGED if self.was == self.row.given else Change.REPLACED
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All changes of a file. With problems, it can't be applied."""
+
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def changes(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if entry.change is not Change.UNCHANGED)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The number of students with each change, in the page's order."""
+        found = Counter(entry.change for entry in self.entries)
+        return {change.value: found[change] for change in Change}
+
+    @property
+    def digest(self) -> str:
+        """Of the changes, so that what is applied is what was shown."""
+        return hashlib.sha256(repr(self.entries).encode()).hexdigest()
 
 
 def read_extensions(text: str, time_zone: str) -> ExtensionFile:
@@ -62,26 +113,36 @@ def read_extensions(text: str, time_zone: str) -> ExtensionFile:
     return ExtensionFile(tuple(rows.values()), tuple(problems))
 
 
-def wrong_rows(session: Session, assignment: Assignment, rows: tuple[Row, ...]) -> tuple[Problem, ...]:
-    """Mistakes that only the course shows, by line: unknown students, and extensions that give nothing."""
-    students = _students(session, assignment)
-    found = []
-    for row in rows:
-        if row.email not in students:
-            found.append(Problem(row.line, f"No student of this course has the email {row.email}."))
-        found += [Problem(row.line, text) for text in wrong_grant(assignment, row.given).values()]
-    return tuple(found)
+def make_plan(session: Session, assignment: Assignment, read: ExtensionFile) -> Plan:
+    """Compare a file with the course. Writes nothing."""
+    students = {one.email: one for one in roster(session, assignment.course_id, Wanted(role="student"))}
+    present = {each.person_id: _granted(each) for each in extensions(session, assignment)}
+    problems = list(read.problems)
+    entries = []
+    for row in read.rows:
+        student = students.get(row.email)
+        if student is None:
+            problems.append(Problem(row.line, f"No student of this course has the email {row.email}."))
+        else:
+            entries.append(Entry(student.person_id, student.name, row, present.get(student.person_id)))
+        problems += [Problem(row.line, text) for text in wrong_grant(assignment, row.given).values()]
+    return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)))
 
 
-def grant_rows(session: Session, assignment: Assignment, rows: tuple[Row, ...]) -> None:
-    """Grant all extensions of a file without mistakes, at the command line."""
-    students = _students(session, assignment)
-    for row in rows:
-        grant(session, assignment.course, assignment, None, students[row.email], row.given)
+def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Person | None) -> None:
+    """Grant the extensions of a plan, in the caller's transaction, which locked the course before planning."""
+    assert not plan.problems, "a plan with problems can't be applied"
+    for entry in plan.changes:
+        grant(session, assignment.course, assignment, actor, entry.person_id, entry.row.given)
 
 
-def _students(session: Session, assignment: Assignment) -> dict[str, int]:
-    return {one.email: one.person_id for one in roster(session, assignment.course_id, Wanted(role="student"))}
+def _granted(extension: Extension) -> Grant:
+    return Grant(
+        due_at=extension.due_at,
+        closes_at=extension.closes_at,
+        extra_attempts=extension.extra_attempts,
+        reason=extension.reason,
+    )
 
 
 def _lines(text: str, delimiter: str, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
@@ -118,9 +179,16 @@ def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
             due_at=_moment(given, "due", zone),
             closes_at=_moment(given, "closes", zone),
             extra_attempts=int(attempts or 0),
-            reason=" ".join(given.get("reason", "").split()),
+            reason=_reason(given),
         ),
     )
+
+
+def _reason(given: dict[str, str]) -> str:
+    reason = one_line(given.get("reason", ""))
+    if not reason.isprintable():
+        raise ValueError("reason: Use printable characters only.")
+    return reason
 
 
 def _moment(given: dict[str, str], name: str, zone: ZoneInfo) -> datetime | None:

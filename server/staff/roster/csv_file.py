@@ -87,8 +87,6 @@ def decoded(content: bytes) -> str:
 
 def read_roster(text: str) -> Read:
     """Read a whole file; raises Unreadable if the header is missing or invalid."""
-    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     header, delimiter = read_header(source, COLUMNS, ("email", "name"))
     reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
@@ -129,6 +127,8 @@ def one_line(text: str) -> str:
 
 def read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tuple[list[str], str]:
     """The columns of a table, and what separates its cells; raises Unreadable."""
+    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+        raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     first = next((line for line in text.splitlines() if line.strip(_BLANK)), None)
     if first is None:
         raise Unreadable("The file is empty.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flask import Response, render_template, request
 
@@ -15,6 +17,8 @@ from server.http.site import site
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.roster.csv_file import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
 from server.staff.roster.plan import Plan, carry_out, make_plan
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def preview_roster(slug: str) -> str | tuple[str, int]:
     """Preview the file's changes; changes nothing."""
     course = instructor_of(slug)
     form = filled({"text": request.form.get("text", ""), "drop": request.form.get("drop", "")})
-    read = _read(form)
+    read = sent_table(form, read_roster)
     if read is None:
         return _page(ImportPage(desk_of(course, "roster"), form)), 422
     return _preview(course, form, read)
@@ -50,7 +54,7 @@ def apply_roster(slug: str) -> str | Response | tuple[str, int]:
     """Apply the previewed changes; if the course changed meanwhile, show a new preview instead."""
     course = instructor_of(slug)
     form = filled({"text": request.form.get("text", ""), "drop": request.form.get("drop", "")})
-    read = _read(form)
+    read = sent_table(form, read_roster)
     if read is None:
         return _page(ImportPage(desk_of(course, "roster"), form)), 422
     with site().sessions.begin() as session:
@@ -80,8 +84,8 @@ def _preview(course: Membership, form: Form, read: Read, *, outdated: bool = Fal
     return (page, 422) if plan.problems else (page, 409) if outdated else page
 
 
-def _read(form: Form) -> Read | None:
-    """Read the file or the pasted text; adds mistakes to the form."""
+def sent_table(form: Form, read: Callable[[str], T]) -> T | None:
+    """Read the sent file or the pasted text; adds mistakes to the form."""
     file = request.files.get("file")
     content = file.read(MOST_BYTES + 1) if file is not None else b""
     try:
@@ -90,7 +94,7 @@ def _read(form: Form) -> Read | None:
         if not form["text"]:
             form.mistake("file", "Choose a file, or paste its lines below.")
             return None
-        return read_roster(form.values["text"])
+        return read(form.values["text"])
     except Unreadable as error:
         form.mistake("file" if content else "text", str(error))
         return None

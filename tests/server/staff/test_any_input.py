@@ -49,6 +49,7 @@ SENT = {
     ),
     "assignments/tiled": ("title", "points", "due_at", "attempts", "counts", "min_interval_seconds", "listed"),
     "assignments/tiled/extensions": ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason"),
+    "assignments/tiled/extensions/import": ("text",), "assignments/tiled/extensions/apply": ("text", "digest"),
     "regrade": ("assignment", "student", "verdict", "one", "since", "newest", "after"),
     "settings": ("title", "zone", "archived"), "students/1/notes": ("note",),
 }  # fmt: skip

@@ -37,12 +37,19 @@ READ = (
     "", "roster", "roster.csv", "assignments", "assignments/tiled", "submissions", "submissions/state", "regrade",
     "regrades", "grades", "grades.csv", "audit",
 )  # fmt: skip
-READ_BY_INSTRUCTORS = ("roster/import", "assignments/new", "assignments/tiled/update", "settings")
+READ_BY_INSTRUCTORS = (
+    "roster/import",
+    "assignments/new",
+    "assignments/tiled/update",
+    "assignments/tiled/extensions/import",
+    "settings",
+)
 WRITE = ("regrade",)
 WRITE_BY_INSTRUCTORS = (
     "roster", "roster/1", "roster/1/drop", "roster/1/take-back", "roster/1/link", "roster/invitations.csv",
     "roster/code", "roster/import", "roster/apply", "assignments", "assignments/tiled",
     "assignments/tiled/update", "assignments/tiled/extensions", "assignments/tiled/extensions/1/withdraw", "settings",
+    "assignments/tiled/extensions/import", "assignments/tiled/extensions/apply",
 )  # fmt: skip
 
 
