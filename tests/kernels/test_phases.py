@@ -348,8 +348,8 @@ def test_picture_shows_what_the_block_reads_and_holds():
     drawn = picture(table_of(SQUARE), 1, BESIDE)
     tree = ET.fromstring(drawn)
     space = {"s": "http://www.w3.org/2000/svg"}
-    assert tree.findtext("s:title", "", space) == "Phase 1 of block 0,1"
-    described = tree.findtext("s:desc", "", space)
+    assert tree.findtext("div/s:svg/s:title", "", space) == "Phase 1 of block 0,1"
+    described = tree.findtext("div/s:svg/s:desc", "", space)
     assert "Into Mds: M[0][2], M[0][3], M[1][2], M[1][3]." in described
     assert "Added to: P[0][2], P[0][3], P[1][2], P[1][3]." in described
     kinds = [each.get("class") for each in tree.iterfind(".//s:rect", space)]

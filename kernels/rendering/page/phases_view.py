@@ -23,6 +23,7 @@ from kernels.rendering.text_safety import safe
 
 _MOST_DRAWN = 100_000
 _WIDE = 560
+_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d+)"')
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
 
@@ -108,8 +109,7 @@ def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
             block = course_place(place, table.launch.grid)
             identity = f"picture-{block.replace(',', '-')}-{phase.number}"
             title = f"Block {block}, phase {phase.number}"
-            width = re.search(r'width="(\d+)"', drawing)
-            wide = width is not None and int(width[1]) > _WIDE
+            wide = max(map(int, _WIDTH.findall(drawing))) > _WIDE
             drawn = Markup(safe(drawing))  # noqa: S704 - made of escaped parts
             found.append(Picture(identity, title, drawn, wide))
     return tuple(found), wanted

@@ -7,7 +7,7 @@ A page may style `.phase-picture .cell` and its kinds `.read`, `.used`, `.kept` 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -23,6 +23,8 @@ _WIDE = 62
 _SWATCH = 16
 _GAP = 34
 _LEFT, _TOP = 16, 30
+_LEGEND_WIDTH = 300
+_HIDDEN = 'aria-hidden="true"'
 _ELEMENT = re.compile(r"\w+(?:\[\d+\])+")
 _FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "summed": 0.2, "": 0.0}
 _KINDS = {
@@ -54,25 +56,32 @@ class _Grid:
 
 
 def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
-    """An SVG of one phase of one block (x, y, z); "" if it would be empty or too large."""
+    """One phase of one block (x, y, z) as HTML; "" if it would be empty or too large.
+
+    It has an SVG of the operands, one of the tiles, and the legend. On a narrow page they are one below the other.
+    """
     work = block_phase(table, phase, block)
     names = operands(table)
     if work is None or not names or any(_cells(table, name) > MOST_CELLS for name in names):
         return ""
     kinds = _kinds(work)
     placed = _placed([_operand_grid(table, name, kinds) for name in names])
-    x, y = max(at + grid.extent[0] for grid, at, _ in placed) + _GAP, 0
+    tiles, y = [], 0
     for tile in _tiles(table, phase, block):
-        placed.append((tile, x, y))
+        tiles.append((tile, 0, y))
         y += tile.extent[1] + _GAP // 2
-    width = max(at + grid.extent[0] for grid, at, _ in placed) + 2
-    height = max(at + grid.extent[1] for grid, _, at in placed) + 2
-    used = [kind for kind in _KINDS if any(kind in grid.kinds.values() for grid, _, _ in placed)]
-    legend = "".join(_legend(kind, height + 10 + 20 * number) for number, kind in enumerate(used))
-    body = "".join(_drawn(grid, x, y) for grid, x, y in placed) + legend
-    return _svg(
-        _title(table, phase, block), _description(work), body, max(width, 330), height + 14 + 20 * len(used)
+    used = [kind for kind in _KINDS if any(kind in grid.kinds.values() for grid, _, _ in (*placed, *tiles))]
+    legend = "".join(_legend(kind, 20 * number) for number, kind in enumerate(used))
+    title = _title(table, phase, block)
+    identity = re.sub(r"\W+", "-", title.lower())
+    words = (
+        f'<title id="{identity}">{escape(title)}</title>'
+        f'<desc id="{identity}-text">{escape(_description(work))}</desc>'
     )
+    label = f'role="img" aria-labelledby="{identity} {identity}-text"'
+    drawn = _grids(placed, label, words) + (_grids(tiles, _HIDDEN) if tiles else "")
+    shades = _svg(legend, _LEGEND_WIDTH, 20 * len(used), _HIDDEN)
+    return f'<div class="phase-picture"><div>{drawn}</div>{shades}</div>'
 
 
 def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
@@ -85,13 +94,16 @@ def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
     return [(grid, start, 0) for grid, start in zip(grids, starts, strict=True)]
 
 
-def _svg(title: str, description: str, body: str, width: int, height: int) -> str:
-    identity = re.sub(r"\W+", "-", title.lower())
+def _grids(placed: Sequence[tuple[_Grid, int, int]], label: str, words: str = "") -> str:
+    width = max(at + grid.extent[0] for grid, at, _ in placed) + 2
+    height = max(at + grid.extent[1] for grid, _, at in placed) + 2
+    return _svg(words + "".join(_drawn(grid, x, y) for grid, x, y in placed), width, height, label)
+
+
+def _svg(body: str, width: int, height: int, label: str) -> str:
     return (
-        f'<svg class="phase-picture" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
-        f' height="{height}" role="img" aria-labelledby="{identity} {identity}-text" font-family="inherit"'
-        f' font-size="11" fill="currentColor" stroke="none"><title id="{identity}">{escape(title)}</title>'
-        f'<desc id="{identity}-text">{escape(description)}</desc>{body}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f' {label} font-family="inherit" font-size="11" fill="currentColor" stroke="none">{body}</svg>'
     )
 
 
