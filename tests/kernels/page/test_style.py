@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import kernels.rendering.page
+from kernels.exercise import BUILT_IN
 
 FOLDER = Path(kernels.rendering.page.__file__).parent
 STYLE = "".join((FOLDER / name).read_text() for name in ("tokens.css", "style.css"))
@@ -62,3 +63,15 @@ def test_motion_print_and_focus_are_thought_of():
         "forced-colors: active",
     ):
         assert words in STYLE
+
+
+@pytest.mark.parametrize("figure", sorted(BUILT_IN.glob("*/*.svg")), ids=lambda file: file.name)
+def test_figures_of_handouts_have_the_colours_of_the_page_and_fit_a_phone(figure):
+    drawing = figure.read_text()
+    used = re.findall(r"light-dark\((#\w+), (#\w+)\)", drawing)
+    assert used
+    assert set(used) <= set(PAIRS.values())
+    assert 2 * len(used) == len(re.findall(r"#[0-9a-f]{6}\b", drawing))
+    width = re.search(r'<svg [^>]*?\bwidth="(\d+)"', drawing)
+    assert width is not None
+    assert int(width[1]) <= 330
