@@ -1,12 +1,14 @@
-"""A table of phases as plain text."""
+"""A table of phases as plain text, also within a handout."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from itertools import chain
 
 from kernels.evidence import PhaseTable
+from kernels.phases.handout import HandoutPhases, handout_lines
 from kernels.phases.views import (
     block_header,
     block_places,
@@ -24,6 +26,7 @@ _MOST_ROWS = 16
 _MOST_BLOCKS = 8
 _WIDTH = 100
 _NARROWEST_CELL = 30
+_FIGURE = re.compile(r"!\[([^\]]*)\]\([^()\s]+\)")
 
 
 def render_phases(
@@ -45,6 +48,14 @@ def render_phases(
     parts += [_loads(table, operand, width) for operand in fetched_operands(table)]
     parts.append(textwrap.wrap(table.note, width) if table.note else [])
     return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:
+    """The handout with each table of phases as text, and the description of each figure in its place."""
+    lines = handout_lines(handout)
+    for each in reversed(phases):
+        lines[each.line - 1 : each.last] = ["```text", *render_phases(each.table).split("\n"), "```"]
+    return _FIGURE.sub(r"Figure: \1", "\n".join(lines))
 
 
 def _head(table: PhaseTable) -> list[str]:

@@ -23,6 +23,7 @@ from kernels.exercise.schema import DEFINITION, check_solution_given, with_solut
 from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
 from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
 from kernels.exercise.wrong_kernels import WrongKernel, read_wrong_kernels
+from kernels.phases.handout import handout_phases
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Course, Exercise, ExerciseFile
 from server.database.upsert import insert_into
 
@@ -315,6 +316,7 @@ def _check_content(exercise: Found, files: Mapping[str, bytes], root: Path) -> N
         raise ExerciseError(root, "", f"it has {figures} figures; the limit is {_MOST_FIGURES}")
     for file in (DEFINITION, _HANDOUT, _STARTER):
         _check_text(root / file, files[file])
+    handout_phases(files[_HANDOUT].decode(), exercise, root / _HANDOUT)
     wrong = len(_wrong_kernels(files, root))
     if wrong > _MOST_WRONG:
         raise ExerciseError(root, "", f"it has {wrong} incorrect kernels; the limit is {_MOST_WRONG}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -12,7 +13,10 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
+from kernels.exercise import ExerciseError, read_exercise
+from kernels.phases.handout import handout_phases
 from kernels.rendering.page.listing.syntax import coloured
+from kernels.rendering.page.render import render_handout_phases
 from kernels.rendering.text_safety import safe_lines
 
 _FIRST_LEVEL = 3
@@ -23,15 +27,16 @@ _BELOW_TITLE = 4
 
 
 @lru_cache(maxsize=64)
-def render(text: str, figures: frozenset[str], address: str) -> Markup:
+def render(text: str, figures: frozenset[str], address: str, name: str, definition: str) -> Markup:
     """Render a handout as HTML, without its title. HTML in the handout is shown as text.
 
     figures: the names of existing figures
     address: the address before their names, "…/figures/"
+    name, definition: of the handout's exercise
     """
     reader = _reader()
     tokens = _lowered(_without_title(reader.parse(text)), _FIRST_LEVEL)
-    given = {"figures": figures, "address": address}
+    given = {"figures": figures, "address": address, "phases": _phases(text, name, definition)}
     return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
 
 
@@ -43,8 +48,17 @@ def render_text(text: str) -> Markup:
     """
     reader = _reader()
     tokens = _lowered(reader.parse("\n".join(safe_lines(text))), _BELOW_TITLE)
-    given: dict[str, Any] = {"figures": frozenset(), "address": ""}
+    given: dict[str, Any] = {"figures": frozenset(), "address": "", "phases": {}}
     return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
+
+
+def _phases(text: str, name: str, definition: str) -> Mapping[int, Markup]:
+    """The tables of phases by the line of their fence; none if one has a mistake."""
+    try:
+        found = handout_phases(text, read_exercise(name, definition), Path(name))
+    except ExerciseError:
+        return {}
+    return {each.line: render_handout_phases(each.table, f"handout-{each.line}-") for each in found}
 
 
 def _reader() -> MarkdownIt:
@@ -52,7 +66,7 @@ def _reader() -> MarkdownIt:
 
 
 class _Renderer(RendererHTML):
-    """Renders only figures of the exercise, colours code, and lets wide tables scroll."""
+    """Renders only figures of the exercise, draws phases, colours code, and lets wide tables scroll."""
 
     def image(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:
         """Render an existing figure; for any other image, only its description."""
@@ -65,6 +79,8 @@ class _Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
         token = tokens[at]
+        if token.level == 0 and token.map and (phases := env["phases"].get(token.map[0] + 1)):
+            return str(phases)
         language = token.info.strip().partition(" ")[0]
         text = _in_colours(token.content) if language in {"cuda", "c", "cpp"} else escape(token.content)
         return f'<pre tabindex="0"><code>{text}</code></pre>\n'

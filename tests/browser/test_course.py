@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from kernels.exercise import find_exercise
 from tests.browser.accessible import assert_accessible
 from tests.browser.deployment import Deployment
+from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
 from tests.browser.test_editor import DROP
 
@@ -81,6 +82,29 @@ def test_from_the_start_to_what_is_due_and_its_handout(student, portal):
         expect(student.get_by_role("term").filter(has_text=re.compile(f"^{term}$"))).to_be_visible()
     student.get_by_role("navigation", name="Breadcrumbs").get_by_role("link").nth(1).click()
     student.wait_for_url(f"**{COURSE}")
+
+
+@_LONG
+def test_the_phases_of_a_handout_are_stepped_through_or_all_there(student, portal, browser, complaints):
+    open_assignment(student, portal)
+    stage = student.get_by_role("group", name="Pictures of the phases")
+    pictures = stage.locator("figure:visible")
+    expect(pictures).to_have_text([re.compile("^Block 0,0, phase 0")])
+    stage.get_by_role("button", name="Next picture").click()
+    expect(pictures).to_have_text([re.compile("^Block 0,0, phase 1")])
+    stage.press("End")
+    expect(pictures).to_have_text([re.compile("^Block 1,1, phase 1")])
+    expect(stage.get_by_role("status")).to_have_text("8 of 8")
+    unfold_and_thin(student)
+    assert_accessible(student)
+    plain = browser.new_context(java_script_enabled=False, storage_state=student.context.storage_state())
+    page = plain.new_page()
+    complaints.listen(page)
+    page.goto(student.url)
+    expect(page.get_by_role("group", name="Pictures of the phases").locator("figure:visible")).to_have_count(
+        8
+    )
+    plain.close()
 
 
 @_LONG

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,11 +12,12 @@ import pytest
 
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import load_program
-from kernels.evidence import PhaseTable
+from kernels.evidence import Accumulation, Fetch, PhaseTable
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
 from kernels.phases.table import phase_table
-from kernels.phases.views import block_header, block_phase, block_rows, thread_header, thread_rows
+from kernels.phases.textbook import textbook_table
+from kernels.phases.views import PADDING, block_header, block_phase, block_rows, thread_header, thread_rows
 from kernels.rendering.page.charts.phases import picture
 from kernels.rendering.phases import render_phases
 from kernels.source.source_file import Source, read_source
@@ -332,6 +334,27 @@ def test_a_launch_of_many_threads_is_not_followed():
 def test_the_table_crosses_processes():
     table = table_of(SQUARE)
     assert from_plain(PhaseTable, to_plain(table)) == table
+
+
+def without_lines(table: PhaseTable) -> list[tuple[list[Fetch], list[Accumulation]]]:
+    """The work of each block by phase, without what only a run has: lines, and the choice of zeros to follow."""
+    return [
+        (
+            [replace(each, line=None) for each in block.fetches if each.element != PADDING],
+            [replace(each, line=None) for each in block.accumulations],
+        )
+        for phase in table.phases
+        for block in phase.blocks
+    ]
+
+
+@pytest.mark.parametrize(("exercise", "width"), [("tiled-square", 4), ("tiled", 3)])
+def test_the_textbook_table_is_that_of_the_solution(exercise, width):
+    rules = find_exercise(exercise)
+    ran = table_of(rules.solution.read_text(), exercise, 2, width)
+    made = textbook_table(rules, {"Width": width}, 2)
+    assert without_lines(made) == without_lines(ran)
+    assert replace(made, phases=(), note="") == replace(ran, phases=(), note="")
 
 
 # -- text and pictures ------------------------------------------------------------------------------------------------

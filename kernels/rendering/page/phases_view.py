@@ -75,9 +75,12 @@ class PhasesView:
     note: str
 
 
-def phases_view(table: PhaseTable) -> PhasesView:
-    """The values of the section, with as many pictures as a page can hold."""
-    pictures, wanted = _pictures(table)
+def phases_view(table: PhaseTable, prefix: str = "") -> PhasesView:
+    """The values of the section, with as many pictures as a page can hold.
+
+    prefix: of all IDs, if the page may have other phases
+    """
+    pictures, wanted = _pictures(table, prefix)
     places = block_places(table)
     few = len(places) <= _MOST_BLOCKS
     return PhasesView(
@@ -92,7 +95,7 @@ def phases_view(table: PhaseTable) -> PhasesView:
     )
 
 
-def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
+def _pictures(table: PhaseTable, prefix: str) -> tuple[tuple[Picture, ...], int]:
     """Pictures by block and phase, and the number that would be possible."""
     found: list[Picture] = []
     wanted, room = 0, _MOST_DRAWN
@@ -101,13 +104,13 @@ def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
             if room <= 0:
                 wanted += any(entry.block == place for entry in phase.blocks)
                 continue
-            drawing = picture(table, phase.number, place)
+            drawing = picture(table, phase.number, place, prefix)
             if not drawing:
                 continue
             wanted += 1
             room -= len(drawing)
             block = course_place(place, table.launch.grid)
-            identity = f"picture-{block.replace(',', '-')}-{phase.number}"
+            identity = f"{prefix}picture-{block.replace(',', '-')}-{phase.number}"
             title = f"Block {block}, phase {phase.number}"
             wide = max(map(int, _WIDTH.findall(drawing))) > _WIDE
             drawn = Markup(safe(drawing))  # noqa: S704 - made of escaped parts

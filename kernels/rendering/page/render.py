@@ -11,9 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
+from kernels.evidence import PhaseTable
 from kernels.rendering.page import numbers
 from kernels.rendering.page.context import context
 from kernels.rendering.page.links import linked, typeset
+from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.text_safety import safe
 
 _HERE = Path(__file__).parent
@@ -29,6 +31,12 @@ def render_page(analysis: Analysis, source: str, file: str = "") -> str:
     file: its author's name for it
     """
     return whole_page("page.html", dict(context(analysis, source)), file)
+
+
+def render_handout_phases(table: PhaseTable, prefix: str) -> Markup:
+    """The phases of a handout, as a part of its page. prefix: of all IDs."""
+    part = environment().get_template("handout_phases.html").render(phases=phases_view(table, prefix))
+    return Markup(part)  # noqa: S704 - the environment escapes
 
 
 def whole_page(template: str, given: dict[str, object], file: str) -> str:

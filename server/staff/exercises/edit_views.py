@@ -146,7 +146,8 @@ def _preview(course: Membership, name: str, files: Mapping[str, bytes]) -> Previ
     figures = frozenset(path for path in files if path.endswith(_FIGURE))
     address = f"/staff/{course.slug}/exercises/{name}/figures/"
     found = content.exercise
-    return Preview(render(files[_HANDOUT].decode(), figures, address), found.cases(found.tile), found.tile)
+    handout = render(files[_HANDOUT].decode(), figures, address, name, content.definition)
+    return Preview(handout, found.cases(found.tile), found.tile)
 
 
 def _page(

@@ -15,7 +15,7 @@ from server.accounts.digest import digest_of
 from server.courses.access import Membership
 from server.courses.exercises import Material, material_of
 from server.courses.handouts import render
-from server.courses.models import Assignment, Counts
+from server.courses.models import Assignment, Counts, Exercise
 from server.submissions.allowance import Allowance, allowance
 from server.submissions.assignment.earlier_submission import EarlierSubmission, earlier_submission
 from server.submissions.assignment.form import Sent, new_key
@@ -154,7 +154,7 @@ def assignment_page(
         allowance=limits,
         rank=limits.refusal(Mode.RANK, now, most_under_way) if limits else None,
         check=limits.refusal(Mode.CHECK, now, most_under_way) if limits else None,
-        handout=_handout(given, task),
+        handout=_handout(given, task, assignment.exercise),
         has_starter=given is not None and given.starter is not None,
         editor=_editor(who, task, given, before, sent, came_from),
         earlier=None if sent else before,
@@ -174,10 +174,11 @@ def assignment_page(
     )
 
 
-def _handout(given: Material | None, task: Task) -> Markup | None:
+def _handout(given: Material | None, task: Task, exercise: Exercise) -> Markup | None:
     if given is None or not given.handout:
         return None
-    return render(given.handout, given.figures, f"{task.address}figures/")
+    address = f"{task.address}figures/"
+    return render(given.handout, given.figures, address, exercise.name, exercise.definition)
 
 
 def _editor(

@@ -128,6 +128,7 @@ BROKEN = {
     "no solution": (without("solution.cu"), "mine/solution.cu", ""),
     "handout": (FILES | {"handout.md": b"\xff\xfe"}, "mine/handout.md", ""),
     "large handout": (FILES | {"handout.md": b"#" * 140_000}, "mine/handout.md", ""),
+    "phases": (FILES | {"handout.md": b"# A\n\n```phases\n<b>\n```\n"}, "mine/handout.md", "line 4"),
     "large starter": (FILES | {"starter.cu": b"/" * 70_000}, "mine/starter.cu", ""),
     "NUL": (FILES | {"solution.cu": b"\0"}, "mine/solution.cu", ""),
     "wrong kernel without a file": (without("wrong/bad.cu"), "mine/wrong.toml", "bad.verdict"),

@@ -270,6 +270,31 @@ def test_the_handout_is_there_with_its_code_and_without_its_title(portal: Portal
     assert '<i class="cuda">__global__</i>' in page
 
 
+def test_the_handout_has_the_phases_to_step_through_and_no_code_of_the_solution(
+    portal: Portal, ada: BrowserClient
+):
+    page = ada.page(PAGE)
+    handout = page[page.index('<div class="handout-phases">') :]
+    assert handout.count("<figure id=") == 8
+    assert "data-stepper" in handout
+    assert "<td>0 → Mds[0][1]" in handout
+    assert "```" not in page
+    given, solution = (
+        {line.strip() for line in file.read_text().splitlines() if len(line.strip()) > 20}
+        for file in (find_exercise("tiled").starter, find_exercise("tiled").solution)
+    )
+    assert not [line for line in solution - given if line in words(page)]
+
+
+def test_phases_that_cannot_be_drawn_are_shown_as_their_text(portal: Portal, ada: BrowserClient):
+    with portal.course.sessions.begin() as session:
+        handout = session.scalars(select(ExerciseFile).where(ExerciseFile.name == "handout.md")).one()
+        handout.content = b"# A title\n\n```phases\nWidth = 400\ntile = 2\n<script>\n```\n"
+    page = ada.page(PAGE)
+    assert "data-stepper" not in page
+    assert "<code>Width = 400\ntile = 2\n&lt;script&gt;\n</code>" in page
+
+
 def test_the_starter_comes_as_a_file_and_stands_in_the_form(portal: Portal, ada: BrowserClient):
     starter = find_exercise("tiled").starter.read_text()
     answer = ada.get(f"{PAGE}starter.cu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -55,8 +56,20 @@ def test_folders_with_a_mistake_are_named_after_the_others(tmp_path: Path):
     assert run("--exercises", str(tmp_path / "none")).exit_code == 2
 
 
-def test_a_handout_and_a_starter_are_written_as_they_are():
-    assert run("tiled").stdout == find_exercise("tiled").handout.read_text("utf-8")
+def test_a_handout_has_its_phases_and_figures_as_text():
+    written = find_exercise("tiled").handout.read_text("utf-8")
+    shown = run("tiled").stdout
+    kept = [
+        line for line in written.splitlines() if not re.match(r"```phases|Width = |tile = |!\[|exists", line)
+    ]
+    assert [line for line in kept if line not in shown.splitlines()] == []
+    assert "M[0][2] -> Mds[0][0]" in shown
+    assert "```phases" not in shown
+    assert json.loads(run("tiled", "--json").stdout)["handout"] == written
+
+
+def test_a_handout_without_phases_and_a_starter_are_written_as_they_are():
+    assert run("naive").stdout == find_exercise("naive").handout.read_text("utf-8")
     assert run("tiled", "--starter").stdout == find_exercise("tiled").starter.read_text("utf-8")
 
 
@@ -84,6 +97,18 @@ def test_a_check_shows_each_kernel_with_its_verdict_and_line(monkeypatch, proble
         ("accepted", None),
         ("out_of_bounds", 7),
     ]
+
+
+def test_a_check_refuses_phases_with_a_mistake_by_their_line(tmp_path):
+    mine = shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
+    handout = mine / "handout.md"
+    handout.write_text("# A title\n\n```phases\nWidth = 3\n```\n")
+    result = run("check", str(mine))
+    assert result.exit_code == 2
+    assert f"{handout}: line 3: phases.tile: " in result.stderr
+    assert run("mine", "--exercises", str(tmp_path)).stdout == handout.read_text()
+    handout.write_bytes(b"\xff")
+    assert run("check", str(mine)).exit_code == 2
 
 
 def test_a_check_needs_the_folder_of_an_exercise(tmp_path):

@@ -14,6 +14,7 @@ from worker.commands.root import Exit, SystemFault, WrongUse
 from worker.commands.submission import cache_folder, start_stages
 
 if TYPE_CHECKING:
+    from kernels.exercise import Exercise
     from worker.commands.kernel.exercise_proof import Proof
 
 
@@ -21,12 +22,14 @@ def check_folder(folder: str) -> Answer:
     """Grade the kernels of the exercise in a folder on the CPU device. Raises WrongUse and SystemFault."""
     from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.exercise import ExerciseError, load_exercise
+    from kernels.phases.handout import handout_phases
     from worker.commands.kernel.exercise_proof import Prover
     from worker.steps.compile_requests import HeadersUnavailable
 
     found: list[Proof] = []
     try:
         exercise = load_exercise(Path(folder).resolve())
+        handout_phases(_handout(exercise), exercise, exercise.handout)
         for proof in Prover(exercise, DEFAULT_ARCH, cache_folder(), start_stages).proofs():
             found.append(proof)
             if sys.stderr.isatty():
@@ -42,6 +45,15 @@ def check_folder(folder: str) -> Answer:
         lambda: _text(exercise.name, found, len(problems)),
         exit_code,
     )
+
+
+def _handout(exercise: Exercise) -> str:
+    from kernels.exercise import ExerciseError
+
+    try:
+        return exercise.handout.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ExerciseError(exercise.handout, "", f"this file isn't UTF-8: {error}") from None
 
 
 def _plain(proof: Proof) -> dict[str, Any]:

@@ -68,7 +68,19 @@ def exercises(
     if starter:
         _write(exercise.starter.read_text("utf-8"))
     handout = exercise.handout.read_text("utf-8")
-    return Answer(_summary(exercise) | {"handout": handout}, handout)
+    return Answer(_summary(exercise) | {"handout": handout}, lambda: _handout_text(exercise, handout))
+
+
+def _handout_text(exercise: Exercise, handout: str) -> str:
+    """The handout for a terminal; unchanged if its phases have a mistake, which `check` reports."""
+    from kernels.exercise import ExerciseError
+    from kernels.phases.handout import handout_phases
+    from kernels.rendering.phases import render_handout
+
+    try:
+        return render_handout(handout, handout_phases(handout, exercise, exercise.handout))
+    except ExerciseError:
+        return handout
 
 
 def _write(file: str) -> NoReturn:

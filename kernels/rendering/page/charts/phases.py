@@ -55,10 +55,11 @@ class _Grid:
         return _LEFT + self.columns * self.width, _TOP + self.rows * _SIDE
 
 
-def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
+def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "") -> str:
     """One phase of one block (x, y, z) as HTML; "" if it would be empty or too large.
 
     It has an SVG of the operands, one of the tiles, and the legend. On a narrow page they are one below the other.
+    prefix: of its IDs
     """
     work = block_phase(table, phase, block)
     names = operands(table)
@@ -73,7 +74,7 @@ def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
     used = [kind for kind in _KINDS if any(kind in grid.kinds.values() for grid, _, _ in (*placed, *tiles))]
     legend = "".join(_legend(kind, 20 * number) for number, kind in enumerate(used))
     title = _title(table, phase, block)
-    identity = re.sub(r"\W+", "-", title.lower())
+    identity = prefix + re.sub(r"\W+", "-", title.lower())
     words = (
         f'<title id="{identity}">{escape(title)}</title>'
         f'<desc id="{identity}-text">{escape(_description(work))}</desc>'
