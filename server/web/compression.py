@@ -1,4 +1,4 @@
-"""Compression of pages and JSON."""
+"""Compression of pages, figures and JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 
 from flask import Flask, Response, request
 
-_PACKED = {"text/html", "application/json", "application/problem+json"}
+_PACKED = {"text/html", "application/json", "application/problem+json", "image/svg+xml"}
 _LEAST_BYTES = 1024
 _LEVEL = 5
 

@@ -310,8 +310,9 @@ def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserCli
     has_exercise(portal, "bank-conflicts")
     page = ada.page(PAGE)
     assert f'src="{PAGE}figures/bank-conflicts.svg"' in page
-    answer = ada.get(f"{PAGE}figures/bank-conflicts.svg")
+    answer = ada.get(f"{PAGE}figures/bank-conflicts.svg", headers={"Accept-Encoding": "gzip"})
     assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
+    assert answer.headers["Content-Encoding"] == "gzip"
 
 
 def test_an_exercise_without_files_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):
