@@ -339,6 +339,7 @@ def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> 
     shown = typed(ina, first.version, True, {"handout.md": "# A\n\n![Rows](rows.svg) **bold**\n"})
     page = shown.get_data(as_text=True)
     assert "<strong>bold</strong>" in page
+    assert "/report.js" in page, "its phases can be stepped through"
     assert f'src="{PAGE}/mine/figures/rows.svg"' in page
     assert ina.get(f"{PAGE}/mine/figures/rows.svg").data == FILES["rows.svg"]
     assert len(rows(portal)) == 1, "a preview saves nothing"
@@ -358,13 +359,23 @@ def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> 
 
 
 @pytest.mark.parametrize("preview", [False, True])
+@pytest.mark.parametrize(
+    ("file", "text", "error"),
+    [
+        (
+            "exercise.toml",
+            FILES["exercise.toml"].decode().replace("metric", "metrics"),
+            'text-1-error">mine/exercise.toml: metrics: ',
+        ),
+        ("handout.md", "# A\n\n```phases\nrows\n```\n", 'text-2-error">mine/handout.md: line 4: '),
+    ],
+)
 def test_a_mistake_in_an_edited_file_is_shown_at_its_field(
-    portal: Portal, ina: BrowserClient, preview: bool
+    portal: Portal, ina: BrowserClient, preview: bool, file: str, text: str, error: str
 ) -> None:
     upload(ina)
     before = rows(portal)[0]
-    text = FILES["exercise.toml"].decode().replace("metric", "metrics")
-    answer = typed(ina, before.version, preview, {"exercise.toml": text})
+    answer = typed(ina, before.version, preview, {file: text})
     assert answer.status_code == 422
-    assert 'id="text-1-error">mine/exercise.toml: metrics: ' in answer.get_data(as_text=True)
+    assert error in answer.get_data(as_text=True)
     assert [row.id for row in rows(portal)] == [before.id]
