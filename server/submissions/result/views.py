@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -89,7 +89,8 @@ def _celebrates(page: SubmissionPage) -> bool:
 def _result(page: SubmissionPage, report: Report) -> Markup:
     actions = render_template("submissions/card_actions.html", page=page, report=report, key=new_key())
     around = ReportContext(page.file, _ladder(page), {}, page.worth, Markup(actions.strip()))  # noqa: S704 - our own template
-    return sections(report, page.source, around)
+    # The page has the times of all parts below.
+    return sections(replace(report, seconds={}), page.source, around)
 
 
 def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
