@@ -5,7 +5,7 @@ The result is one complete file, or sections for a page of the portal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,14 +42,14 @@ class ReportContext:
     ladder: the reference kernels of its exercise, if any
     facts: more lines at the top of a complete page, by title
     worth: what it earns, such as "10/10 points, this submission counts"; "" if unknown
-    actions: buttons for the card of the verdict
+    actions: makes the buttons for the card of the verdict, from the line that the card begins with
     """
 
     file: str = "kernel.cu"
     ladder: Ladder | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     worth: str = ""
-    actions: Markup = field(default_factory=Markup)
+    actions: Callable[[int | None], Markup] = lambda _line: Markup()
 
 
 def render_report(report: Report, source: str, around: ReportContext) -> str:
@@ -99,7 +99,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "race": race_view(report, safe_lines(source.rstrip())),
         "worth": around.worth,
         "speeds": [each for each in _figures(report, analysis) if measured and each.title in _SPEEDS],
-        "actions": around.actions,
+        "actions": around.actions(card.line),
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),

@@ -35,7 +35,7 @@ class VerdictCard:
     """The first things to know about a result.
 
     state: good, fair or poor
-    where: `lines 11 and 14`, or ""; role: `look at`, if the finding doesn't name the lines itself
+    where: `lines 11 and 14`, or ""; role: `look at`, if these aren't the finding's own lines
     sentence: what is wrong; detail: one example of it, or ""; count: `240 incorrect elements in all`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
@@ -72,12 +72,10 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     if missed:
         detail, step = missed, step.removeprefix(missed).lstrip()
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
-    look = lines_to_look_at(report, lines)
+    look = lines_to_look_at(report, lines) or _cause(leading, lines)
     if (start := step_line or slowest) is not None and start <= len(lines):
         look = look or {start: "start here" if step_line else "most work"}
-    marked = (
-        look if leading is None or look else {**_cause(leading, lines), **excerpt_labels(leading, len(lines))}
-    )
+    marked = look if leading is None else {**look, **excerpt_labels(leading, len(lines))}
     return VerdictCard(
         name=report.verdict.words,
         state="fair" if missed else _STATES.get(report.verdict, "poor"),
@@ -100,9 +98,11 @@ def _role(accepted: bool, missed: str, slowest: int | None) -> str:
     return "most work at" if slowest else "goal missed at" if missed else "could be faster at"
 
 
-def _cause(leading: Finding, lines: Sequence[str]) -> Mapping[int, str]:
+def _cause(leading: Finding | None, lines: Sequence[str]) -> Mapping[int, str]:
     """The comparison that lets an access leave its array."""
-    past = too_far(leading, lines) if leading.kind is Verdict.OUT_OF_BOUNDS else None
+    if leading is None or leading.kind is not Verdict.OUT_OF_BOUNDS:
+        return {}
+    past = too_far(leading, lines)
     return {past[0]: f"lets {past[1]} reach {past[2]}"} if past is not None else {}
 
 

@@ -87,8 +87,11 @@ def _celebrates(page: SubmissionPage) -> bool:
 
 
 def _result(page: SubmissionPage, report: Report) -> Markup:
-    actions = render_template("submissions/card_actions.html", page=page, report=report, key=new_key())
-    around = ReportContext(page.file, _ladder(page), {}, page.worth, Markup(actions.strip()))  # noqa: S704 - our own template
+    def actions(line: int | None) -> Markup:
+        given = {"page": page, "report": report, "line": line, "key": new_key()}
+        return Markup(render_template("submissions/card_actions.html", **given).strip())  # noqa: S704 - our own template
+
+    around = ReportContext(page.file, _ladder(page), {}, page.worth, actions)
     return sections(report, page.source, around)
 
 

@@ -6,6 +6,7 @@ import zlib
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +39,8 @@ RACE: dict[str, Any] = {
     ),
 }
 
+
+CORPUS = Path(__file__).parents[2] / "corpus" / "wrong"
 
 STAMP = '<span class="stamp">data race</span>'
 
@@ -88,6 +91,23 @@ def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
     assert not read(page).wrong
     identities = read(page).values("id")
     assert len(identities) == len(set(identities))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "finding", "line"),
+    [
+        ("naive_guard_less_equal", Finding(Verdict.OUT_OF_BOUNDS, "Reads past the end.", 7), 5),
+        ("last_tile_dropped", Finding(Verdict.WRONG_ANSWER, "Each sum is 0: the last, partial tile is left out."), 8),
+    ],
+    ids=["the cause", "the line to look at"],
+)  # fmt: skip
+def test_the_editor_opens_at_the_line_that_the_card_names(portal, ada, kernel, finding, line):
+    source = (CORPUS / f"{kernel}.cu").read_bytes()
+    name, job = handed_in(portal.course, "ada", source=source)
+    graded(portal.course, job, verdict=finding.kind, findings=(finding,))
+    page = ada.page(f"/submissions/{name}")
+    assert f'#line-{line}" data-editor-line="{line}">Show in editor</a>' in page
+    assert f'<p class="where">look at <a class="to" href="#L{line}">' in page
 
 
 def test_a_failing_case_comes_first_and_can_be_run_at_home(portal, ada):
