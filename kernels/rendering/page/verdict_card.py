@@ -16,7 +16,9 @@ from kernels.wording import lines_named, plural
 
 NEXT_STEP, NEXT_IDEA = "Next step", "Next idea"
 _LOST_UPDATE = "Two threads change the same memory at once, so one change is lost."
-_COUNTED = {Verdict.WRONG_ANSWER: "incorrect element", Verdict.INPUT_MODIFIED: "changed element"}
+_COUNTED = {Verdict.INPUT_MODIFIED: "changed element"}
+_NOT_COUNTED = (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT)
+"""A wrong answer's message has a count. A launch fails in each case alike."""
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
 
 
@@ -36,7 +38,7 @@ class VerdictCard:
 
     state: good, fair or poor
     where: `lines 11 and 14`, or ""; role: `look at`, if these aren't the finding's own lines
-    sentence: what is wrong; detail: one example of it, or ""; count: `240 incorrect elements in all`, or ""
+    sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs across all cases`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
@@ -107,10 +109,10 @@ def _cause(leading: Finding | None, lines: Sequence[str]) -> Mapping[int, str]:
 
 
 def _count(leading: Finding | None) -> str:
-    if leading is None or leading.count < 2:
+    if leading is None or leading.count < 2 or leading.kind in _NOT_COUNTED:
         return ""
-    named = _COUNTED.get(leading.kind)
-    return f"{leading.count_text if named is None else plural(leading.count, named)} in all"
+    named = _COUNTED.get(leading.kind, leading.kind.counted)
+    return f"{plural(leading.count, named)} across all cases"
 
 
 def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:
