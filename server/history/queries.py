@@ -24,7 +24,8 @@ from server.submissions.entries import entries_of
 from server.submissions.grades.grade import Grade, grade_from, rubric_grades_of
 from server.submissions.models import Mode, Submission
 
-PAGE = 25
+PAGE = 12
+"""Attempts on a page: about a screen."""
 
 
 @dataclass(frozen=True, slots=True)

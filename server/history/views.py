@@ -24,6 +24,7 @@ from server.history.source_diff import SourceDiff, source_diff
 from server.http.concurrency_limit import stop_where_client_left
 from server.http.problems import Refused
 from server.http.site import site
+from server.submissions.assignment.course_progress import CourseBar, course_bar
 from server.submissions.models import Submission
 
 history_pages = Blueprint("history_pages", __name__, template_folder="templates")
@@ -62,6 +63,7 @@ class Place:
 class HistoryPage:
     """A page of a history.
 
+    bar: None for course staff
     newer, older: the numbers of the pages before and after; 0 for none
     rows: the attempts on this page, the newest first
     charted: the number of attempts in the chart
@@ -70,6 +72,7 @@ class HistoryPage:
     """
 
     place: Place
+    bar: CourseBar | None
     history: History
     rows: tuple[Attempt, ...]
     chart: Markup | None
@@ -117,6 +120,7 @@ def show_history(slug: str, assignment: str) -> str:
         found = assignment_for(session, reader)
         person = _whose(session, reader, found)
         place = _place(session, reader, found, person)
+        bar = course_bar(session, reader)
         history = history_of(
             session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff
         )
@@ -128,6 +132,7 @@ def show_history(slug: str, assignment: str) -> str:
     on_page = {each.public_id for each in rows}
     page = HistoryPage(
         place=place,
+        bar=bar,
         history=history,
         rows=rows,
         chart=chart(history.attempts, history.metric, modelled=history.modelled),

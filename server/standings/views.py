@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
 from server.accounts.access import nothing_here, viewer
-from server.courses.access import assignment_for, reader_of
+from server.courses.access import Reader, assignment_for, reader_of
 from server.http.forms import sent
 from server.http.problems import Refused
 from server.http.site import site
@@ -18,6 +18,7 @@ from server.standings.columns import columns_for, first_order
 from server.standings.listing import set_listed
 from server.standings.page import BoardPage, has_board, own_class, read_page
 from server.standings.ranks import class_of
+from server.submissions.assignment.course_progress import course_bar
 
 standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")
 
@@ -34,21 +35,24 @@ def show_own_board(slug: str, assignment: str) -> Response:
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>")
 def show_board(slug: str, assignment: str, device_class: str) -> str:
     """Show a part of a leaderboard, with the reader's own line."""
-    return render_template("standings/board.html", board=_page(slug, assignment, device_class))
+    reader = reader_of(slug, assignment)
+    board = _page(reader, device_class)
+    with site().readers.begin() as session:
+        bar = course_bar(session, reader)
+    return render_template("standings/board.html", board=board, bar=bar)
 
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>/lines")
 def show_lines(slug: str, assignment: str, device_class: str) -> Response:
     """Return the current lines to an open page."""
-    board = _page(slug, assignment, device_class)
+    board = _page(reader_of(slug, assignment), device_class)
     digest = hashlib.sha256(repr(board).encode()).hexdigest()[:16]
     same = request.args.get("seen") == digest
     html = None if same else render_template("standings/_lines.html", board=board)
     return jsonify({"html": html, "final": False, "digest": digest})
 
 
-def _page(slug: str, assignment: str, device_class: str) -> BoardPage:
-    reader = reader_of(slug, assignment)
+def _page(reader: Reader, device_class: str) -> BoardPage:
     with site().readers.begin() as session:
         found = assignment_for(session, reader)
         if not has_board(session, found, device_class, reader):

@@ -80,8 +80,8 @@ def cases_view(report: Report, file: str) -> CasesView | None:
     """The cases; None without any. file: the name in the command that repeats one."""
     if not report.checks:
         return None
-    kinds = list(dict.fromkeys(_parts(check)[1] for check in report.checks))
-    sizes = dict.fromkeys(_parts(check)[0] for check in report.checks)
+    kinds = list(dict.fromkeys(_parts(check.case)[1] for check in report.checks))
+    sizes = dict.fromkeys(_parts(check.case)[0] for check in report.checks)
     rows = [_row(size, kinds, report.checks) for size in sizes]
     ran = [check for check in report.checks if check.status is not CaseStatus.NOT_RUN]
     return CasesView(
@@ -116,14 +116,20 @@ def replay(report: Report, file: str) -> str:
     return shlex.join(words)
 
 
-def _parts(check: CaseCheck) -> tuple[str, str]:
+def case_words(name: str) -> str:
+    """A case's name in words, such as `Width=17, real numbers`."""
+    size, kind = _parts(name)
+    return f"{size}, {_KINDS[kind][0]}" if kind else size
+
+
+def _parts(name: str) -> tuple[str, str]:
     """The size and the kind of inputs in a case's name."""
-    size, _, kind = check.case.rpartition(" ")
-    return (size, kind) if kind in _KINDS else (check.case, "")
+    size, _, kind = name.rpartition(" ")
+    return (size, kind) if kind in _KINDS else (name, "")
 
 
 def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRow:
-    cells = tuple(tuple(check for check in checks if _parts(check) == (size, kind)) for kind in kinds)
+    cells = tuple(tuple(check for check in checks if _parts(check.case) == (size, kind)) for kind in kinds)
     return SizeRow(size, cells, any(check.status is CaseStatus.FAILED for cell in cells for check in cell))
 
 
@@ -132,7 +138,7 @@ def _notes(checks: Sequence[CaseCheck], status: CaseStatus) -> tuple[Note, ...]:
     by_text: dict[str, list[str]] = {}
     for check in checks:
         if check.status is status:
-            size, kind = _parts(check)
-            name = f"{size}, {_KINDS[kind][0]}" if kind else size
-            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(name)
+            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(
+                case_words(check.case)
+            )
     return tuple(Note(text, tuple(cases)) for text, cases in by_text.items())[:_MOST_NOTES]

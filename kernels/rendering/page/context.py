@@ -9,7 +9,7 @@ from typing import Any
 from kernels.analysis.model import Analysis
 from kernels.evidence import State
 from kernels.rendering.page.bounds import light_bars, occupancy_view, roofline_of
-from kernels.rendering.page.listing.margin import listing
+from kernels.rendering.page.listing.margin import listing, parts
 from kernels.rendering.page.listing.marks import marks
 from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.page.summary import facts, figures, ran_text
@@ -95,6 +95,7 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
         "ran": ran_text(evidence.extent) if evidence.extent else "",
         "views": VIEWS,
         "lines": lines,
+        "parts": parts(lines),
         "last": line_count(source),
         "groups": groups(evidence.totals) if evidence.extent else (),
         "roofline": roofline_of(analysis),

@@ -16,7 +16,7 @@ from kernels.ladder import Ladder
 from kernels.rendering.findings import informative_findings
 from kernels.rendering.ladder import next_idea
 from kernels.rendering.measurement import GPU_ONLY
-from kernels.rendering.page.cases import cases_view
+from kernels.rendering.page.cases import case_words, cases_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.listing.ptx_view import ptx_view, sass_view
 from kernels.rendering.page.listing.syntax import Piece, coloured
@@ -107,6 +107,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "measured": measured,
         "ptx": ptx_view(report, source),
         "sass": sass_view(report, source),
+        "printed_case": case_words(report.printed_case or ""),
         "printed": printed[:_PRINTED_LINES],
         "printed_more": max(0, len(printed) - _PRINTED_LINES),
     }

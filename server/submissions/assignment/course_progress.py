@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from server.submissions.assignment.tasks import Task
+from sqlalchemy.orm import Session
+
+from server.courses.access import Reader
+from server.submissions.assignment.tasks import Task, tasks_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,37 @@ class CourseProgress:
     points: float
     most: float
     held: int
+
+
+@dataclass(frozen=True, slots=True)
+class CourseBar:
+    """A student's place in a course, as the pages of one assignment show it.
+
+    task: the page's own; before, after: its neighbours in the course's order, None at the ends
+    """
+
+    now: datetime
+    task: Task
+    before: Task | None
+    after: Task | None
+    progress: CourseProgress
+
+
+def course_bar(session: Session, reader: Reader) -> CourseBar | None:
+    """The bar for a student's page of an assignment; None for course staff, who have no progress."""
+    if reader.course.is_staff:
+        return None
+    tasks = tasks_in(session, reader.course.course_id, reader.course.role, reader.viewer.id, reader.now)
+    here = next((place for place, task in enumerate(tasks) if task.slug == reader.slug), None)
+    if here is None:
+        return None
+    return CourseBar(
+        now=reader.now,
+        task=tasks[here],
+        before=tasks[here - 1] if here else None,
+        after=tasks[here + 1] if here + 1 < len(tasks) else None,
+        progress=course_progress(tasks),
+    )
 
 
 def course_progress(tasks: Sequence[Task]) -> CourseProgress:

@@ -12,11 +12,12 @@ from sqlalchemy.orm import Session
 
 from server.accounts.access import Viewer, nothing_here
 from server.accounts.digest import digest_of
-from server.courses.access import Membership
+from server.courses.access import Membership, Reader
 from server.courses.exercises import Material, material_of
 from server.courses.handouts import render
 from server.courses.models import Assignment, Counts
 from server.submissions.allowance import Allowance, allowance
+from server.submissions.assignment.course_progress import CourseBar, course_bar
 from server.submissions.assignment.earlier_submission import EarlierSubmission, earlier_submission
 from server.submissions.assignment.form import Sent, new_key
 from server.submissions.assignment.tasks import Task, task_of
@@ -85,6 +86,7 @@ class AssignmentPage:
 
     now: datetime
     course: Membership
+    bar: CourseBar | None
     task: Task
     rules: Rules
     allowance: Allowance | None
@@ -116,10 +118,8 @@ class AssignmentPage:
 
 def assignment_page(
     session: Session,
-    who: Viewer,
-    course: Membership,
+    reader: Reader,
     assignment: Assignment,
-    now: datetime,
     *,
     came_from: str | None = None,
     sent: Sent | None = None,
@@ -130,7 +130,9 @@ def assignment_page(
     came_from: the ID of a submission to show in the editor; raises Refused if it isn't the reader's own
     sent: the form that was just sent and refused
     """
-    task = task_of(session, assignment, who.id)
+    who, course, now = reader.viewer, reader.course, reader.now
+    bar = course_bar(session, reader)
+    task = bar.task if bar else task_of(session, assignment, who.id)
     given = material_of(session, assignment.exercise)
     before = earlier_submission(session, who.id, assignment.id, came_from)
     if came_from is not None and before is None:
@@ -141,6 +143,7 @@ def assignment_page(
     return AssignmentPage(
         now=now,
         course=course,
+        bar=bar,
         task=task,
         rules=Rules(
             assignment.late_percent_per_day,

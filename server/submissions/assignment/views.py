@@ -121,10 +121,8 @@ def _page(
     with site().readers.begin() as session:
         found = assignment_page(
             session,
-            reader.viewer,
-            reader.course,
+            reader,
             assignment_for(session, reader),
-            reader.now,
             came_from=came_from,
             sent=sent,
             most_under_way=site().settings.under_way,

@@ -10,7 +10,7 @@ from kernels.verdict import Finding, Verdict
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.models import Job, Result
 from server.history import chart, views
-from server.history.queries import history_of
+from server.history.queries import PAGE, history_of
 from server.recording.record import record
 from server.standings.service import freeze
 from server.submissions.changes import retry
@@ -148,29 +148,30 @@ def test_what_is_checked_only_shows_the_modelled_bound_marked_so(portal):
 
 
 def test_many_attempts_come_in_pages(portal):
-    for i in range(27):
+    for i in range(PAGE + 2):
         portal.course.job("ada", source=b"// %d" % i, now=later(i))
     client = client_of(portal, "ada")
     page = client.page(HISTORY)
-    assert len(rows(page)) == 25
+    assert len(rows(page)) == PAGE
+    assert f"No. 3 to {PAGE + 2} of {PAGE + 2}" in page
     assert [row.split()[0] for row in rows(client.page(f"{HISTORY}?page=2"))] == ["2", "1"]
-    assert len(rows(client.page(f"{HISTORY}?page=99999999"))) == 25
+    assert len(rows(client.page(f"{HISTORY}?page=99999999"))) == PAGE
     assert len(rows(client.page(f"{HISTORY}?page=99"))) == 2
 
 
 def test_what_is_picked_stays_picked_on_other_pages(portal):
-    jobs = [portal.course.job("ada", source=b"// %d" % i, now=later(i)) for i in range(26)]
-    first, third, last = (public_id(portal.course, jobs[i]) for i in (0, 2, 25))
+    jobs = [portal.course.job("ada", source=b"// %d" % i, now=later(i)) for i in range(PAGE + 1)]
+    first, third, last = (public_id(portal.course, jobs[i]) for i in (0, 2, PAGE))
     client = client_of(portal, "ada")
     page = client.page(f"{HISTORY}?page=2&left={third}&right={last}")
-    assert [row.split()[0] for row in rows(page)] == ["26", "3", "1"]
+    assert [row.split()[0] for row in rows(page)] == [str(PAGE + 1), "3", "1"]
     assert _checked(page) == {"left": third, "right": last}
     assert f'name="left" value="{first}"' in page
     (back,) = re.findall(r'<button[^>]*formaction="([^"]*)" name="page" value="1"', page)
     assert back == HISTORY
     page = client.page(f"{HISTORY}?page=1&left=none&right={third}")
-    assert _checked(page) == {"left": public_id(portal.course, jobs[24]), "right": third}
-    assert [row.split()[0] for row in rows(page)][:2] == ["26", "25"]
+    assert _checked(page) == {"left": public_id(portal.course, jobs[PAGE - 1]), "right": third}
+    assert [row.split()[0] for row in rows(page)][:2] == [str(PAGE + 1), str(PAGE)]
 
 
 def _checked(page: str) -> dict[str, str]:

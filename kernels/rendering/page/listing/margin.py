@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -21,6 +22,8 @@ _HEAT = (0.02, 0.08, 0.2, 0.4)
 _NOTABLE = 1.25
 _MOST_CHIPS = 2
 _AROUND = 20
+_SCREEN, _CONTEXT, _FEWEST_FOLDED = 40, 3, 8
+_COSTLY = 2
 
 MOST_LINES = 6_000
 """A browser takes seconds to show more. No handwritten kernel has as many."""
@@ -91,6 +94,36 @@ def listing(
         shown.append(replace(line, marks=marked.get(number, ()), left_out=number - before - 1))
         before = number
     return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Successive lines of a listing. folded: whether the page shows them only on request."""
+
+    lines: Sequence[SourceLine]
+    folded: bool
+
+
+def parts(lines: Sequence[SourceLine]) -> Sequence[Part]:
+    """Fold what a long listing can spare: lines far from any finding and from any costly line."""
+    if len(lines) <= _SCREEN:
+        return (Part(lines, folded=False),)
+    telling = [place for place, line in enumerate(lines) if line.marks or line.heat >= _COSTLY]
+    kept = {near for place in telling for near in range(place - _CONTEXT, place + _CONTEXT + 1)}
+    if not telling:
+        kept = set(range(_SCREEN))
+    runs = [
+        (keeps, [line for _, line in run])
+        for keeps, run in groupby(enumerate(lines), lambda one: one[0] in kept)
+    ]
+    found: list[Part] = []
+    for keeps, run in runs:
+        folded = not keeps and len(run) >= _FEWEST_FOLDED
+        if found and not folded and not found[-1].folded:
+            found[-1] = Part([*found[-1].lines, *run], folded=False)
+        else:
+            found.append(Part(run, folded=folded))
+    return found
 
 
 def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
