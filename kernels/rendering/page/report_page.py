@@ -5,7 +5,7 @@ The result is one complete file, or sections for a page of the portal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -114,14 +114,32 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
 
 
 def _excerpt(card: VerdictCard, source: str) -> Sequence[tuple[ExcerptLine, Sequence[Piece]]]:
-    """The lines of the card with their code."""
-    if not card.excerpt:
-        return []
-    pieces = coloured(source)
+    """The lines of the card with their code, without the indentation that all of them have."""
+    pieces = coloured(source) if card.excerpt else []
     shown = [(line, pieces[line.number - 1]) for line in card.excerpt if line.number <= len(pieces)]
-    texts = ["".join(piece.text for piece in line) for _, line in shown]
-    common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
-    return [(line, _without_start(code, common)) for line, code in shown]
+    common = _indentation(code for _, code in shown)
+    # A narrow page shows only the finding's own lines. It hides what indents all of them.
+    deeper = _indentation(code for line, code in shown if line.hit)
+    return [
+        (
+            line,
+            [
+                *([Piece("deeper", _text(code)[common:deeper])] if line.hit else []),
+                *_without_start(code, deeper if line.hit else common),
+            ],
+        )
+        for line, code in shown
+    ]
+
+
+def _indentation(lines: Iterable[Sequence[Piece]]) -> int:
+    """The number of characters that indent all of these lines."""
+    texts = [text for text in map(_text, lines) if text.strip()]
+    return min((len(text) - len(text.lstrip()) for text in texts), default=0)
+
+
+def _text(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in pieces)
 
 
 def _without_start(pieces: Sequence[Piece], count: int) -> Sequence[Piece]:
