@@ -86,7 +86,7 @@ def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
     else:
         requests = sum(access.requests for _, access in accesses)
-        evidence = f"{moved / requests:.2f} sectors per request, {_percent(share)} of them needed."
+        evidence = f"{_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
         if worst is not None:
             evidence += f" Line {worst} causes most of the unneeded ones."
     return ChecklistRow(
@@ -117,7 +117,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
     evidence = (
         f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
     )
-    evidence += f"; {32 * lanes:.1f} of 32 threads are active per instruction."
+    evidence += f"; {_number(32 * lanes)} of 32 threads are active per instruction."
     edges = subject.has_edges and not divergent
     if edges and state is not State.YES:
         evidence += " Blocks at the edge reach past the matrix."
@@ -166,16 +166,16 @@ def _reuse(subject: Subject) -> tuple[State, str]:
         times = read / subject.input_elements if subject.input_elements else 1.0
         if times <= _FEW_REPEATS:
             return State.NOT_NEEDED, "Each element is read once, so there is nothing to reuse."
-        return State.PARTLY, f"Each element is read {times:.1f} times."
+        return State.PARTLY, f"Each element is read {_number(times)} times."
     uses = 2 * subject.product.volume / read
     aim = min(
         extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
     )
-    text = f"Each element read from global memory is used {uses:.1f} times"
+    text = f"Each element read from global memory is used {_number(uses)} times"
     if uses >= _MUCH_REUSE * aim:
-        return State.YES, f"{text}; tiles of {subject.tile} give {aim:.1f}."
+        return State.YES, f"{text}; tiles of {subject.tile} give {_number(aim)}."
     state = State.PARTLY if uses >= _SOME_REUSE else State.NO
-    return state, f"{text}; tiles of {subject.tile} would give {aim:.1f}."
+    return state, f"{text}; tiles of {subject.tile} would give {_number(aim)}."
 
 
 def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
@@ -242,6 +242,12 @@ def _graded(value: float, good: float, fair: float) -> State:
     if value >= good:
         return State.YES
     return State.PARTLY if value >= fair else State.NO
+
+
+def _number(value: float, digits: int = 1) -> str:
+    """A number without zeros after its last digit: `16`, `7.5`."""
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def _percent(share: float) -> str:

@@ -43,7 +43,7 @@ def test_s4f_the_tiled_kernel_coalesces_and_tiles_and_is_not_coarsened():
     assert rows["coalescing"].state is rows["tiling"].state is rows["divergence"].state is State.YES
     assert rows["privatization"].state is State.NOT_NEEDED
     assert rows["coarsening"].state is State.NO
-    assert "used 16.0 times" in rows["tiling"].evidence
+    assert "used 16 times" in rows["tiling"].evidence
 
 
 def test_s4f_the_plain_kernel_coalesces_but_does_not_tile():

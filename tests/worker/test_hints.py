@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.worker.queue.workplaces import message
-from worker.contract.hints import Hint, Hints, channel, read_hint
+from worker.contract.hints import Hint, Hints, channel, kept_hint, read_hint
 from worker.contract.messages import StepKind
 
 TOLD = {"step": "check", "attempt": 2, "at": 1000.5, "what": "checking 3 of 14: Width=17 real"}
@@ -17,6 +17,14 @@ class Listened:
 
     def __init__(self):
         self.published = []
+        self.kept = {}
+
+    def set(self, name, data, ex):
+        assert ex > 0
+        self.kept[name] = data
+
+    def get(self, name):
+        return self.kept.get(name)
 
     def publish(self, name, data):
         self.published.append((name, data))
@@ -61,6 +69,9 @@ def test_the_output_of_a_case_comes_along_at_once_and_has_an_end(listened, tell)
     hint = heard(listened)[-1]
     assert (hint.detail, hint.printed_case, len(hint.printed)) == ("1 of 2: Width=1", "Width=1", 1000)
     assert hint.printed.startswith("<b>\n\U0001f600")
+    tell("counting")
+    assert kept_hint(listened, 7) == hint
+    assert kept_hint(listened, 8) is None
 
 
 def test_a_phase_is_always_told(listened, tell):

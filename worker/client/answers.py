@@ -146,12 +146,18 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A submission's progress in an event. final: no more events follow."""
+    """A submission's progress in an event.
+
+    final: no more events follow
+    printed: the start of what the kernel printed in the test case `printed_case`; both may be ""
+    """
 
     final: bool
     headline: str
     wait: Wait | None = None
     phases: tuple[Step, ...] = ()
+    printed_case: str = ""
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.rendering.text_safety import safe
+from kernels.rendering.text_safety import safe, safe_lines
 from kernels.rendering.text_style import Style
 from worker.client.answers import Progress, Step, Submission
 from worker.client.errors import one_line
@@ -11,6 +11,7 @@ _DOING = {"compile": "compiling", "check": "checking", "measure": "measuring"}
 _PASSED = {"done", "failed", "not_run"}
 _BAR = 12
 _LONGEST = 100
+_LONGEST_OUTPUT = 1_000
 
 
 def phase(found: Submission) -> str:
@@ -37,6 +38,11 @@ def detail(told: Progress) -> str:
     """The progress within the phase: the checked size or the measured launch."""
     now = next((one.detail for one in told.phases if one.state == "now" and one.detail), "")
     return one_line(now)[:_LONGEST]
+
+
+def output(told: Progress) -> list[str]:
+    """The kernel's output in an event, safe for a terminal."""
+    return safe_lines(told.printed[:_LONGEST_OUTPUT].removesuffix("\n"))
 
 
 def part_of(found: Submission) -> float:

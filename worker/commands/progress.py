@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from typing import Self
 
 _PATIENCE = 1.5
@@ -23,6 +24,11 @@ class Progress:
 
     def show(self, what: str) -> None:
         self._what = what
+
+    def write_above(self, lines: Iterable[str]) -> None:
+        """Write lines that stay on standard error."""
+        text = "".join(f"{line}\n" for line in lines)
+        _write(text if self._thread is None else _CLEAR + text)
 
     def __enter__(self) -> Self:
         if self._thread is not None:

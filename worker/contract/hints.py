@@ -20,9 +20,13 @@ ANSWER_SECONDS = 0.5
 CHANNELS = "tilelab:progress:*"
 """The pattern of all channels."""
 
+KEPT_SECONDS = 600
+"""How long the broker keeps a job's last hint with output, for a page that is opened later."""
+
 _PAUSE_SECONDS = 5.0
 _DETAIL_SECONDS = 0.2
 _PREFIX = CHANNELS.removesuffix("*")
+_KEPT = "tilelab:printed:"
 _LONGEST = 120
 _LONGEST_PRINTED = 1_000
 # JSON has up to 12 characters for one.
@@ -55,6 +59,11 @@ class Hint:
 def channel(job: int) -> str:
     """The channel for a job's hints. Each hint is {"step", "attempt", "at", "what"}; `Hints.of` describes "what"."""
     return f"{_PREFIX}{job}"
+
+
+def kept_hint(client: redis.Redis, job: int) -> Hint | None:
+    """A job's last hint with output, or None."""
+    return read_hint(channel(job), client.get(f"{_KEPT}{job}"))
 
 
 def read_hint(told_on: object, data: object) -> Hint | None:
@@ -118,8 +127,11 @@ class Hints:
             "at": round(time.time(), 3),
             "what": what,
         }
+        data = json.dumps(hint)
         try:
-            self._client.publish(channel(ticket.job), json.dumps(hint))
+            self._client.publish(channel(ticket.job), data)
+            if "\n" in what:
+                self._client.set(f"{_KEPT}{ticket.job}", data, ex=KEPT_SECONDS)
         except (redis.RedisError, OSError) as error:
             logger.debug("lost a progress hint: %s", error)
             self._not_before = self._now() + _PAUSE_SECONDS

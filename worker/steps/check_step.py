@@ -154,11 +154,18 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKer
         # The report has the output of the first case that prints, too.
         if execution.printed and not printed:
             printed = True
-            tell(f"{case.name}\n{execution.printed[:_LIVE_PRINTED]}")
+            tell(f"{case.name}\n{_beginning(execution.printed)}")
         seen.extend(finding for finding in execution.findings if finding.severity is Severity.ERROR)
         return execution
 
     return run
+
+
+def _beginning(printed: str) -> str:
+    """The first lines of an output, as many as a progress message holds."""
+    start = printed[:_LIVE_PRINTED]
+    whole, line_break, _ = start.rpartition("\n")
+    return f"{whole}\n" if line_break and start != printed else start
 
 
 class SolutionFailed(RuntimeError):

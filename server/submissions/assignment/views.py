@@ -19,6 +19,7 @@ from server.http.numbers import zone_of
 from server.http.site import site
 from server.submissions.assignment.course_progress import course_progress
 from server.submissions.assignment.form import Sent, read_sent
+from server.submissions.assignment.own_activity import own_activity
 from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in
 from server.submissions.new_submission import submit
@@ -52,7 +53,10 @@ def show_course(course: str) -> str:
     with site().readers.begin() as session:
         tasks = tasks_in(session, here.course_id, here.role, who.id, now)
     progress = None if here.is_staff else course_progress(tasks)
-    return render_template("assignments/course.html", course=here, tasks=tasks, now=now, progress=progress)
+    activity = None if here.is_staff else own_activity(tasks, now, zone_of(here.time_zone))
+    return render_template(
+        "assignments/course.html", course=here, tasks=tasks, now=now, progress=progress, activity=activity
+    )
 
 
 @courses.get("/<course>/<name>/")

@@ -52,6 +52,7 @@ class _Channel:
 
     changed: notified when `progress` changes; uses the hub's lock
     until: when it is dropped if it has no streams
+    recalled: the job whose kept hint was requested; 0 for none
     """
 
     changed: threading.Condition
@@ -60,6 +61,7 @@ class _Channel:
     written: dict[Form, str] = field(default_factory=dict)
     streams: int = 0
     until: float = 0.0
+    recalled: int = 0
 
     def update(self, status: SubmissionStatus) -> None:
         """Take over a status, unless a newer one is known: another thread may have read it earlier."""
@@ -204,6 +206,7 @@ class Hub:
             try:
                 while self._goes_on():
                     self._ask()
+                    self._recall(listener)
                     self._rest()
             finally:
                 listener.stop()
@@ -255,6 +258,15 @@ class Hub:
             self._failing = True
         else:
             self._failing = False
+
+    def _recall(self, listener: Listener) -> None:
+        """Request the hints that came before anyone watched."""
+        with self._lock:
+            for channel in self._channels.values():
+                job = channel.progress.status.id
+                if channel.recalled != job and not channel.progress.status.over:
+                    channel.recalled = job
+                    listener.recall(job)
 
     def _heard(self, hint: Hint) -> None:
         with self._lock:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 from collections.abc import Callable
 
 import redis
 
 from worker.contract.broker import BrokerUrlError, connect_redis
-from worker.contract.hints import CHANNELS, Hint, read_hint
+from worker.contract.hints import CHANNELS, Hint, kept_hint, read_hint
 
 _LOOK_SECONDS = 0.25
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
@@ -25,8 +26,13 @@ class Listener:
         self._redis_url = redis_url
         self._heard = heard
         self._stop = threading.Event()
+        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
         self._thread.start()
+
+    def recall(self, job: int) -> None:
+        """Pass on the job's last hint with output, too, if there is one; returns at once."""
+        self._wanted.put(job)
 
     def stop(self) -> None:
         """Stop listening; returns at once."""
@@ -58,3 +64,7 @@ class Listener:
                     hint = read_hint(message.get("channel"), message.get("data"))
                     if hint is not None:
                         self._heard(hint)
+                while not self._wanted.empty():
+                    kept = kept_hint(client, self._wanted.get())
+                    if kept is not None:
+                        self._heard(kept)

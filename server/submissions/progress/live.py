@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from flask import Flask, current_app
 from markupsafe import Markup
 
+from kernels.rendering.page.cases import case_words
 from server.http.site import Site
 from server.submissions.progress.hub import Hub
 from server.submissions.progress.phases import PhaseState, Progress
@@ -26,7 +27,7 @@ class LivePart:
 
     def __call__(self, progress: Progress) -> str:
         template = self._app.jinja_env.get_template(_TEMPLATE)
-        return template.render(progress=progress, states=PhaseState)
+        return template.render(progress=progress, states=PhaseState, case_words=case_words)
 
 
 def attach_live(app: Flask, site: Site) -> None:

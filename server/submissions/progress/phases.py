@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from kernels.rendering.page.cases import case_words
 from server.grading.models import MAX_ATTEMPTS, JobState, StepState
 from server.grading.queue import Place
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus
@@ -65,6 +66,7 @@ class Progress:
 class Trail:
     """The hints about one attempt at a step.
 
+    at: when the worker sent the latest hint, by the worker's clock
     begun: when each phase's first hint arrived; worked: when the worker sent it, by the worker's clock
     printed_case, printed: the kernel's output, as in a hint
     """
@@ -73,6 +75,7 @@ class Trail:
     attempt: int
     phase: str
     detail: str
+    at: float
     begun: dict[str, datetime] = field(default_factory=dict)
     worked: dict[str, float] = field(default_factory=dict)
     printed_case: str = ""
@@ -89,10 +92,12 @@ def follow(trails: dict[StepKind, Trail], hint: Hint, now: datetime) -> None:
     """Add a hint to the trail of its step; a later attempt starts a new trail."""
     trail = trails.get(hint.step)
     if trail is None or hint.attempt > trail.attempt:
-        trail = trails[hint.step] = Trail(hint.step, hint.attempt, hint.phase, hint.detail)
+        trail = trails[hint.step] = Trail(hint.step, hint.attempt, hint.phase, hint.detail, hint.at)
     elif hint.attempt < trail.attempt:
         return
-    trail.phase, trail.detail = hint.phase, hint.detail
+    # One that was kept in Redis may come after later ones.
+    if hint.at >= trail.at:
+        trail.phase, trail.detail, trail.at = hint.phase, hint.detail, hint.at
     if hint.printed:
         trail.printed_case, trail.printed = hint.printed_case, hint.printed
     trail.begun.setdefault(hint.phase, now)
@@ -155,12 +160,18 @@ def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | 
             Phase("compiling", "Compiling", PhaseState.NOW, began=followed.begun.get("compiling")),
             Phase("checking", "Checking", PhaseState.WAITING),
         ]
-    detail = "counting what the kernel does" if followed.phase == "counting" else followed.detail
+    detail = "counting what the kernel does" if followed.phase == "counting" else _in_words(followed.detail)
     return [
         queued,
         Phase("compiling", "Compiling", PhaseState.DONE, _spent(followed, "compiling", "checking")),
         Phase("checking", "Checking", PhaseState.NOW, began=followed.begun.get("checking"), detail=detail),
     ]
+
+
+def _in_words(detail: str) -> str:
+    """A check's detail, such as `3 of 14: Width=17 real`, with the case's name in words."""
+    count, _, case = detail.partition(": ")
+    return f"{count}: {case_words(case)}" if case else detail
 
 
 def _measuring(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> Phase:

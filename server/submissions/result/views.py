@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -92,7 +92,8 @@ def _result(page: SubmissionPage, report: Report) -> Markup:
         return Markup(render_template("submissions/card_actions.html", **given).strip())  # noqa: S704 - our own template
 
     around = ReportContext(page.file, _ladder(page), {}, page.earned.text, actions)
-    return sections(report, page.source, around)
+    # The page has the times of all parts below.
+    return sections(replace(report, seconds={}), page.source, around)
 
 
 def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:

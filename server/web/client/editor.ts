@@ -89,6 +89,8 @@ class Editor {
         typeOverSelection,
         keymap.of([...closeBracketsKeymap, ...foldKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap]),
         tabKey(),
+        // A phone shows whole lines.
+        matchMedia("(max-width: 46rem)").matches ? EditorView.lineWrapping : [],
         EditorView.contentAttributes.of(this.attributes()),
         EditorView.domEventHandlers({
           dragover: (event) => this.over(event, true),

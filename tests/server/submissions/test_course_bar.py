@@ -11,7 +11,7 @@ from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
 from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import counted_queries
-from tests.server.submissions.course_pages import FORM, KERNEL, PAGE, change, end, now, words
+from tests.server.submissions.course_pages import FORM, HOME, KERNEL, PAGE, change, end, now, words
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -66,6 +66,13 @@ def test_it_has_the_points_and_the_next_step(portal: Portal, ada: BrowserClient)
     for path in PAGES[1:]:
         assert "10 of 10 points here" in words(bar(ada.page(path)))
         assert f'href="{PAGE}"' in bar(ada.page(path)), "the next step"
+
+
+def test_a_courses_page_shows_ones_own_activity(portal: Portal, ada: BrowserClient):
+    assert "data-total" not in ada.page(HOME)
+    ada.post_form(FORM, source=KERNEL, mode="check")
+    assert 'data-total="1"' in ada.page(HOME)
+    assert "data-total" not in client_of(portal, "ina", Role.INSTRUCTOR).page(HOME)
 
 
 def test_more_assignments_take_no_more_statements(portal: Portal, ada: BrowserClient):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
+from server.submissions.assignment.own_activity import own_activity
 from server.submissions.assignment.tasks import Task, due_next, in_order
 from server.submissions.counted_submission import Counted, Deadlines, Entry
 from server.submissions.grades.grade import Grade
@@ -70,6 +72,23 @@ def test_each_task_has_one_next_step():
     checked = replace(entry, verdict=Verdict.ACCEPTED)
     assert words(replace(task("checked", DAY), entries=(checked,))) == "Submit it"
     assert words(replace(task("fault", DAY), entries=(replace(entry, cancelled=True),))) == "Continue"
+
+
+def test_activity_counts_by_the_days_of_a_time_zone():
+    late = Entry(
+        submission_id=1, public_id="s1", created_at=NOW.replace(hour=23, minute=30) - DAY, mode=Mode.CHECK
+    )
+    old = replace(late, created_at=NOW - 100 * DAY)
+    tasks = [replace(task("a", DAY), entries=(old, late)), replace(task("b", DAY), entries=(late,))]
+    by_day = own_activity(tasks, NOW, ZoneInfo("Europe/Berlin"))
+    assert by_day is not None
+    assert (by_day.total, by_day.active, by_day.days[-1].count) == (2, 1, 2), "it was past midnight in Berlin"
+    assert by_day.days[0].day.weekday() == 0
+    assert len(by_day.days) == 7 * 11 + 1, "until today, a Monday"
+    in_utc = own_activity(tasks, NOW, ZoneInfo("UTC"))
+    assert in_utc is not None
+    assert in_utc.days[-2].count == 2
+    assert own_activity([task("c", DAY)], NOW, ZoneInfo("UTC")) is None
 
 
 def test_progress_leaves_out_what_is_excused_or_not_released():

@@ -22,6 +22,7 @@ from worker.client.errors import NoAnswer, NotDone, NotTrusted, PortalError, Unr
 from worker.client.follower import Follower
 from worker.client.http import Connection
 from worker.client.portal import Portal, id_of
+from worker.commands.portal.wait_display import wait_for
 
 HTTP = "http:" + "//"
 PROBLEM = "application/problem+json"
@@ -151,6 +152,21 @@ def test_events_say_more_and_asking_says_what_holds(hostile: Hostile):
     states = Follower(hostile.portal, "a1", told=lambda progress: told.append(progress.headline)).states()
     assert [found.state for found in states] == ["done"]
     assert told == ["Checking\x1b[2J", "Checking"]
+
+
+def test_the_output_of_a_kernel_is_shown_once_while_it_is_checked(
+    hostile: Hostile, capsys: pytest.CaptureFixture[str]
+):
+    hostile.says(FOUND)
+    printing = event(printed="one\ntwo\x1b[2J\n", printed_case="Width=1")
+    hostile.by_path["/api/v1/submissions/a1/events"] = (
+        200,
+        "text/event-stream",
+        printing * 2 + event(final=True),
+        {},
+    )
+    wait_for(hostile.portal, "a1")
+    assert capsys.readouterr().err.splitlines().count("two\\x1b[2J") == 1
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import click
 from kernels.rendering.text_safety import cut
 from worker.client.answers import Progress as Told
 from worker.client.answers import Submission
+from worker.client.errors import one_line
 from worker.client.follower import Follower
-from worker.client.phases import bar, detail, headline, part_of, part_told, phase
+from worker.client.phases import bar, detail, headline, output, part_of, part_told, phase
 from worker.client.portal import Portal
 from worker.commands.portal.connection import page_of
 from worker.commands.progress import Progress
@@ -41,6 +42,7 @@ class _Display(Progress):
         self._terminal = sys.stderr.isatty()
         self._style = style_of(sys.stderr)
         self._shown = ""
+        self._printed = False
 
     def state(self, found: Submission) -> None:
         self._say(phase(found), part_of(found))
@@ -48,6 +50,11 @@ class _Display(Progress):
     def event(self, told: Told) -> None:
         if told.final:
             return  # the caller requests the outcome
+        if told.printed and not self._printed:
+            self._printed = True
+            self.write_above(
+                [f"tilelab: output of printf so far{_of_case(told.printed_case)}:", *output(told)]
+            )
         self._say(headline(told), part_told(told), detail(told))
 
     def tell(self, text: str) -> None:
@@ -65,6 +72,10 @@ class _Display(Progress):
         elif text != self._shown:
             click.echo(f"tilelab: {text}", err=True)
         self._shown = text
+
+
+def _of_case(name: str) -> str:
+    return f", case {one_line(name)}" if name else ""
 
 
 def _leave(asked: Portal, public_id: str) -> NoReturn:

@@ -13,7 +13,7 @@ from kernels.rendering.page.charts import svg
 from kernels.rendering.page.charts.axes import Axes, Axis
 
 _WIDTH, _HEIGHT = 520, 330
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 504, 28, 282
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 496, 28, 282
 
 
 @dataclass(frozen=True, slots=True)

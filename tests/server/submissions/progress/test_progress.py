@@ -86,15 +86,17 @@ def test_a_running_check_tells_its_cases_one_by_one():
         at_work(RUNNING), hints("compiling", "checking", "checking 3 of 14: Width=17 real")
     )
     assert progress.headline == "Checking"
-    assert progress.explanation == "3 of 14: Width=17 real"
+    assert progress.explanation == "3 of 14: Width=17, real numbers"
     assert phase(progress, "compiling").seconds == 1.0
-    assert phase(progress, "checking").detail == "3 of 14: Width=17 real"
+    assert phase(progress, "checking").detail == progress.explanation
 
 
 def test_the_first_output_stays_until_another_attempt():
     printing = hints("checking")
-    follow(printing, Hint(7, StepKind.CHECK, 1, 1.0, "checking", "", "Width=1", "hi\n"), NOW)
-    follow(printing, Hint(7, StepKind.CHECK, 1, 2.0, "counting", ""), NOW)
+    follow(printing, Hint(7, StepKind.CHECK, 1, 101.0, "checking", "", "Width=1", "hi\n"), NOW)
+    follow(printing, Hint(7, StepKind.CHECK, 1, 102.0, "counting", ""), NOW)
+    follow(printing, Hint(7, StepKind.CHECK, 1, 101.5, "checking", "", "Width=1", "hi\n"), NOW)
+    assert printing[StepKind.CHECK].phase == "counting", "an older hint came late"
     told = progress_answer(progress_of(at_work(RUNNING), printing))
     assert (told.printed_case, told.printed) == ("Width=1", "hi\n")
     assert progress_of(at_work(replace(RUNNING, attempt=2)), printing).printed == ""

@@ -25,8 +25,9 @@ from tests.server.course import NOW, later, step_of
 from tests.server.submissions.graded import graded, handed_in, taken
 from tests.server.submissions.progress.streaming import Stream, opened
 from tests.server.web.signed_in import client_of
+from tests.worker.queue.workplaces import message
 from worker.contract.broker import connect_redis
-from worker.contract.hints import channel
+from worker.contract.hints import Hints, channel
 
 LONG = 30.0
 
@@ -174,10 +175,36 @@ def test_hints_of_workers_are_told_and_redis_may_come_later(portal, redis_url):
                 client.publish(channel(job), json.dumps(hint))
                 client.publish(channel(job), "nonsense")
                 told = watch.next(written, 0.3)
-        assert told == ("3 of 14: Width=17 real", False)
+        assert told == ("3 of 14: Width=17, real numbers", False)
     finally:
         watch.close()
         hub.stop()
+
+
+def test_a_page_that_is_opened_late_gets_the_output(portal, redis_url):
+    handed_in(portal.course, "ada")
+    with portal.course.sessions.begin() as session:
+        number, job = session.execute(select(Submission.id, Step.job_id).join(Step, Step.id > 0)).one()
+    taken(portal.course, job)
+    with connect_redis(redis_url) as client:
+        tell = Hints(client).of(message("ok", job))
+        tell("checking 1 of 2: Width=1\nWidth=1\nhi\n")
+        tell("counting")
+    site = portal.app.extensions["tilelab"]
+    hub = Hub(site.readers, redis_url)
+    with site.readers.begin() as session:
+        found = read_statuses(session, [number], datetime.now(UTC))[number]
+    watch = hub.watch(number, 1, found)
+    try:
+        assert watch.next(output, 1) == ("", False)
+        assert watch.next(output, LONG) == ("hi\n", False)
+    finally:
+        watch.close()
+        hub.stop()
+
+
+def output(progress: Progress) -> str:
+    return progress.printed
 
 
 def test_a_hub_that_is_closed_gives_no_stream(portal):

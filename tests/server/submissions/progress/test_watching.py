@@ -109,12 +109,12 @@ def test_a_page_that_is_loaded_again_knows_what_its_worker_said(portal: Portal, 
     taken(portal.course, job)
     assert ">In progress</strong>" in ada.page(f"/submissions/{name}")
     hub_of(portal.app)._heard(
-        Hint(job, StepKind.CHECK, 1, 5.0, "checking", "3 of 14: Width=17 real", "Width=1", "<b>hi\n")
+        Hint(job, StepKind.CHECK, 1, 5.0, "checking", "3 of 14: Width=17 real", "Width=1", "<b>hi\nyou\n")
     )
     page = ada.page(f"/submissions/{name}")
     assert ">Checking</strong>" in page
-    assert "3 of 14: Width=17 real" in page
-    assert "&lt;b&gt;hi" in page
+    assert "3 of 14: Width=17, real numbers" in page
+    assert "&lt;b&gt;hi\nyou\n" in page
 
 
 def signed_out(portal: Portal, person: int) -> None:
