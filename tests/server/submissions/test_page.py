@@ -50,6 +50,11 @@ def ada(portal):
     return client_of(portal, "ada")
 
 
+def card(page: str) -> str:
+    """The first thing on the page of one that is over."""
+    return re.split(r'class="verdict[ "]', page)[1].partition("</section>")[0]
+
+
 def test_a_submission_that_waits_says_so_and_offers_to_stop(portal, ada):
     name, _ = handed_in(portal.course, "ada")
     page = ada.page(f"/submissions/{name}")
@@ -83,7 +88,7 @@ def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
     name, job = handed_in(portal.course, "ada")
     graded(portal.course, job, **RACE)
     page = ada.page(f"/submissions/{name}")
-    section = page.partition('<section aria-labelledby="verdict"')[2].partition("</section>")[0]
+    section = card(page)
     assert Verdict.DATA_RACE.headline.rstrip(".") in section
     assert "<h3>" in section
     assert "data-live" not in page
@@ -181,6 +186,7 @@ def test_the_owner_takes_it_back(portal, ada):
     page = ada.page(answer.headers["Location"])
     assert NOTICES["taken-back"] in page
     assert 'data-charged="no"' in page
+    assert f'?from={name}#hand-in">Edit again</a>' in card(page)
     again = ada.post_form(f"/submissions/{name}/cancel")
     assert "already-over" in again.headers["Location"]
     with portal.course.sessions.begin() as session:
@@ -256,7 +262,8 @@ def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
     assert page.count(SYSTEM_ERROR) == page.count("on our side") == 1
     assert page.count(f"<p>{Verdict.SYSTEM_ERROR.advice}</p>") == 1
     assert 'id="findings"' not in page
-    assert f'action="/submissions/{name}/retry"' in page
+    assert f'action="/submissions/{name}/retry"' in card(page)
+    assert "Show in editor" not in page, "the kernel has no fault to repair"
     assert "<dt>Tile</dt>" not in page
     answer = ada.post_form(f"/submissions/{name}/retry")
     assert NOTICES["tried-again"] in ada.page(answer.headers["Location"])
