@@ -6,7 +6,6 @@ import zlib
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +18,13 @@ from server.grading.models import AttemptOutcome, Job
 from server.recording.record import record
 from server.submissions.changes import retry
 from server.submissions.models import Mode
-from server.submissions.verdicts import SYSTEM_ERROR, failed
+from server.submissions.verdicts import failed
 from server.web.notices import NOTICES
 from tests.kernels.page.page_text import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
+from tests.server.submissions.graded import graded, handed_in, overwritten, taken
+from tests.server.submissions.test_card import card
 from tests.server.web.signed_in import client_of, stranger
 from worker.contract.messages import StepKind
 
@@ -40,19 +40,12 @@ RACE: dict[str, Any] = {
 }
 
 
-CORPUS = Path(__file__).parents[2] / "corpus" / "wrong"
-
 STAMP = '<span class="stamp">data race</span>'
 
 
 @pytest.fixture
 def ada(portal):
     return client_of(portal, "ada")
-
-
-def card(page: str) -> str:
-    """The first thing on the page of one that is over."""
-    return re.split(r'class="verdict[ "]', page)[1].partition("</section>")[0]
 
 
 def test_a_submission_that_waits_says_so_and_offers_to_stop(portal, ada):
@@ -96,23 +89,6 @@ def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
     assert not read(page).wrong
     identities = read(page).values("id")
     assert len(identities) == len(set(identities))
-
-
-@pytest.mark.parametrize(
-    ("kernel", "finding", "line"),
-    [
-        ("naive_guard_less_equal", Finding(Verdict.OUT_OF_BOUNDS, "Reads past the end.", 7), 5),
-        ("last_tile_dropped", Finding(Verdict.WRONG_ANSWER, "Each sum is 0: the last, partial tile is left out."), 8),
-    ],
-    ids=["the cause", "the line to look at"],
-)  # fmt: skip
-def test_the_editor_opens_at_the_line_that_the_card_names(portal, ada, kernel, finding, line):
-    source = (CORPUS / f"{kernel}.cu").read_bytes()
-    name, job = handed_in(portal.course, "ada", source=source)
-    graded(portal.course, job, verdict=finding.kind, findings=(finding,))
-    page = ada.page(f"/submissions/{name}")
-    assert f'#line-{line}" data-editor-line="{line}">Show in editor</a>' in page
-    assert f'<p class="where">look at <a class="to" href="#L{line}">' in page
 
 
 def test_a_failing_case_comes_first_and_can_be_run_at_home(portal, ada):
@@ -252,23 +228,6 @@ def test_a_regrade_leaves_the_verdict_and_says_that_it_is_under_way(portal, ada)
     stop = f'action="/submissions/{name}/cancel"'
     assert stop not in page
     assert stop in client_of(portal, "turing", Role.ASSISTANT).page(f"/submissions/{name}")
-
-
-def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
-    name, job = handed_in(portal.course, "ada")
-    given_up(portal.course, job)
-    page = ada.page(f"/submissions/{name}")
-    assert STAMP.replace("data race", "system error") in page
-    assert page.count(SYSTEM_ERROR) == page.count("on our side") == 1
-    assert page.count(f"<p>{Verdict.SYSTEM_ERROR.advice}</p>") == 1
-    assert 'id="findings"' not in page
-    assert f'action="/submissions/{name}/retry"' in card(page)
-    assert "Show in editor" not in page, "the kernel has no fault to repair"
-    assert "<dt>Tile</dt>" not in page
-    answer = ada.post_form(f"/submissions/{name}/retry")
-    assert NOTICES["tried-again"] in ada.page(answer.headers["Location"])
-    # what waits is not queued twice
-    assert "already-over" in ada.post_form(f"/submissions/{name}/retry").headers["Location"]
 
 
 @ON_SQLITE
