@@ -259,8 +259,8 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
         element = matrix.element(row, column)
         yield Finding(
             kind=Verdict.INPUT_MODIFIED,
-            message=f"{element} changed from {before[row, column]:g} to {after[row, column]:g} ({size_text(case)})."
-            f" {matrix.name} is an input. Don't write to it.",
+            message=f"`{element}` changed from {before[row, column]:g} to {after[row, column]:g} ({size_text(case)})."
+            f" `{matrix.name}` is an input. Don't write to it.",
             line=next(iter(execution.stored.get(matrix.name, ())), None),
             count=int(changed.sum()),
             example=Example(element=element, case=case.name),

@@ -17,6 +17,7 @@ from tests.browser.deployment import Deployment
 from tests.browser.noticed import noticed
 from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
+from tests.browser.viewports import NARROW, WIDE
 
 pytestmark = pytest.mark.long(
     "the short suite has one way through the browser, in test_course.py, and tests these pages without one"
@@ -25,6 +26,8 @@ pytestmark = pytest.mark.long(
 ROOT = Path(__file__).parents[2]
 RACE = (ROOT / "samples" / "missing_barrier.cu").read_text()
 RIGHT = (ROOT / "kernels" / "exercises" / "tiled" / "solution.cu").read_text()
+FIRST_BARRIER = (ROOT / "tests" / "corpus" / "wrong" / "no_first_barrier.cu").read_text()
+"""A race whose first access is in a long line."""
 LONG = 120_000
 
 
@@ -94,6 +97,16 @@ def test_a_line_of_the_card_opens_the_source_there(page, portal, race):
     expect(tab(page, "Source")).to_have_attribute("aria-current", "true")
     tab(page, "Result").click()
     expect(page.locator("#listing")).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_first_screen_has_both_accesses_and_the_way_into_the_editor(page, portal, size):
+    sign_in(page, portal, "student")
+    page.set_viewport_size(size)
+    page.goto(graded(portal, FIRST_BARRIER))
+    for label in ("first access", "second access"):
+        expect(page.locator(".excerpt .role", has_text=label)).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("link", name="Show in editor")).to_be_in_viewport(ratio=1)
 
 
 def test_stopping_ends_it_and_says_so(page, site):

@@ -12,7 +12,7 @@ from kernels.report.clues import failing_sizes
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict
 from tests.kernels.test_report_text import PLAIN, report
 
-VALUE = "P[0][0] is 1, not 2 (Width=17). 289 of 289 elements are incorrect."
+VALUE = "`P[0][0]` is 1, not 2 (Width=17). 289 of 289 elements are incorrect."
 SOURCE = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
         Ns[ty][tx] = N[Row * Width + ph * TILE_WIDTH + tx];  // P[0] = 0

@@ -104,7 +104,7 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
     (finding,) = found.findings
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.count == 4
-    assert finding.message.startswith("P[16][0] is ")
+    assert finding.message.startswith("`P[16][0]` is ")
     assert "(Width=17). 1 of 289 elements is incorrect" in finding.message
     assert "a single element" in finding.message
     assert finding.example == Example(element="P[16][0]", case="Width=17 integers_left")
@@ -153,7 +153,7 @@ def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
     device = FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else [], serial=wrong_at(17))
     (finding,) = judge(plan(), device, (SMALL,)).findings
     assert finding.kind is Verdict.DATA_RACE
-    assert finding.message.startswith("Race at 17. If warps run one at a time, P[16][0] becomes ")
+    assert finding.message.startswith("Race at 17. If warps run one at a time, `P[16][0]` becomes ")
     serial = [width for width, schedule, _ in device.calls if schedule is Schedule.WARP_SERIAL]
     assert serial == [17]
 
@@ -171,7 +171,7 @@ def test_a_race_shows_no_value_that_is_the_same_in_every_order_of_the_warps():
         return judge(plan(), device, (SMALL,)).findings[0].message
 
     assert message(wrong) == "Race at 17."
-    assert "P[16][1] becomes" in message(another_order)
+    assert "`P[16][1]` becomes" in message(another_order)
 
 
 def test_a_race_within_a_warp_shows_no_value_of_another_order_of_warps():
@@ -226,7 +226,7 @@ def test_a_changed_input_is_found():
     found = judge(plan("Width=17 integers_left"), FakeDevice(spoil_input=True), (SMALL,))
     (finding,) = found.findings
     assert finding.kind is Verdict.INPUT_MODIFIED
-    assert finding.message.startswith("N[0][1] changed from ")
+    assert finding.message.startswith("`N[0][1]` changed from ")
     assert finding.count == 1
 
 

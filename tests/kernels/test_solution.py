@@ -228,7 +228,7 @@ def test_the_second_output_is_compared_too():
 
     (finding,) = judged(exercise(), change).findings
     assert finding.kind is Verdict.WRONG_ANSWER
-    assert finding.message.startswith("c[2] is -7, not 2 (n=4).")
+    assert finding.message.startswith("`c[2]` is -7, not 2 (n=4).")
 
 
 def test_the_smallest_difference_of_a_float_counts_without_a_tolerance():

@@ -86,7 +86,7 @@ def test_what_only_the_second_compilation_shows_is_one_finding_over_all_cases(bl
     report = graded(blocked, GLOBALS + RECTANGLES.replace("k < A_WIDTH", "k < BLOCK_SIZE"))
     (finding,) = report.findings
     assert report.verdict is Verdict.WRONG_ANSWER
-    assert finding.message.startswith("C[0][0] is ")
+    assert finding.message.startswith("`C[0][0]` is ")
     assert "only the first tile is added up" in finding.message
     assert finding.count == 2 * 8 * 24
     assert [check.status for check in report.checks[:4]] == [CaseStatus.PASSED] * 2 + [CaseStatus.FAILED] * 2

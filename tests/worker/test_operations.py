@@ -101,7 +101,7 @@ def test_wrong_sums_are_explained(sums, old, new, message):
     assert old in REDUCE
     report = graded(sums, REDUCE.replace(old, new))
     assert report.verdict is Verdict.WRONG_ANSWER
-    assert report.message.startswith("output[")
+    assert report.message.startswith("`output[")
     assert "][" not in report.message
     assert message in report.message
     asks = "Which thread writes the sum?" in render(report, REDUCE, "my.cu", Style())
@@ -115,7 +115,7 @@ def test_an_element_of_a_vector_has_one_index(sums):
     assert example is not None
     assert example.element == "input[1]"
     written = graded(sums, REDUCE.replace("int t =", "input[0] = 3; int t ="))
-    assert any(finding.message.startswith("input[0] changed ") for finding in written.findings)
+    assert any(finding.message.startswith("`input[0]` changed ") for finding in written.findings)
 
 
 TRANSPOSE = """

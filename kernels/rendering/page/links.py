@@ -25,6 +25,8 @@ def typeset(formula: str) -> Markup:
 
 
 _CODE = re.compile(r"`([^`]{1,200})`")
+_SHORT = 24
+"""The longest code that stays on one line. It fits on a phone."""
 _TIMES = re.compile(r"(?<=\d) x (?=\d)")
 _LINE = re.compile(r"\b([Ll]ine) (\d{1,6})\b|\b([Ll]ines) (\d{1,6}(?:, \d{1,6})*(?: and \d{1,6})?)\b")
 _NUMBER = re.compile(r"\d+")
@@ -40,8 +42,14 @@ def linked(text: str, last: int, line: int | None = None) -> Markup:
     if line is not None and str(line) not in _NUMBER.findall(named):
         text = f"{text} (line {line})"
     text = _TIMES.sub("\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}", text)
-    shown = _CODE.sub(r"<code>\1</code>", str(escape(safe(text))))
+    shown = _CODE.sub(_code, str(escape(safe(text))))
     return Markup(_LINE.sub(lambda match: _links(match, last), shown))  # noqa: S704 - escaped above
+
+
+def _code(match: re.Match[str]) -> str:
+    is_long = len(Markup(match[1]).unescape()) > _SHORT  # noqa: S704 - escaped by the caller
+    start = '<code class="long">' if is_long else "<code>"
+    return f"{start}{match[1]}</code>"
 
 
 def _links(match: re.Match[str], last: int) -> str:

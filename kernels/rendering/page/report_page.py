@@ -5,7 +5,7 @@ The result is one complete file, or sections for a page of the portal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,14 +42,14 @@ class ReportContext:
     ladder: the reference kernels of its exercise, if any
     facts: more lines at the top of a complete page, by title
     worth: what it earns, such as "10/10 points, this submission counts"; "" if unknown
-    actions: buttons for the card of the verdict
+    actions: makes the buttons for the card of the verdict, from the line that the card begins with
     """
 
     file: str = "kernel.cu"
     ladder: Ladder | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     worth: str = ""
-    actions: Markup = field(default_factory=Markup)
+    actions: Callable[[int | None], Markup] = lambda _line: Markup()
 
 
 def render_report(report: Report, source: str, around: ReportContext) -> str:
@@ -99,7 +99,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "race": race_view(report, safe_lines(source.rstrip())),
         "worth": around.worth,
         "speeds": [each for each in _figures(report, analysis) if measured and each.title in _SPEEDS],
-        "actions": around.actions,
+        "actions": around.actions(card.line),
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
@@ -114,14 +114,32 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
 
 
 def _excerpt(card: VerdictCard, source: str) -> Sequence[tuple[ExcerptLine, Sequence[Piece]]]:
-    """The lines of the card with their code."""
-    if not card.excerpt:
-        return []
-    pieces = coloured(source)
+    """The lines of the card with their code, without the indentation that all of them have."""
+    pieces = coloured(source) if card.excerpt else []
     shown = [(line, pieces[line.number - 1]) for line in card.excerpt if line.number <= len(pieces)]
-    texts = ["".join(piece.text for piece in line) for _, line in shown]
-    common = min((len(text) - len(text.lstrip()) for text in texts if text.strip()), default=0)
-    return [(line, _without_start(code, common)) for line, code in shown]
+    common = _indentation(code for _, code in shown)
+    # A narrow page shows only the finding's own lines. It hides what indents all of them.
+    deeper = _indentation(code for line, code in shown if line.hit)
+    return [
+        (
+            line,
+            [
+                *([Piece("deeper", _text(code)[common:deeper])] if line.hit else []),
+                *_without_start(code, deeper if line.hit else common),
+            ],
+        )
+        for line, code in shown
+    ]
+
+
+def _indentation(lines: Iterable[Sequence[Piece]]) -> int:
+    """The number of characters that indent all of these lines."""
+    texts = [text for text in map(_text, lines) if text.strip()]
+    return min((len(text) - len(text.lstrip()) for text in texts), default=0)
+
+
+def _text(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in pieces)
 
 
 def _without_start(pieces: Sequence[Piece], count: int) -> Sequence[Piece]:

@@ -16,7 +16,9 @@ from kernels.wording import lines_named, plural
 
 NEXT_STEP, NEXT_IDEA = "Next step", "Next idea"
 _LOST_UPDATE = "Two threads change the same memory at once, so one change is lost."
-_COUNTED = {Verdict.WRONG_ANSWER: "incorrect element", Verdict.INPUT_MODIFIED: "changed element"}
+_COUNTED = {Verdict.INPUT_MODIFIED: "changed element"}
+_NOT_COUNTED = (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT)
+"""A wrong answer's message has a count. A launch fails in each case alike."""
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
 
 
@@ -35,8 +37,8 @@ class VerdictCard:
     """The first things to know about a result.
 
     state: good, fair or poor
-    where: `lines 11 and 14`, or ""; role: `look at`, if the finding doesn't name the lines itself
-    sentence: what is wrong; detail: one example of it, or ""; count: `240 incorrect elements in all`, or ""
+    where: `lines 11 and 14`, or ""; role: `look at`, if these aren't the finding's own lines
+    sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs across all cases`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
@@ -72,12 +74,10 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     if missed:
         detail, step = missed, step.removeprefix(missed).lstrip()
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
-    look = lines_to_look_at(report, lines)
+    look = lines_to_look_at(report, lines) or _cause(leading, lines)
     if (start := step_line or slowest) is not None and start <= len(lines):
         look = look or {start: "start here" if step_line else "most work"}
-    marked = (
-        look if leading is None or look else {**_cause(leading, lines), **excerpt_labels(leading, len(lines))}
-    )
+    marked = look if leading is None else {**look, **excerpt_labels(leading, len(lines))}
     return VerdictCard(
         name=report.verdict.words,
         state="fair" if missed else _STATES.get(report.verdict, "poor"),
@@ -100,17 +100,19 @@ def _role(accepted: bool, missed: str, slowest: int | None) -> str:
     return "most work at" if slowest else "goal missed at" if missed else "could be faster at"
 
 
-def _cause(leading: Finding, lines: Sequence[str]) -> Mapping[int, str]:
+def _cause(leading: Finding | None, lines: Sequence[str]) -> Mapping[int, str]:
     """The comparison that lets an access leave its array."""
-    past = too_far(leading, lines) if leading.kind is Verdict.OUT_OF_BOUNDS else None
+    if leading is None or leading.kind is not Verdict.OUT_OF_BOUNDS:
+        return {}
+    past = too_far(leading, lines)
     return {past[0]: f"lets {past[1]} reach {past[2]}"} if past is not None else {}
 
 
 def _count(leading: Finding | None) -> str:
-    if leading is None or leading.count < 2:
+    if leading is None or leading.count < 2 or leading.kind in _NOT_COUNTED:
         return ""
-    named = _COUNTED.get(leading.kind)
-    return f"{leading.count_text if named is None else plural(leading.count, named)} in all"
+    named = _COUNTED.get(leading.kind, leading.kind.counted)
+    return f"{plural(leading.count, named)} across all cases"
 
 
 def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:

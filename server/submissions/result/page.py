@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
@@ -15,11 +15,10 @@ from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobStat
 from server.submissions.allowance import extensions_of
 from server.submissions.assignment.form import form_of
 from server.submissions.counted_submission import due_for
-from server.submissions.grades.rubric import RubricSheet
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
-from server.submissions.result.worth import worth_and_rubric
+from server.submissions.result.worth import Earned, earned
 from worker.contract.messages import StepKind
 
 
@@ -71,9 +70,8 @@ class SubmissionPage:
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; judged: the result that gave its verdict, None before the first verdict
     closed_at: when the student's last chance to submit ended; None if the assignment is open
-    worth: what it is worth to its student, such as "10/10 points, this submission counts"; "" before the verdict
-    rubric: None if the reader doesn't see one here
-    first_accepted: whether it is the reader's own and their first accepted one for its assignment
+    earned: what it is worth to its student; nothing before the verdict
+    solves_first: whether it is the reader's own, and their first accepted one that misses no goal of the exercise
     """
 
     number: int
@@ -98,9 +96,8 @@ class SubmissionPage:
     source: str
     status: SubmissionStatus
     judged: Judged | None
-    worth: str
-    rubric: RubricSheet | None
-    first_accepted: bool
+    earned: Earned
+    solves_first: bool
 
     @property
     def file(self) -> str:
@@ -146,7 +143,6 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
     assignment = found.assignment
     course = assignment.course
     staff = is_staff(role_in(session, person, course.id))
-    worth, rubric = worth_and_rubric(session, found, now, as_staff=staff)
     return SubmissionPage(
         number=found.id,
         public_id=found.public_id,
@@ -170,9 +166,8 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         source=found.source.content.decode("utf-8", "replace"),
         status=read_statuses(session, [found.id], now)[found.id],
         judged=_judged(session, found),
-        worth=worth,
-        rubric=rubric,
-        first_accepted=found.person_id == person and _is_first_accepted(session, found),
+        earned=earned(session, found, now, as_staff=staff),
+        solves_first=found.person_id == person and _solves_first(session, found),
     )
 
 
@@ -227,17 +222,19 @@ _STEPS = {
 }
 
 
-def _is_first_accepted(session: Session, submission: Submission) -> bool:
-    if submission.mode is not Mode.RANK or submission.verdict is not Verdict.ACCEPTED:
-        return False
-    earlier = select(Submission.id).where(
-        Submission.assignment_id == submission.assignment_id,
-        Submission.person_id == submission.person_id,
-        Submission.mode == Mode.RANK,
-        Submission.verdict == Verdict.ACCEPTED,
-        Submission.id < submission.id,
+def _solves_first(session: Session, submission: Submission) -> bool:
+    solved = (
+        select(func.min(Submission.id))
+        .outerjoin(Result, Result.job_id == Submission.judged_job_id)
+        .where(
+            Submission.assignment_id == submission.assignment_id,
+            Submission.person_id == submission.person_id,
+            Submission.mode == Mode.RANK,
+            Submission.verdict == Verdict.ACCEPTED,
+            func.coalesce(Result.goals_missed, 0) == 0,
+        )
     )
-    return session.scalar(earlier.limit(1)) is None
+    return session.scalar(solved) == submission.id
 
 
 def _judged(session: Session, submission: Submission) -> Judged | None:

@@ -71,7 +71,7 @@ def show(public_id: str) -> str:
 def _celebrates(page: SubmissionPage) -> bool:
     """Whether to celebrate this fresh result. A cookie remembers that the reader has seen it."""
     ended = None if page.judged is None or page.waits else page.judged.ended_at
-    if not page.first_accepted or ended is None or datetime.now(UTC) - ended > _FRESH:
+    if not page.solves_first or ended is None or datetime.now(UTC) - ended > _FRESH:
         return False
     if request.cookies.get("tilelab-first") == page.public_id:
         return False
@@ -87,8 +87,11 @@ def _celebrates(page: SubmissionPage) -> bool:
 
 
 def _result(page: SubmissionPage, report: Report) -> Markup:
-    actions = render_template("submissions/card_actions.html", page=page, report=report, key=new_key())
-    around = ReportContext(page.file, _ladder(page), {}, page.worth, Markup(actions.strip()))  # noqa: S704 - our own template
+    def actions(line: int | None) -> Markup:
+        given = {"page": page, "report": report, "line": line, "key": new_key()}
+        return Markup(render_template("submissions/card_actions.html", **given).strip())  # noqa: S704 - our own template
+
+    around = ReportContext(page.file, _ladder(page), {}, page.earned.text, actions)
     # The page has the times of all parts below.
     return sections(replace(report, seconds={}), page.source, around)
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from kernels.wording import rounded_points
 from server.courses.models import Assignment, Counts
 from server.courses.service import is_staff, role_in
+from server.submissions.allowance import allowance
 from server.submissions.assignment.tasks import task_of, tasks_for
 from server.submissions.counted_submission import Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
@@ -25,6 +26,7 @@ class Worth:
 
     now: for a check, which would count from now on
     as_staff: whether the reader sees points that aren't released yet
+    attempts_left: None if unlimited
     """
 
     assignment: Assignment
@@ -33,26 +35,80 @@ class Worth:
     entry: Entry
     now: datetime
     as_staff: bool = False
+    attempts_left: int | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether this submission counts."""
+        counted = self.grade.counted
+        return counted is not None and counted.entry.submission_id == self.entry.submission_id
+
+    @property
+    def again(self) -> Again | None:
+        """The chance to earn more than this submission does; None if it doesn't count or can't be improved."""
+        final = self.grade.excused or self.grade.score is not None or self.deadlines.closed(self.now)
+        perfect = self.entry.accepted and not (
+            self.entry.goals_missed and self.assignment.goals_percent < 100
+        )
+        if final or perfect or self.attempts_left == 0 or not self.counts:
+            return None
+        due_at = self.deadlines.due_at
+        until = due_at if due_at is not None and self.now <= due_at else self.deadlines.closes_at
+        return Again(until, self.attempts_left)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A student's chance to submit again.
+
+    until: None for no deadline; attempts_left: None if unlimited
+    """
+
+    until: datetime | None
+    attempts_left: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """What the page of a submission says about its points.
+
+    text: of `worth_text`; again: None if there is nothing to improve, or no chance
+    rubric: None if the page doesn't show one to the reader
+    """
+
+    text: str = ""
+    again: Again | None = None
+    rubric: RubricSheet | None = None
 
 
 def worth_of(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> str:
     """What a submission is worth, in the words of its page; "" before its verdict."""
-    return worth_and_rubric(session, submission, now, as_staff=as_staff)[0]
+    return earned(session, submission, now, as_staff=as_staff).text
 
 
-def worth_and_rubric(
-    session: Session, submission: Submission, now: datetime, *, as_staff: bool
-) -> tuple[str, RubricSheet | None]:
-    """The same, with the rubric's points; None if the submission's page doesn't show them to the reader."""
+def earned(session: Session, submission: Submission, now: datetime, *, as_staff: bool) -> Earned:
+    """Read what a submission is worth; nothing before its verdict."""
     if submission.judged_job_id is None:
-        return "", None
+        return Earned()
     assignment = submission.assignment
     task = task_of(session, assignment, submission.person_id)
     own = next((one for one in task.entries if one.submission_id == submission.id), None)
     if own is None:
-        return "", None
-    text = worth_text(Worth(assignment, task.deadlines, task.grade, own, now, as_staff))
-    return text, sheet_of(session, submission, task.grade, as_staff=as_staff)
+        return Earned()
+    left = _attempts_left(session, submission, now)
+    worth = Worth(assignment, task.deadlines, task.grade, own, now, as_staff, left)
+    sheet = sheet_of(session, submission, task.grade, as_staff=as_staff)
+    return Earned(worth_text(worth), worth.again, sheet)
+
+
+def _attempts_left(session: Session, submission: Submission, now: datetime) -> int | None:
+    """None if unlimited. In an archived course none are left."""
+    assignment = submission.assignment
+    if assignment.course.archived_at is not None:
+        return 0
+    if assignment.attempts is None:
+        return None
+    return allowance(session, assignment, submission.person_id, now).left
 
 
 def worth_text(worth: Worth) -> str:
@@ -85,6 +141,8 @@ def worth_text(worth: Worth) -> str:
         return f"{out_of(points)} points, set by course staff"
     why = grade.worth_of(valued(worth.assignment, worth.deadlines, entry)).why
     reasons = f" ({'; '.join(why)})" if why and (entry.accepted or grade.rubric_most) else ""
+    if worth.again is not None:
+        return f"{out_of(points)} points so far{reasons}"
     return f"{out_of(points)} points{reasons}, {_standing(worth, out_of)}"
 
 
@@ -122,7 +180,15 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
     counted = worth.grade.counted
     if counted is None:
         return "doesn’t count"
-    if counted.entry.submission_id == worth.entry.submission_id:
+    if worth.counts:
+        missed = worth.entry.goals_missed
+        if (
+            worth.entry.accepted
+            and missed
+            and worth.assignment.points
+            and worth.assignment.goals_percent == 100
+        ):
+            return f"the missed {'goal costs' if missed == 1 else 'goals cost'} none"
         return "this submission counts"
     stays = (
         f" stays {out_of(worth.grade.worth_of(counted).points)}"

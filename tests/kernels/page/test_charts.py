@@ -135,6 +135,8 @@ def test_lines_named_in_a_sentence_are_links():
     )
     assert linked("<b>", 5, 2) == '&lt;b&gt; (<a class="to" href="#L2">line\N{NO-BREAK SPACE}2</a>)'
     assert linked("Write `a<b>`.", 5) == "Write <code>a&lt;b&gt;</code>."
+    assert linked(f"Write `{'<' * 24}`.", 5).count('class="long"') == 0
+    assert linked(f"Write `{'<' * 25}`.", 5).count('class="long"') == 1
     assert linked("See line 2.", 5, 2).count(">line\N{NO-BREAK SPACE}2<") == 1
 
 

@@ -11,7 +11,7 @@ from kernels.verdict import Example, Finding, Verdict
 from tests.kernels.test_report_text import RACE, SOURCE, report
 
 LINES = SOURCE.split("\n")
-WRONG = "P[0][0] is 0, not 5 (Width=1). 1 of 1 element is incorrect."
+WRONG = "`P[0][0]` is 0, not 5 (Width=1). 1 of 1 element is incorrect."
 
 
 def test_a_race_shows_both_accesses_among_their_neighbours():
@@ -21,7 +21,9 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
         11: "first access",
         14: "second access",
     }
-    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs in all")
+    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs across all cases")
+    for kind in (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT):
+        assert verdict_card(report(Finding(kind, WRONG, count=9), verdict=kind), LINES).count == ""
 
 
 def test_accesses_far_apart_leave_a_gap():
@@ -79,5 +81,5 @@ def test_the_common_indentation_is_left_out_and_a_lost_update_is_named():
     source = "__global__ void K(float* total) {\n        {\n            total[0] += 1;\n        }\n}\n"
     update = replace(RACE, line=3, other_line=3, example=Example(element="total[0]"))
     html = str(render_sections(report(update), source, ReportContext()))
-    assert "<code>    total[0] += 1;</code>" in html
+    assert '<code><i class="deeper">    </i>total[0] += 1;</code>' in html
     assert "one change is lost" in html

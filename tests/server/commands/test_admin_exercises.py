@@ -139,7 +139,7 @@ def test_a_folder_whose_solution_is_wrong_is_refused(course: ACourse, made: Sess
     ):
         result = run("assignment", *words)
         assert result.exit_code == Exit.WRONG_USE
-        assert f"{folder}/solution.cu: wrong_answer: y[0] is" in result.stderr
+        assert f"{folder}/solution.cu: wrong_answer: `y[0]` is" in result.stderr
     with made.begin() as session:
         assert len(session.scalars(select(Assignment)).all()) == 2
     assert assigned(made, "gpu/matvec").version == before

@@ -18,12 +18,13 @@ from server.grading.models import AttemptOutcome, Job
 from server.recording.record import record
 from server.submissions.changes import retry
 from server.submissions.models import Mode
-from server.submissions.verdicts import SYSTEM_ERROR, failed
+from server.submissions.verdicts import failed
 from server.web.notices import NOTICES
 from tests.kernels.page.page_text import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
+from tests.server.submissions.graded import graded, handed_in, overwritten, taken
+from tests.server.submissions.test_card import card
 from tests.server.web.signed_in import client_of, stranger
 from worker.contract.messages import StepKind
 
@@ -80,7 +81,7 @@ def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
     name, job = handed_in(portal.course, "ada")
     graded(portal.course, job, **RACE)
     page = ada.page(f"/submissions/{name}")
-    section = page.partition('<section aria-labelledby="verdict"')[2].partition("</section>")[0]
+    section = card(page)
     assert Verdict.DATA_RACE.headline.rstrip(".") in section
     assert "<h3>" in section
     assert "data-live" not in page
@@ -161,6 +162,7 @@ def test_the_owner_takes_it_back(portal, ada):
     page = ada.page(answer.headers["Location"])
     assert NOTICES["taken-back"] in page
     assert 'data-charged="no"' in page
+    assert f'?from={name}#hand-in">Edit again</a>' in card(page)
     again = ada.post_form(f"/submissions/{name}/cancel")
     assert "already-over" in again.headers["Location"]
     with portal.course.sessions.begin() as session:
@@ -226,22 +228,6 @@ def test_a_regrade_leaves_the_verdict_and_says_that_it_is_under_way(portal, ada)
     stop = f'action="/submissions/{name}/cancel"'
     assert stop not in page
     assert stop in client_of(portal, "turing", Role.ASSISTANT).page(f"/submissions/{name}")
-
-
-def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
-    name, job = handed_in(portal.course, "ada")
-    given_up(portal.course, job)
-    page = ada.page(f"/submissions/{name}")
-    assert STAMP.replace("data race", "system error") in page
-    assert page.count(SYSTEM_ERROR) == page.count("on our side") == 1
-    assert page.count(f"<p>{Verdict.SYSTEM_ERROR.advice}</p>") == 1
-    assert 'id="findings"' not in page
-    assert f'action="/submissions/{name}/retry"' in page
-    assert "<dt>Tile</dt>" not in page
-    answer = ada.post_form(f"/submissions/{name}/retry")
-    assert NOTICES["tried-again"] in ada.page(answer.headers["Location"])
-    # what waits is not queued twice
-    assert "already-over" in ada.post_form(f"/submissions/{name}/retry").headers["Location"]
 
 
 @ON_SQLITE

@@ -11,23 +11,27 @@ from server.courses.models import Counts
 from server.submissions.counted_submission import Deadlines, Entry, counted
 from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
-from server.submissions.result.worth import Worth, worth_text
+from server.submissions.result.worth import Again, Worth, worth_text
 from tests.server.submissions.test_counted_submission import DAY, DUE, NO_DEADLINE, SECOND, assignment, entry
 
 RIGHT, WRONG = entry(1), entry(2, Verdict.DATA_RACE)
 
 
 def text(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more: Any) -> str:
+    return worth_text(worth(of, *entries, deadlines=deadlines, **more))
+
+
+def worth(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more: Any) -> Worth:
     own = {key: more.pop(key) for key in ("score", "excused", "held") if key in more}
-    staff = more.pop("as_staff", False)
+    seen = {key: more.pop(key) for key in ("as_staff", "attempts_left") if key in more}
     given = assignment(**more)
     grade = Grade(counted(given, deadlines, entries or (of,)), **own)
-    return worth_text(Worth(given, deadlines, grade, of, DUE, staff))
+    return Worth(given, deadlines, grade, of, DUE, **seen)
 
 
 def test_what_counts_and_what_stays():
     assert text(RIGHT) == "10/10 points, this submission counts"
-    assert text(WRONG) == "0/10 points, this submission counts"
+    assert text(WRONG) == "0/10 points so far"
     assert text(WRONG, RIGHT, WRONG) == "0/10 points, your best stays 10/10"
     assert text(RIGHT, RIGHT, WRONG, counts=Counts.LAST) == "10/10 points, your last submission stays 0/10"
     chosen = entry(1, chosen_at=DUE)
@@ -35,6 +39,41 @@ def test_what_counts_and_what_stays():
         text(entry(3), chosen, entry(3), counts=Counts.CHOSEN)
         == "10/10 points, your chosen submission stays 10/10"
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "final"),
+    [
+        ({"deadlines": Deadlines(DUE - DAY, DUE - SECOND)}, True),
+        ({"attempts_left": 0}, True),
+        ({"attempts_left": 1}, False),
+    ],
+)
+def test_points_are_final_if_nothing_can_follow(more, final):
+    assert (worth(WRONG, **more).again is None) is final
+    assert (" so far" not in text(WRONG, **more)) is final
+
+
+@pytest.mark.parametrize(
+    ("deadlines", "until"),
+    [
+        (NO_DEADLINE, None),
+        (Deadlines(DUE, DUE + DAY), DUE),
+        (Deadlines(DUE - DAY, DUE + DAY), DUE + DAY),
+        (Deadlines(DUE - DAY, None), None),
+    ],
+)
+def test_the_next_deadline_is_named(deadlines, until):
+    assert worth(WRONG, deadlines=deadlines, attempts_left=2).again == Again(until, 2)
+    assert worth(WRONG, RIGHT, WRONG, deadlines=deadlines).again is None
+    assert worth(RIGHT, deadlines=deadlines).again is None
+
+
+def test_a_missed_goal_says_whether_it_costs_points():
+    missed = entry(1, goals_missed=1)
+    assert text(missed) == "10/10 points, the missed goal costs none"
+    assert text(missed, goals_percent=50.0).startswith("5/10 points so far (50 %")
+    assert text(missed, points=0.0) == "This submission counts"
 
 
 def test_late_days_are_named():

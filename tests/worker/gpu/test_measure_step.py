@@ -99,13 +99,13 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     response = measured(request_for(text))
     (finding,) = response.findings
     assert finding.kind is Verdict.WRONG_ANSWER
-    assert finding.message.startswith("P[17][3] is ")
+    assert finding.message.startswith("`P[17][3]` is ")
     assert (
         f"(Width={RANKING}, repeat 1 of the measurement). The earlier cases were correct." in finding.message
     )
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("P[17][3]", f"Width={RANKING}")
-    assert finding.message.endswith(" 1 row of P is incorrect.")
+    assert finding.message.endswith(" 1 row of `P` is incorrect.")
     assert response.measurement is None
     assert statuses(response)[f"Width={RANKING}"] is CaseStatus.FAILED
     assert not response.lost
@@ -113,7 +113,7 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
 
 def test_rows_of_a_product_are_not_counted_as_elements():
     (finding,) = measured(request_for(kernel(before=f"  if ({AT_RANKING} && i % 2) sum += 1;\n"))).findings
-    assert finding.message.endswith(f" {RANKING // 2} rows of P are incorrect.")
+    assert finding.message.endswith(f" {RANKING // 2} rows of `P` are incorrect.")
     assert finding.count == 1
 
 
@@ -151,14 +151,14 @@ def test_work_skipped_where_the_output_looks_done_is_found_out():
     text = kernel(first=f"  if ({AT_RANKING} && P[i * Width + j] != 0) return;\n")
     (finding,) = measured(request_for(text)).findings
     assert finding.kind is Verdict.WRONG_ANSWER
-    assert "P[0][0] was never written" in finding.message
+    assert "`P[0][0]` was never written" in finding.message
 
 
 def test_an_input_that_is_written_is_found_out():
     text = kernel(after=f"  if ({AT_RANKING} && i == 47 && j == 47) M[5] = 0;\n")
     (finding,) = measured(request_for(text)).findings
     assert finding.kind is Verdict.INPUT_MODIFIED
-    assert finding.message.startswith("Your kernel changed M[0][5] ")
+    assert finding.message.startswith("Your kernel changed `M[0][5]` ")
 
 
 def test_memory_that_belongs_to_nobody_ends_the_job_calmly():
@@ -185,7 +185,7 @@ def test_a_hurt_guard_zone_is_found_out(right, place, where, launch):
     response = measured(right, device)
     (finding,) = response.findings
     assert finding.kind is Verdict.OUT_OF_BOUNDS
-    assert finding.message.startswith("Your kernel wrote outside P on the GPU (Width=")
+    assert finding.message.startswith("Your kernel wrote outside `P` on the GPU (Width=")
     assert where in finding.message
     assert not response.lost
     assert response.measurement is None
@@ -234,7 +234,7 @@ def test_a_wrong_small_case_is_told_as_by_the_cpu_device():
     response = measured(request_for(kernel(before="  if (Width == 17 && j == 4) sum = 0;\n")))
     (finding,) = response.findings
     assert finding.kind is Verdict.WRONG_ANSWER
-    assert "P[0][4] is 0, not " in finding.message
+    assert "`P[0][4]` is 0, not " in finding.message
     assert response.measurement is None
 
 

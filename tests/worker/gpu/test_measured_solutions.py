@@ -75,9 +75,9 @@ INTO_INPUT = "if (i < n) { C[i] = A[i] + B[i]; if (i == 9) ((float*)B)[3] = 0.5f
 @pytest.mark.parametrize(
     ("body", "verdict", "text"),
     [
-        (LATE, Verdict.WRONG_ANSWER, "C[1234] is "),
-        pytest.param(GAP, Verdict.WRONG_ANSWER, "C[77] was never written", marks=LONG),
-        pytest.param(NOT_A_NUMBER, Verdict.WRONG_ANSWER, "C[5] is NaN", marks=LONG),
+        (LATE, Verdict.WRONG_ANSWER, "`C[1234]` is "),
+        pytest.param(GAP, Verdict.WRONG_ANSWER, "`C[77]` was never written", marks=LONG),
+        pytest.param(NOT_A_NUMBER, Verdict.WRONG_ANSWER, "`C[5]` is NaN", marks=LONG),
         pytest.param(INTO_INPUT, Verdict.INPUT_MODIFIED, "B[3]", marks=LONG),
     ],
 )

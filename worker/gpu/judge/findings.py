@@ -49,7 +49,7 @@ def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
     near = "just" if between == 0 else f"{plural(between, 'element')}"
     where = f"{near} after its end" if side > 0 else f"{near} before its start"
     message = (
-        f"Your kernel wrote outside {matrix.name} on the GPU ({size_text(case)}), {where}."
+        f"Your kernel wrote outside `{matrix.name}` on the GPU ({size_text(case)}), {where}."
         f" It overwrote {plural(damage.count, 'element')} there."
         " Check every index against the size before you use it."
     )
@@ -59,9 +59,7 @@ def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
 def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
     """The finding for a changed input."""
     element = matrix.element(damage.row, damage.column)
-    message = (
-        f"Your kernel changed {element} ({size_text(case)}). {matrix.name} is an input. Don't write to it."
-    )
+    message = f"Your kernel changed `{element}` ({size_text(case)}). `{matrix.name}` is an input. Don't write to it."
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)
 
 
@@ -81,14 +79,14 @@ def wrong_finding(
         else f"is {show(wrong.found)}, not {right}"
     )
     of = f", repeat {repeat} of the measurement" if repeat else ""
-    message = f"{element} {found} ({size_text(case)}{of})."
+    message = f"`{element}` {found} ({size_text(case)}{of})."
     if repeat:
         before = "earlier repeats, each with other inputs," if repeat > 1 else "earlier cases"
         message += f" The {before} were correct."
     if not wrong.lines:
         return _finding(Verdict.WRONG_ANSWER, message, case, wrong.count, element)
     lines = plural(wrong.count, "row" if matrix.layout is Layout.ROW_MAJOR else "column")
-    message += f" {lines} of {matrix.name} {'is' if wrong.count == 1 else 'are'} incorrect."
+    message += f" {lines} of `{matrix.name}` {'is' if wrong.count == 1 else 'are'} incorrect."
     return _finding(Verdict.WRONG_ANSWER, message, case, element=element)
 
 
