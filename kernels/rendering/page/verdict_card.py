@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from kernels.evidence import costliest_line
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
-from kernels.report.advice import advice_for, only_updates
+from kernels.report.advice import next_step
 from kernels.report.clues import lines_to_look_at
-from kernels.report.guards import too_far
 from kernels.report.model import Report, first_error
+from kernels.report.races import only_updates
 from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named, plural
 
@@ -63,7 +63,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     idea: what would make a measured kernel faster
     """
     leading = first_error(report.findings, report.verdict)
-    sentence, detail = headline(report)
+    sentence, detail = headline(report, lines)
     if leading is not None and leading.kind is Verdict.DATA_RACE and only_updates(leading, lines):
         sentence = _LOST_UPDATE
     label, step, step_line = _step(report, lines, idea)
@@ -75,17 +75,17 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     look = lines_to_look_at(report, lines)
     if (start := step_line or slowest) is not None and start <= len(lines):
         look = look or {start: "start here" if step_line else "most work"}
-    marked = (
-        look if leading is None or look else {**_cause(leading, lines), **excerpt_labels(leading, len(lines))}
-    )
+    marks = {} if accepted else next_step(report, lines).marks
+    of_finding = {} if leading is None or look else excerpt_labels(leading, len(lines))
+    marked = {**of_finding, **look, **marks}
     return VerdictCard(
         name=report.verdict.words,
         state="fair" if missed else _STATES.get(report.verdict, "poor"),
-        where=lines_named(sorted(look)) if look or leading is None else leading.lines,
+        where=lines_named(sorted(marked)) if marked or leading is None else leading.lines,
         sentence=sentence,
         detail=detail,
         count=_count(leading),
-        line=min(look, default=None) if look or leading is None else leading.line,
+        line=min(marks or look, default=None if leading is None else leading.line),
         excerpt=_excerpt(marked, len(lines)),
         step=step,
         step_line=step_line,
@@ -100,14 +100,8 @@ def _role(accepted: bool, missed: str, slowest: int | None) -> str:
     return "most work at" if slowest else "goal missed at" if missed else "could be faster at"
 
 
-def _cause(leading: Finding, lines: Sequence[str]) -> Mapping[int, str]:
-    """The comparison that lets an access leave its array."""
-    past = too_far(leading, lines) if leading.kind is Verdict.OUT_OF_BOUNDS else None
-    return {past[0]: f"lets {past[1]} reach {past[2]}"} if past is not None else {}
-
-
 def _count(leading: Finding | None) -> str:
-    if leading is None or leading.count < 2:
+    if leading is None or leading.count < 2 or leading.kind is Verdict.RESOURCE_LIMIT:
         return ""
     named = _COUNTED.get(leading.kind)
     return f"{leading.count_text if named is None else plural(leading.count, named)} in all"
@@ -116,7 +110,7 @@ def _count(leading: Finding | None) -> str:
 def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:
     """The heading, the next step, and its line. Advice about a line is more helpful than a faster kernel's idea."""
     if report.verdict is not Verdict.ACCEPTED:
-        return NEXT_STEP, advice_for(report, lines), None
+        return NEXT_STEP, next_step(report, lines).text, None
     first = next(iter(report.evidence.advice), None)
     if first is not None and (first.line is not None or not idea):
         return NEXT_STEP, first.text, first.line
