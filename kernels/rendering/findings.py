@@ -117,7 +117,8 @@ def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
     """
     first, second = finding.kind.roles
     both = finding.other_line not in (None, finding.line)
-    labels = {finding.other_line: first, finding.line: second if both else ""}
+    alone = "both accesses" if finding.kind is Verdict.DATA_RACE else ""
+    labels = {finding.other_line: first, finding.line: second if both else alone}
     return {number: text for number, text in labels.items() if number is not None and 1 <= number <= last}
 
 

@@ -195,7 +195,7 @@ def test_colour_is_used_where_it_is_allowed():
 
 
 def test_tabs_and_wide_characters_keep_the_marker_in_place():
-    text = render(report(Finding(Verdict.DATA_RACE, "r", 1)), "\tchar 你;", "my.cu", Style(unicode=True))
+    text = render(report(Finding(Verdict.OUT_OF_BOUNDS, "r", 1)), "\tchar 你;", "my.cu", Style(unicode=True))
     assert "1 │     char 你;\n      │     ^^^^^^^^\n".replace("      │", "    │") in text
 
 
