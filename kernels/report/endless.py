@@ -58,5 +58,7 @@ def _counter(condition: str, lines: Sequence[str]) -> str:
     found = [name for name in names_in(condition) - known if not name.isupper()]
     if len(found) != 1 or _REFERENCE.search(code):
         return ""
-    shared = re.search(rf"\b(?:volatile|__shared__|__device__|__managed__)\b[^;(){{}}]*\b{found[0]}\b", code)
+    shared = re.search(
+        rf"\b(?:volatile|__shared__|__device__|__managed__)\b[^;(){{}}]{{0,200}}\b{found[0]}\b", code
+    )
     return "" if shared else found[0]

@@ -49,7 +49,7 @@ class Race:
     def uses(self, pattern: str) -> bool:
         """Whether a line of the source matches the pattern. NAME in it means the array."""
         wanted = re.compile(pattern.replace("NAME", re.escape(self.name)))
-        return any(wanted.search(line) for line in self.lines)
+        return any(map(wanted.search, code_of_all(self.lines).split("\n")))
 
     @property
     def one_line(self) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
 from kernels.source.loops import Statement, statements_around
+
+_LONGEST = 400
+"""Characters of a line and of an expression that are read. Patterns on longer ones would take too long."""
 
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
@@ -15,12 +19,16 @@ _ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 
 def code_of(line: int | None, lines: Sequence[str]) -> str:
     """A line of the source without its comment; "" for an unknown line."""
-    return lines[line - 1].partition("//")[0] if line is not None and line <= len(lines) else ""
+    return _code(lines[line - 1]) if line is not None and line <= len(lines) else ""
 
 
 def code_of_all(lines: Sequence[str]) -> str:
     """The source without its comments, with the same lines."""
-    return "\n".join(line.partition("//")[0] for line in lines)
+    return "\n".join(map(_code, lines))
+
+
+def _code(line: str) -> str:
+    return line[:_LONGEST].partition("//")[0]
 
 
 def code_between(first: int, last: int, lines: Sequence[str]) -> str:
@@ -64,11 +72,24 @@ def stores_to(name: str, lines: Sequence[str]) -> list[int]:
 
 def reached_names(seeds: Iterable[str], code: str) -> set[str]:
     """The names whose value depends on one of the seeds, and the seeds."""
-    found = set(seeds)
-    assigned = [(match[1], names_in(_expression(code[match.end() :]))) for match in _ASSIGNED.finditer(code)]
-    while more := {target for target, used in assigned if used & found} - found:
-        found |= more
+    reached, found = _uses(code), set[str]()
+    waiting = [*seeds]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += reached.get(name, ())
     return found
+
+
+@lru_cache(maxsize=4)  # a rule asks for each statement of one source
+def _uses(code: str) -> Mapping[str, list[str]]:
+    """For each name, the names whose assigned expression uses it."""
+    uses: dict[str, list[str]] = {}
+    for match in _ASSIGNED.finditer(code):
+        for name in names_in(_expression(code[match.end() : match.end() + _LONGEST])):
+            uses.setdefault(name, []).append(match[1])
+    return uses
 
 
 def _expression(code: str) -> str:

@@ -36,6 +36,7 @@ _LOCAL = "Give every element of the local array a first value before its use{at}
 _CELL = "Let the block write every cell of `{name}` that is read{at}, such as {element}. Or correct the index there."
 _ZERO = "A thread without an element writes 0, which adds nothing to a sum."
 _VARIABLE = "Give each variable a first value before its use{at}, for example `float sum = 0.0f;`."
+_MOST_STORES = 16
 _DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s+(\w[^;(){}]*);")
 
 
@@ -91,7 +92,7 @@ def _early_end(finding: Finding, lines: Sequence[str]) -> int | None:
 
 def _condition_around(finding: Finding, name: str, lines: Sequence[str]) -> int | None:
     """The `if` or loop around a load and its barrier that threads of one block decide differently."""
-    for store in stores_to(name, lines):
+    for store in stores_to(name, lines)[:_MOST_STORES]:
         for each in statements_at(store, lines):
             waits = "__syncthreads" in code_between(each.first, each.last, lines)
             if waits and each.first <= (finding.line or 0) <= each.last and _differs([each], lines):
@@ -119,10 +120,15 @@ def _never_set(finding: Finding, name: str, lines: Sequence[str]) -> Step | None
     )
 
 
+def _stores_before(finding: Finding, name: str, lines: Sequence[str]) -> list[int]:
+    """The lines before the read that store to the array; none if they are too many for a rule."""
+    stores = [line for line in stores_to(name, lines) if line < (finding.line or 0)]
+    return stores if len(stores) <= _MOST_STORES else []
+
+
 def _around_stores(finding: Finding, name: str, lines: Sequence[str]) -> list[list[Statement]]:
     """For each store to the array before the read, the statements around it, the innermost first."""
-    stores = [line for line in stores_to(name, lines) if line < (finding.line or 0)]
-    around = (statements_at(line, lines) for line in stores)
+    around = (statements_at(line, lines) for line in _stores_before(finding, name, lines))
     return [[each for each in found if each.last < (finding.line or 0)] for found in around]
 
 
@@ -147,7 +153,7 @@ def _outside(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
 
 def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     """A loop that chooses the cells to fill, and doesn't reach all."""
-    stores = [line for line in stores_to(name, lines) if line < (finding.line or 0)]
+    stores = _stores_before(finding, name, lines)
     loops = {loop_at(line, lines) for line in stores}
     loop = loops.pop() if len(loops) == 1 else None
     if loop is None or loop.last >= (finding.line or 0):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernels.source.conditions import visible_items
 from kernels.source.text import Kind, Token, scan
@@ -63,9 +64,13 @@ def loop_line(text: str, line: int) -> int:
 
 def statements_around(text: str, line: int) -> list[Statement]:
     """The statements with a condition whose lines include `line`, the innermost first."""
+    return [each for each in _from_the_last(text) if each.first <= line <= each.last]
+
+
+@lru_cache(maxsize=4)  # advice asks for many lines of one text
+def _from_the_last(text: str) -> tuple[Statement, ...]:
     tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
-    found = (*_conditions(tokens), *_jumps(tokens))
-    return sorted((each for each in found if each.first <= line <= each.last), key=lambda each: -each.start)
+    return tuple(sorted((*_conditions(tokens), *_jumps(tokens)), key=lambda each: -each.start))
 
 
 def _enclosing(text: str, line: int) -> Statement | None:

@@ -63,6 +63,12 @@ def test_a_cell_without_a_value_leads_to_the_line_that_skips_it(source, line, el
     assert words in text
 
 
+def test_an_array_with_many_stores_gets_general_advice_soon():
+    stores = "    if (n) s[0] = 1;\n" * 4000
+    source = f"__global__ void k(int n) {{\n    __shared__ float s[9];\n{stores}    x = s[1];\n}}"
+    assert step(unwritten(4003, "s[1]"), source)[1] == []
+
+
 def race(line: int, other: int, element: str, message: str = "A reads it. B writes it.") -> Finding:
     return Finding(Verdict.DATA_RACE, message, line, other, example=Example(element=element))
 
