@@ -228,7 +228,8 @@ class GoalResult:
             f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
             for value in (self.counted, self.at_most)
         )
-        return f"Goal of the exercise not met: {self.text}. Counted {counted}; the limit is {most}."
+        unit = " bytes" if self.counter.endswith("_bytes") else ""
+        return f"Goal not met: {self.text}. Counted {counted}{unit}. The limit is {most}{unit}."
 
 
 @dataclass(frozen=True, slots=True)

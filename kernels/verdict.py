@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     Pages, commands and reports read their sentences from this table.
 
     headline: the meaning in one sentence
-    advice: the next step; `report.advice` fills in {exercise}, {at}, {first} (line), {between} and {element}
+    advice: the next step; `report.advice` fills in {at}, {first} (line), {between} and {element}
     counted: the noun for a finding's count
     roles: labels of a finding's other line and of its own line
     """
@@ -53,8 +53,8 @@ class Verdict(StrEnum):
         "rejected",
         "This file can't be graded.",
         (
-            "Submit the kernel and its device functions in one file. A host program can stay between "
-            "`#ifndef TILELAB` and `#endif`. `tilelab exercises {exercise}` shows what the file must contain."
+            "Submit only the kernel and its device functions. The exercise's handout shows what the file must "
+            "contain."
         ),
     )
     COMPILE_ERROR = (

@@ -85,7 +85,7 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
     for line, access in subject.accesses("global", Verb.LOAD, Verb.STORE):
         yield _uncoalesced(subject, line.line, access)
     for line, access in subject.accesses("shared", Verb.LOAD, Verb.STORE):
-        yield _conflicts(line.line, access)
+        yield _conflicts(subject, line.line, access)
     for line, access in subject.accesses("local"):
         cost = access.requests / 1.0
         text = (
@@ -125,16 +125,29 @@ def _remedy(subject: Subject, access: AccessEvidence) -> str:
     )
 
 
-def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
+def _conflicts(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
     ideal = access.wavefronts - access.conflicts
     ways = access.wavefronts / ideal if ideal else 1.0
     name = access.name or "shared memory"
     text = (
         f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts. Its threads want different "
-        f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Make threadIdx.x the "
-        "last index, or make the rows of the array one element longer."
+        f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. "
+        f"{_other_banks(subject.shapes.get(access.name, ()), access.name)}"
     )
     return _Candidate(float(access.conflicts), Advice(text, line), f"shared_{access.verb}_conflicts")
+
+
+def _other_banks(shape: tuple[int, ...], name: str) -> str:
+    """How neighbouring threads get elements of different banks.
+
+    Another order of the indices doesn't help if the array is written by rows and read by columns.
+    """
+    if not shape:
+        return "Make `threadIdx.x` the last index, or make the rows of the array one element longer."
+    if len(shape) == 1 or shape[-1] % 2:
+        return f"Let neighbouring threads (`threadIdx.x`) use neighbouring elements of `{name}`."
+    used = shape[-1]
+    return f"Declare `{name}` with rows of {used + 1} elements instead of {used}. Use only the first {used}."
 
 
 def _spilled(subject: Subject) -> Iterator[_Candidate]:

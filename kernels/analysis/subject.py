@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernels.compile.diagnostics import Resources
 from kernels.counters import Totals
@@ -44,6 +44,7 @@ class Subject:
     inputs, outputs: the operands
     barriers: executed by one block; None if not counted
     occupancy, light: on the requested device; None if unknown
+    shapes: extents of the source's arrays, as far as they can be read
     """
 
     operation: str
@@ -58,6 +59,7 @@ class Subject:
     barriers: float | None = None
     occupancy: Occupancy | None = None
     light: Light | None = None
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def threads(self) -> int:

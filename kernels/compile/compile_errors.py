@@ -93,7 +93,9 @@ def nearest_name(name: str, text: str) -> str:
         for index, token in enumerate(tokens)
         if token.kind is Kind.NAME and token.text != name and declares(tokens, index)
     }
-    return next(iter(get_close_matches(name, sorted(declared), 1, 0.8)), "") if len(name) > 2 else ""
+    folded = {each.casefold(): each for each in sorted(declared)}
+    close = get_close_matches(name.casefold(), folded, 1, 0.8) if len(name) > 2 else []
+    return folded[close[0]] if close else ""
 
 
 def _as_constant(tokens: list[Token], name: str) -> str:

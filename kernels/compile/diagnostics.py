@@ -200,6 +200,9 @@ def host_declarations(found: Iterable[Diagnostic]) -> dict[int, Diagnostic]:
     }
 
 
+_QUOTED = re.compile(r'(?:\bidentifier )?"([^"`]+)"')
+
+
 def undefined_name(message: str) -> str | None:
     """The undefined name in a message of the compiler."""
     match = _UNDEFINED.search(message)
@@ -244,8 +247,8 @@ def sentence(message: str, meant: str = "") -> str:
     for words, plain in _PLAIN:
         if words in message:
             return plain
-    message = message.rstrip()
-    text = message[:1].upper() + message[1:]
+    plain_message = _QUOTED.sub(r"`\1`", message.rstrip())
+    text = plain_message[:1].upper() + plain_message[1:]
     text = text if text.endswith((".", "?", "!")) else text + "."
     return f"{text} {advice}" if (advice := hint(message, meant)) else text
 

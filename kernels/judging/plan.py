@@ -290,6 +290,6 @@ def _resolve_launch(
 def _too_large(exercise: Exercise, tile: int) -> str:
     """Why the exercise's block can't be launched with this tile."""
     return (
-        f"A tile of {tile:,} makes blocks of more than {MOST_THREADS:,} threads. No device can launch them. "
-        f"Choose a tile from 1 to {largest_fitting(exercise):,}, or set `block=` in a launch comment."
+        f"A tile of {tile:,} makes blocks of {block_threads(exercise, tile):,} threads. A block has at most "
+        f"{MOST_THREADS:,}, so the largest tile is {largest_fitting(exercise):,}."
     )

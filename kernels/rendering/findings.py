@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
-from kernels.report.clues import failing_sizes
+from kernels.report.clues import cause, failing_sizes
 from kernels.report.model import Report, first_error, verdict_sentence
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wording import plural
@@ -30,16 +30,22 @@ def informative_findings(report: Report) -> tuple[Finding, ...]:
     return tuple(each for each in report.findings if each.message != headline or each.line is not None)
 
 
-def summary_sentence(report: Report) -> str:
-    """The verdict in one sentence. A system error without a finding has its cause in the message."""
+def summary_sentence(report: Report, lines: Sequence[str] = ()) -> str:
+    """The verdict in one sentence. A system error without a finding has its cause in the message.
+
+    lines: of the graded source
+    """
     if report.verdict is Verdict.WRONG_ANSWER:
-        return headline(report)[0]
+        return headline(report, lines)[0]
     alone = report.verdict is Verdict.SYSTEM_ERROR and not informative_findings(report)
     return report.message if alone and report.message else verdict_sentence(report)
 
 
-def headline(report: Report) -> tuple[str, str]:
-    """What is wrong in one sentence, and an example of it. For an incorrect result, the diagnosis leads."""
+def headline(report: Report, lines: Sequence[str] = ()) -> tuple[str, str]:
+    """What is wrong in one sentence, and an example of it. For an incorrect result, its cause or diagnosis leads.
+
+    lines: of the graded source
+    """
     leading = first_error(report.findings, report.verdict)
     if leading is None:
         return report.verdict.headline if report.verdict is Verdict.WRONG_ANSWER else summary_sentence(
@@ -48,7 +54,7 @@ def headline(report: Report) -> tuple[str, str]:
     if report.verdict is Verdict.WRONG_ANSWER:
         example, *diagnosis = _SHARE.split(leading.message, maxsplit=1)
         sentence = _OF_CASES.sub(r"\2 (\1).", diagnosis[0]) if diagnosis else failing_sizes(report)
-        return sentence or report.verdict.headline, example
+        return cause(report, lines) or sentence or report.verdict.headline, example
     if report.verdict in _EXACT:
         return leading.message, ""
     sentence = report.verdict.headline if leading.lines else summary_sentence(report)
@@ -111,7 +117,8 @@ def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
     """
     first, second = finding.kind.roles
     both = finding.other_line not in (None, finding.line)
-    labels = {finding.other_line: first, finding.line: second if both else ""}
+    alone = "both accesses" if finding.kind is Verdict.DATA_RACE else ""
+    labels = {finding.other_line: first, finding.line: second if both else alone}
     return {number: text for number, text in labels.items() if number is not None and 1 <= number <= last}
 
 

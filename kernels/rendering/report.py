@@ -50,7 +50,7 @@ def render(
     profile: sentences from a profiler about the launch
     """
     parts = [
-        _head(report, file, style),
+        _head(report, file, _lines(source), style),
         *_explanation(report, source, style, MOST_FINDINGS),
         _warnings(report, style, _MOST_WARNINGS),
         _printed(report, style, _MOST_PRINTED, style.width - 2),
@@ -67,7 +67,7 @@ def render(
 
 def log_text(report: Report, source: str, style: Style) -> str:
     """The verdict with all findings, the advice, the compiler's warnings and the kernel's output."""
-    sentence = style.wrap(safe(summary_sentence(report)))
+    sentence = style.wrap(safe(summary_sentence(report, _lines(source))))
     parts = [
         [style.paint(line, _colour(report)) for line in sentence],
         *_explanation(report, source, style, _LOG_FINDINGS),
@@ -84,8 +84,13 @@ def _joined(parts: Iterable[Sequence[str]], style: Style) -> str:
 
 def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
     """The findings and the advice."""
-    lines = safe_lines(source.rstrip()) if _is_text(source) else []
+    lines = _lines(source)
     return [*findings_text(report, lines, style, most), _advice(report, lines, style)]
+
+
+def _lines(source: str) -> list[str]:
+    """The lines of the source that can be shown."""
+    return safe_lines(source.rstrip()) if _is_text(source) else []
 
 
 def _colour(report: Report) -> str:
@@ -97,12 +102,12 @@ def _is_text(source: str) -> bool:
     return "\0" not in source and _UNREADABLE * source.count("\ufffd") <= len(source)
 
 
-def _head(report: Report, file: str, style: Style) -> list[str]:
+def _head(report: Report, file: str, lines: Sequence[str], style: Style) -> list[str]:
     name = safe("standard input" if file == "-" else file)
     where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
     return [
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, _colour(report))}",
-        *style.wrap(safe(summary_sentence(report))),
+        *style.wrap(safe(summary_sentence(report, lines))),
         *style.wrap(safe(launch_sentence(report))),
         style.paint(cut(where, style.width), _DIM),
     ]

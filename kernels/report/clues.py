@@ -6,8 +6,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kernels.exercise.model import InputKind
-from kernels.report.guards import code_of, is_shared
 from kernels.report.model import Report, first_error
+from kernels.report.source_facts import (
+    code_between,
+    code_of,
+    code_of_all,
+    counters_of,
+    is_shared,
+    loop_at,
+    names_in,
+    parts_of,
+    reached_names,
+    statements_at,
+    stores_to,
+)
 from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import lines_named
@@ -17,14 +29,23 @@ _TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
 _LEFT_OUT = re.compile(r"\btile is left out\b")
 _RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
 _UNWRITTEN = re.compile(r"\bunwritten\b")
+_PARTIAL_TILE = "The last tile is then partial. Load 0 where the row or the column is outside the matrix."
 _ONE_TILE = "in a single tile."
+PARTIAL = "Only sizes that aren't a multiple"
+"""How the sentence begins if only sizes with a partial tile fail."""
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
 _ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
 _ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*0(?:\.0*)?f?\s*;")
+_STORED_TILES = re.compile(r"^\s*(\w+)\s*\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
 _EVERY_SECOND = re.compile(r"\badds up every second element\b")
 _ENDS_EARLY = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*>\s*1u?\s*;[^;]*(?:/=?\s*2|>>=?\s*1)")
+_NARROW = re.compile(r"\bnarrower format\b")
+_VALUES = re.compile(r" is (-?[\d.]+(?:e[-+]?\d+)?), not (-?[\d.]+(?:e[-+]?\d+)?)(?= \()")
+_NARROW_TYPE = re.compile(r"^(?!\s*#\s*include).*(?:half|bfloat|__h(?:add|mul|fma|sub)\b)")
+_MASKED = re.compile(r"\b__(?:float_as_u?int|u?int_as_float)\b.*[&|]\s*~?\s*0x")
+_SMALL_ERROR = 2.0**-7
 _SAME_TILE = "loads the same tile"
 _MOST = 3
 
@@ -41,7 +62,7 @@ def failing_sizes(report: Report) -> str:
         return f"The result is correct only up to size {tile}, {_ONE_TILE}"
     partial = [any(size % tile for size in sizes) for sizes in (*passed, *failed)]
     if partial == [False] * len(passed) + [True] * len(failed):
-        return f"Only sizes that aren't a multiple of {tile} fail."
+        return f"{PARTIAL} of {tile} fail."
     return ""
 
 
@@ -64,6 +85,8 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
         return {}
     if (reset := _reset(lines)) is not None:
         return {reset[0]: f"resets {reset[1]}"}
+    if _is_rounded(leading, lines):
+        return dict.fromkeys(_rounding_lines(lines)[:_MOST], "rounds")
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
     patterns = [*_tile_loads(report, lines), *_patterns(leading)]
     for pattern, text in patterns:
@@ -84,13 +107,16 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
     if (reset := _reset(lines)) is not None:
         number, name, loop = reset
         return f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
+    if _is_rounded(leading, lines):
+        return f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
     if turned := _TRANSPOSED.search(leading.message):
         index = "Which of the two belongs to `threadIdx.x`?"
         return f"Exchange row and column where your kernel reads `{turned[1]}`{at}. {index}"
     if _RESULT_TRANSPOSED.search(leading.message):
         return f"Exchange row and column in the index of the output{at}. Which of the two belongs to `threadIdx.x`?"
     if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
-        return f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
+        text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
+        return text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}"
     if _UNWRITTEN.search(leading.message):
         return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
     if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
@@ -100,9 +126,53 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
             return (
                 f"Use the number of the phase in the index{at}. This load reads the same tile in each phase."
             )
-        at = f" at {lines_named(found)}" if len(found) == 2 else at
+        at = _at(found) if len(found) == 2 else at
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
     return ""
+
+
+def cause(report: Report, lines: Sequence[str]) -> str:
+    """What the source shows to be the cause of an incorrect result, in a sentence; "" for none."""
+    found = _reset(lines) if report.verdict is Verdict.WRONG_ANSWER else None
+    return "" if found is None else "The sum starts again at 0 for each tile."
+
+
+def _at(found: Sequence[int]) -> str:
+    return f" at {lines_named(found)}" if found else ""
+
+
+def _is_rounded(finding: Finding, lines: Sequence[str]) -> bool:
+    """Whether the diagnosis is a narrower format, or the source has one and the example's error is as small."""
+    if _NARROW.search(finding.message):
+        return True
+    values = _VALUES.search(finding.message)
+    if values is None or not any(map(_NARROW_TYPE.search, code_of_all(lines).split("\n"))):
+        return False
+    found, right = float(values[1]), float(values[2])
+    return abs(found - right) <= _SMALL_ERROR * abs(right)
+
+
+def _rounding_lines(lines: Sequence[str]) -> list[int]:
+    """The lines with a narrower type; without any, the lines that mask bits of a float."""
+    code = list(enumerate(code_of_all(lines).split("\n"), 1))
+    found = ([number for number, line in code if pattern.search(line)] for pattern in (_NARROW_TYPE, _MASKED))
+    return next(filter(None, found), [])
+
+
+def _loads_are_guarded(lines: Sequence[str]) -> bool:
+    """Whether each load of a tile tests a value that the loop over tiles changes."""
+    stored = _STORED_TILES.findall(code_of_all(lines))
+    loads = [line for name in {*stored} if is_shared(name, lines) for line in stores_to(name, lines)]
+    for line in loads:
+        loop = loop_at(line, lines)
+        if loop is None:
+            return False
+        changing = reached_names(counters_of(loop, lines), code_between(loop.first, loop.last, lines))
+        inner = (each for each in statements_at(line, lines) if each.word == "if" and each.start > loop.start)
+        tests = [code_of(line, lines).partition("?")[0], *(parts_of(each, lines).condition for each in inner)]
+        if not any("<" in test and names_in(test.partition("=")[2] or test) & changing for test in tests):
+            return False
+    return bool(loads)
 
 
 def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:

@@ -6,11 +6,20 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
+from kernels.report.source_facts import (
+    code_of,
+    code_of_all,
+    declared_shared,
+    integer_parameters,
+    is_shared,
+    names_in,
+    reached_names,
+)
+from kernels.report.step import Step
 from kernels.verdict import Finding
 from kernels.wording import listed
 
 _LONGEST = 70
-_NAME = re.compile(r"\b[A-Za-z_]\w*")
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
 
 
@@ -25,19 +34,23 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
     access = quoted if indices and len(quoted) <= _LONGEST else f"each access to `{name}`"
     index = indices[0] if len(indices) == 1 and access == quoted else ""
     element = finding.example.element if finding.example is not None and finding.example.element else ""
-    if is_shared(name, lines):
-        line = next(number for number, text in enumerate(lines, 1) if is_shared(name, [text]))
+    if (line := declared_shared(name, lines)) is not None:
         return f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
     if "[-" in element:
         return f"Guard {access}{at}. Its index must not be below 0."
-    return f"Guard {access}{at}. {_limit(index, element, lines)}{filled([finding], lines)}"
+    length = _length_name(finding, index, lines)
+    limit = f"`{length}`" if length else "the number of elements"
+    if element.count("[") < 2 and _stores_together(index, code):
+        condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
+        return f"Run line {finding.line} only if {condition}."
+    return f"Guard {access}{at}. {_limit(index, element, limit, lines)}{filled([finding], lines)}"
 
 
-def too_far(finding: Finding, lines: Sequence[str]) -> tuple[int, str, str] | None:
-    """The line of a `<=` that lets an index go too far, the index, and its limit."""
+def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
+    """The step for a `<=` that lets an index go too far; None without one."""
     inside = " ".join(re.findall(r"\[([^\[\]]*)\]", code_of(finding.line, lines)))
-    used = set(_NAME.findall(inside))
-    limits = _parameters(lines)
+    used = names_in(inside)
+    limits = integer_parameters(lines)
     for number in range(finding.line or 0, 0, -1):
         code = code_of(number, lines)
         for name in sorted(used):
@@ -48,7 +61,9 @@ def too_far(finding: Finding, lines: Sequence[str]) -> tuple[int, str, str] | No
             used.remove(name)
             starts_later = re.search(rf"\bfor\b.*\b{name}\s*=(?!\s*0\s*;)(?!=)", code) is not None
             if compared[1] == "<=" and not starts_later and (compared[2] in limits or compared[2].isupper()):
-                return number, name, compared[2]
+                limit = compared[2]
+                text = f"Line {number} lets `{name}` reach `{limit}`, one past the last index."
+                return Step(f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"})
         if "__global__" in code:
             break
     return None
@@ -71,12 +86,12 @@ def filled(findings: Sequence[Finding], lines: Sequence[str]) -> str:
     return f" A thread without an element writes 0 to {listed(arrays)}." if arrays else ""
 
 
-def _limit(index: str, element: str, lines: Sequence[str]) -> str:
+def _limit(index: str, element: str, limit: str, lines: Sequence[str]) -> str:
     if element.count("[") < 2:
-        return f"{f'`{index}`' if index else 'Its index'} must be less than the number of elements."
+        return f"{f'`{index}`' if index else 'Its index'} must be less than {limit}."
     parts = _ROW_MAJOR.fullmatch(index)
     # `ph * TILE + tx + Row * Width` has the same form. Only a parameter can be the width of a matrix.
-    if parts is None or parts["width"] not in _parameters(lines):
+    if parts is None or parts["width"] not in integer_parameters(lines):
         return "Its row and its column must be inside the matrix."
     row = parts["row"].strip("()")
     return (
@@ -84,15 +99,28 @@ def _limit(index: str, element: str, lines: Sequence[str]) -> str:
     )
 
 
-def code_of(line: int | None, lines: Sequence[str]) -> str:
-    """A line of the source without its comment; "" for an unknown line."""
-    return lines[line - 1].partition("//")[0] if line is not None and line <= len(lines) else ""
+def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
+    """The kernel's only integer parameter, if it is the array's length in the example; "" otherwise.
+
+    An index of a block alone, such as `output[blockIdx.x]`, ends earlier.
+    """
+    lengths = integer_parameters(lines)
+    sizes = re.findall(r"=(\d+)", (finding.example and finding.example.case) or "")
+    length = re.search(r"\(([\d,]+) elements?\)", finding.message)
+    of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
+    same = length is not None and sizes == [length[1].replace(",", "")]
+    return lengths[0] if same and of_thread and len(lengths) == 1 else ""
 
 
-def is_shared(name: str, lines: Sequence[str]) -> bool:
-    """Whether a line declares an array of that name in shared memory."""
-    named = re.compile(rf"\b{re.escape(name)}\b")
-    return any("__shared__" in line and named.search(line) for line in lines)
+def _stores_together(index: str, code: str) -> bool:
+    """Whether the line is one store whose arrays all have this index."""
+    accesses = re.findall(r"\b(\w+)\s*\[([^\[\]]*)\]", code)
+    store = re.fullmatch(r"\s*\w+\s*\[[^\[\]]*\]\s*=(?!=)[^;{}]*;\s*", code)
+    return (
+        bool(index and store)
+        and len({name for name, _ in accesses}) > 1
+        and {used for _, used in accesses} == {index}
+    )
 
 
 def _indices(name: str, code: str) -> list[str]:
@@ -108,9 +136,3 @@ def _indices(name: str, code: str) -> list[str]:
         found.append(rest[1:end].strip())
         rest = rest[end + 1 :].lstrip()
     return found
-
-
-def _parameters(lines: Sequence[str]) -> set[str]:
-    """The integer parameters of the file's kernels."""
-    heads = re.findall(r"__global__[^{;]*", "\n".join(lines))
-    return {name for head in heads for name in re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", head)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernels.source.conditions import visible_items
 from kernels.source.text import Kind, Token, scan
@@ -14,18 +15,26 @@ from kernels.verdict import Finding, Verdict
 
 _WAITS = "still waits"
 """Part of a finding's sentence if its line is a wait, not a loop."""
-_HEADS = {"for", "while"}
+_JUMP = "goto"
+_LOOPS = {"for", "while", "do", _JUMP}
 _CONDITIONS = {"for", "while", "if", "switch"}
 _NO_LABELS = {"default", "public", "private", "protected", "case"}
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
-    """The lines of a loop, from its head to its last token."""
+class Statement:
+    """A `for`, `while`, `do`, `if`, `switch` or backward `goto`, with its lines from the head to the last token."""
 
+    word: str
     first: int
     last: int
+    start: int
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it repeats its lines. A `goto` repeats those from its label."""
+        return self.word in _LOOPS
 
 
 def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
@@ -53,35 +62,41 @@ def loop_line(text: str, line: int) -> int:
     return line if loop is None else loop.first
 
 
-def _enclosing(text: str, line: int) -> _Loop | None:
-    around = [loop for loop in _loops(text) if loop.first <= line <= loop.last]
-    return max(around, key=lambda loop: (loop.first, -loop.last), default=None)
+def statements_around(text: str, line: int) -> list[Statement]:
+    """The statements with a condition whose lines include `line`, the innermost first."""
+    return [each for each in _from_the_last(text) if each.first <= line <= each.last]
 
 
-def _loops(text: str) -> list[_Loop]:
+@lru_cache(maxsize=4)  # advice asks for many lines of one text
+def _from_the_last(text: str) -> tuple[Statement, ...]:
     tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
-    return [*_statements(tokens), *_jumps(tokens)]
+    return tuple(sorted((*_conditions(tokens), *_jumps(tokens)), key=lambda each: -each.start))
 
 
-def _statements(tokens: list[Token]) -> Iterator[_Loop]:
+def _enclosing(text: str, line: int) -> Statement | None:
+    return next((each for each in statements_around(text, line) if each.is_loop), None)
+
+
+def _conditions(tokens: list[Token]) -> Iterator[Statement]:
     ends = _statement_ends(tokens)
     # The `while` of a `do` doesn't begin a loop.
     ends_of_do = {ends[index + 1] for index, token in enumerate(tokens) if token.text == "do"}
     for index, token in enumerate(tokens):
-        begins = token.text in _HEADS and index not in ends_of_do and _text(tokens, index + 1) == "("
+        begins = token.text in _CONDITIONS and index not in ends_of_do and _text(tokens, index + 1) == "("
         if begins or token.text == "do":
-            yield _Loop(token.line, tokens[ends[index] - 1].line)
+            yield Statement(token.text, token.line, tokens[ends[index] - 1].line, index)
 
 
-def _jumps(tokens: list[Token]) -> Iterator[_Loop]:
+def _jumps(tokens: list[Token]) -> Iterator[Statement]:
     """Labels with a `goto` back to them."""
     labels: dict[str, int] = {}
     for index, token in enumerate(tokens):
         before = _text(tokens, index - 1) if index else ""
-        if token.text == "goto" and _text(tokens, index + 1) in labels:
-            yield _Loop(labels[tokens[index + 1].text], tokens[index + 1].line)
+        if token.text == _JUMP and _text(tokens, index + 1) in labels:
+            start = labels[tokens[index + 1].text]
+            yield Statement(_JUMP, tokens[start].line, tokens[index + 1].line, start)
         elif _is_label(token, before, _text(tokens, index + 1)):
-            labels[token.text] = token.line
+            labels[token.text] = index
 
 
 def _is_label(token: Token, before: str, after: str) -> bool:

@@ -21,22 +21,27 @@ def after_unset(element):
 
 @pytest.mark.parametrize(
     ("element", "words"),
-    [("Mds[0][15]", "cell of `Mds` before each read at line 2"), ("P[0][0]", "write it with `=`")],
+    [
+        ("Mds[0][15]", "every cell of `Mds` that is read at line 2, such as `Mds[0][15]`"),
+        ("P[0][0]", "write it with `=`"),
+    ],
 )
 def test_an_unwritten_element_gets_the_advice_of_its_array(element, words):
     assert words in after_unset(element)
 
 
 def test_an_unwritten_cell_leads_to_a_return_before_the_first_barrier():
-    lines = ["__global__ void K() {", LINES[0], "if (t > n) return;", "__syncthreads();", "x += Mds[0][15];"]
+    head = "__global__ void K() { int t = threadIdx.x;"
+    lines = [head, LINES[0], "if (t > n) return;", "__syncthreads();", "x += Mds[0][15];"]
     finding = Finding(Verdict.UNINITIALIZED_READ, "", 5, example=Example(element="Mds[0][15]"))
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,))
-    assert advice_for(report, lines).startswith("Line 3 lets threads return")
-    assert "return" not in advice_for(report, [*lines[:2], lines[3], lines[2], lines[4]])
+    assert advice_for(report, lines).startswith("Line 3 keeps threads")
+    assert "keeps" not in advice_for(report, [*lines[:2], lines[3], lines[2], lines[4]])
+    assert "keeps" not in advice_for(report, [lines[0], lines[1], "if (n > 9) return;", *lines[3:]])
 
 
 def test_an_unwritten_variable_gets_the_advice_on_first_values():
-    assert after_unset(None) == Verdict.UNINITIALIZED_READ.advice.format(at=" at line 2")
+    assert after_unset(None).startswith("Give each variable")
 
 
 def test_a_variable_without_a_first_value_is_named_with_its_declaration():

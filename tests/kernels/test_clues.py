@@ -118,6 +118,13 @@ def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(s
     assert "Round" not in card.step
 
 
+def test_the_cause_in_the_source_leads_before_the_diagnosis():
+    wrong = _wrong("One tile is left out of each sum: k = 0 to 15.")
+    assert "starts again" in verdict_card(wrong, RESET.split("\n")).sentence
+    assert "left out" in verdict_card(wrong, SOURCE.split("\n")).sentence
+    assert "starts again" in " ".join(log_text(wrong, RESET, PLAIN).split())
+
+
 def test_other_parameters_have_a_next_step():
     refused = Finding(Verdict.REJECTED, "`mm` has different parameters from the exercise.", 2)
     assert "line 2" in advice_for(report(refused, verdict=Verdict.REJECTED), [])

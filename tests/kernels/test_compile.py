@@ -137,6 +137,7 @@ def test_warnings_stay_on_the_students_lines():
         ("\n  P[0] = INT_MAX;\n", 2, "Add `#include <limits.h>`."),
         ("\n  __syncthread();\n", 2, "Did you mean `__syncthreads`?"),
         ("\n  float Pvalue = 0;\n  P[0] = Pvaleu;\n", 3, "Did you mean `Pvalue`?"),
+        ("\n  int Row = 0;\n  P[0] = row;\n", 3, "Did you mean `Row`?"),
         ("\n  float v[Width][Width];\n", 2, "`Width` is known only at run time"),
         ("\n  int T = 8;\n  float v[T];\n", 3, "`const int T = 8;`"),
         ("\n  __shared__ float s[4] = {0};\n", 2, "__shared__ variable. Let"),

@@ -40,6 +40,20 @@ def narrow(values: np.ndarray, bits: int) -> np.ndarray:
     return rounded
 
 
+def as_half(values: np.ndarray) -> np.ndarray:
+    """Each value in half precision, or infinity."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16)
+
+
+def sums_in(left: np.ndarray, right: np.ndarray, bits: int) -> np.ndarray:
+    """The product if each product and each step of its sum is rounded."""
+    total = np.zeros((left.shape[0], right.shape[1]))
+    for k in range(left.shape[1]):
+        total = narrow(total + narrow(np.outer(left[:, k], right[k]), bits), bits)
+    return total
+
+
 def without(axis_part: tuple[slice, slice]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     def change(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         result: np.ndarray = (left @ right).astype(np.float32)
@@ -70,6 +84,9 @@ def without(axis_part: tuple[slice, slice]) -> Callable[[np.ndarray, np.ndarray]
         ("narrow_format", lambda a, b: narrow(a, 8) @ b),
         ("narrow_format", lambda a, b: narrow(a, 11) @ b),
         ("narrow_format", lambda a, b: narrow(a @ b, 11)),
+        ("narrow_format", lambda a, b: sums_in(a, b, 8)),
+        ("narrow_format", lambda a, b: sums_in(narrow(a, 8), narrow(b, 8), 8)),
+        ("narrow_format", lambda a, b: as_half(a @ b)),
         ("never_written", lambda a, b: np.full(a.shape, POISON, np.float32)),
         ("partly_written", without((slice(32, None), slice(None)))),
         ("not_finite", lambda a, b: (a @ b) * np.nan),

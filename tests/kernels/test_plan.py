@@ -92,7 +92,7 @@ def test_a_tile_whose_blocks_are_too_large_names_the_largest_that_fits(text, til
     assert problem is not None
     assert (problem.kind, problem.line) == (Verdict.RESOURCE_LIMIT, line)
     assert "A tile of 64" in problem.message
-    assert "from 1 to 32" in problem.message
+    assert "4,096 threads" in problem.message
 
 
 def test_a_block_of_the_files_own_that_is_too_large_is_named():

@@ -126,6 +126,7 @@ def meaning(
         product=product_of(inputs) if exercise.operation is Operation.MATMUL else None,
         barriers=counted.barriers,
         occupancy=held,
+        shapes=case.shapes,
     )
     if ranking is not None and counted.light is not None and _writes_all(counted.light, ranking):
         bound = _light(counted.light, ranking, target.device)

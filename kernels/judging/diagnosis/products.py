@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -103,11 +104,45 @@ def _narrow_format(product: Product, wrong: Mask) -> Diagnosis | None:
         for cut in (True, False):
             left, right = narrow(product.left, cut), narrow(product.right, cut)
             values = left @ right
-            if equal(product, values) or equal(product, narrow(values, cut)):
+            if _as_narrow(product, values) or _as_narrow(product, narrow(values, cut)):
                 return _narrow_text(name)
-        if equal(product, narrow(product.expected.values, False)):
+        if _as_narrow(product, narrow(product.expected.values, False)):
             return _narrow_text(name)
+    if product.left.shape[1] <= _LONGEST_SUM:
+        for name, narrow in _STEPWISE:
+            if any(_as_narrow(product, sums) for sums in _sums(product, narrow)):
+                return _narrow_text(name)
     return None
+
+
+def _as_narrow(product: Product, values: Doubles) -> bool:
+    """Whether these values are the output, also where they are too large for the format."""
+    large = ~np.isfinite(values)
+    if not np.array_equal(product.actual[large], values[large], equal_nan=True):
+        return False
+    finite = replace(product, actual=np.where(large, 0, product.actual))
+    return equal(finite, np.where(large, 0, values))
+
+
+def _sums(product: Product, narrow: Callable[[Doubles, bool], Doubles]) -> Iterator[Doubles]:
+    """The sums if each step rounds: of float products, of narrow products, and with fused steps."""
+    left, right = product.left, product.right
+    halves = narrow(left, False), narrow(right, False)
+
+    def of_floats(term: Doubles) -> Doubles:
+        return narrow(term.astype(np.float32).astype(np.float64), False)
+
+    def of_halves(term: Doubles) -> Doubles:
+        return narrow(term, False)
+
+    def fused(term: Doubles) -> Doubles:
+        return term
+
+    for (first, second), of_term in (((left, right), of_floats), (halves, of_halves), (halves, fused)):
+        total = np.zeros_like(product.expected.values)
+        for k in range(left.shape[1]):
+            total = narrow(total + of_term(np.outer(first[:, k], second[k])), False)
+        yield total
 
 
 def _narrow_text(name: str) -> Diagnosis:
@@ -133,6 +168,12 @@ _FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
     ("half-precision", _to_half),
 )
 
+
+_STEPWISE = (_FORMATS[0], _FORMATS[2])
+"""The formats that a kernel can add in. TF32 is only a format of factors."""
+
+_LONGEST_SUM = 128
+"""A longer sum takes too long to repeat step by step."""
 
 _BY_CHANCE = 4
 """Fewer elements than these often agree with a narrow format where the mistake is another."""

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from kernels.expression import Expression, ExpressionError
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
-from kernels.report.guards import code_of
 from kernels.report.model import Report, first_error
+from kernels.report.source_facts import code_of
 from kernels.verdict import Verdict
 from kernels.wording import lines_named
 

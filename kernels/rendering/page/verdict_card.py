@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from kernels.evidence import costliest_line
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
-from kernels.report.advice import advice_for, only_updates
+from kernels.report.advice import next_step
 from kernels.report.clues import lines_to_look_at
-from kernels.report.guards import too_far
 from kernels.report.model import Report, first_error
+from kernels.report.races import only_updates
 from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named, plural
 
@@ -65,7 +65,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     idea: what would make a measured kernel faster
     """
     leading = first_error(report.findings, report.verdict)
-    sentence, detail = headline(report)
+    sentence, detail = headline(report, lines)
     if leading is not None and leading.kind is Verdict.DATA_RACE and only_updates(leading, lines):
         sentence = _LOST_UPDATE
     label, step, step_line = _step(report, lines, idea)
@@ -74,10 +74,12 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     if missed:
         detail, step = missed, step.removeprefix(missed).lstrip()
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
-    look = lines_to_look_at(report, lines) or _cause(leading, lines)
+    clues, marks = lines_to_look_at(report, lines), {} if accepted else next_step(report, lines).marks
+    look = {**clues, **marks}
     if (start := step_line or slowest) is not None and start <= len(lines):
         look = look or {start: "start here" if step_line else "most work"}
-    marked = look if leading is None else {**look, **excerpt_labels(leading, len(lines))}
+    of_finding = {} if leading is None or clues else excerpt_labels(leading, len(lines))
+    marked = {**of_finding, **look}
     return VerdictCard(
         name=report.verdict.words,
         state="fair" if missed else _STATES.get(report.verdict, "poor"),
@@ -85,7 +87,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         sentence=sentence,
         detail=detail,
         count=_count(leading),
-        line=min(look, default=None) if look or leading is None else leading.line,
+        line=min(look, default=None if leading is None else leading.line),
         excerpt=_excerpt(marked, len(lines)),
         step=step,
         step_line=step_line,
@@ -100,14 +102,6 @@ def _role(accepted: bool, missed: str, slowest: int | None) -> str:
     return "most work at" if slowest else "goal missed at" if missed else "could be faster at"
 
 
-def _cause(leading: Finding | None, lines: Sequence[str]) -> Mapping[int, str]:
-    """The comparison that lets an access leave its array."""
-    if leading is None or leading.kind is not Verdict.OUT_OF_BOUNDS:
-        return {}
-    past = too_far(leading, lines)
-    return {past[0]: f"lets {past[1]} reach {past[2]}"} if past is not None else {}
-
-
 def _count(leading: Finding | None) -> str:
     if leading is None or leading.count < 2 or leading.kind in _NOT_COUNTED:
         return ""
@@ -118,7 +112,7 @@ def _count(leading: Finding | None) -> str:
 def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:
     """The heading, the next step, and its line. Advice about a line is more helpful than a faster kernel's idea."""
     if report.verdict is not Verdict.ACCEPTED:
-        return NEXT_STEP, advice_for(report, lines), None
+        return NEXT_STEP, next_step(report, lines).text, None
     first = next(iter(report.evidence.advice), None)
     if first is not None and (first.line is not None or not idea):
         return NEXT_STEP, first.text, first.line

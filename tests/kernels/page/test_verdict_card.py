@@ -27,6 +27,8 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
 
 
 def test_accesses_far_apart_leave_a_gap():
+    alone = verdict_card(report(replace(RACE, other_line=RACE.line)), LINES).excerpt
+    assert [line.label for line in alone if line.hit] == ["both accesses"]
     far = verdict_card(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),

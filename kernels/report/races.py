@@ -1,0 +1,208 @@
+"""The next step after a data race."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kernels.report.source_facts import (
+    code_between,
+    code_of,
+    code_of_all,
+    counters_of,
+    is_shared,
+    loop_at,
+    names_in,
+    parts_of,
+    reached_names,
+    statements_at,
+)
+from kernels.report.step import Step
+from kernels.source.loops import Statement
+from kernels.verdict import Finding, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """A data race and the code around it.
+
+    name: the array, or ""
+    outside: whether the array is in global memory
+    tiles: whether it is a shared array of a matrix product
+    rows: whether the threads of a block have two indices
+    in_warps: whether `__syncwarp()` is enough for this race and all others
+    """
+
+    finding: Finding
+    name: str
+    lines: Sequence[str]
+    outside: bool
+    tiles: bool
+    rows: bool
+    in_warps: bool
+
+    def says(self, pattern: str) -> bool:
+        """Whether the finding's sentence matches the pattern."""
+        return re.search(pattern, self.finding.message) is not None
+
+    def uses(self, pattern: str) -> bool:
+        """Whether a line of the source matches the pattern. NAME in it means the array."""
+        wanted = re.compile(pattern.replace("NAME", re.escape(self.name)))
+        return any(map(wanted.search, code_of_all(self.lines).split("\n")))
+
+    @property
+    def one_line(self) -> bool:
+        """Whether both accesses are in the same line."""
+        return self.finding.other_line in {None, self.finding.line}
+
+    @property
+    def one_store(self) -> bool:
+        return self.one_line and self.says(r"\bboth write\b")
+
+    @property
+    def one_update(self) -> bool:
+        """Whether the line only adds to its element, such as `counts[value]++`."""
+        return only_updates(self.finding, self.lines)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether such a line counts, or adds a block's result or to an element that the data choose."""
+        code = code_of(self.finding.line, self.lines)
+        index, _, value = code.partition("]")
+        chosen = index.count("[") > 1 or re.search(r"\+\+|--|[-+]=\s*1\b", code) is not None
+        return self.one_update and (chosen or any(is_shared(name, self.lines) for name in names_in(value)))
+
+    @property
+    def in_block(self) -> bool:
+        """Whether both threads are of one block. Only a second block has a name of its own in the sentence."""
+        return len(re.findall(r"\bof block\b", self.finding.message)) == 1
+
+    @property
+    def same_in_blocks(self) -> bool:
+        """Whether all blocks do the same, because the source never asks for the block."""
+        code = code_of_all(self.lines)
+        return "threadIdx" in code and "blockIdx" not in code
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the line stores to the array what it computes from the array."""
+        store = rf"\b{re.escape(self.name)}\s*\[[^=]*\]\s*[-+*/]?=(?!=).*\b{re.escape(self.name)}\b"
+        return self.one_line and re.search(store, code_of(self.finding.line, self.lines)) is not None
+
+    @property
+    def in_matrix(self) -> bool:
+        example = self.finding.example
+        return example is not None and (example.element or "").count("[") > 1
+
+
+_ATOMIC_OF_IT = r"\batomic\w+\s*\(\s*&?\s*NAME\b"
+_FLAG_OR_LOCK = r"\batomic(CAS|Exch)\b|\bwhile\s*\([^;]*[!=]=|\bvolatile\b"
+
+_LOADED = r"\bNAME\s*\[[^=]*\]\s*=(?!=).*\["
+"""A tile is loaded from another array. Shared memory that only holds partial results isn't a tile."""
+
+_SET_ELSEWHERE = (
+    "Set `{name}` in another launch, or let the block that owns the element set it before a barrier. Blocks run in any "
+    "order, so the store may come after the atomic."
+)
+_FENCES = (
+    "Read and write a flag or a lock with atomics (`atomicExch`, `atomicCAS`). Put `__threadfence()` after taking it "
+    "and before releasing it."
+)
+_OWN_ELEMENT = "Let one thread own each element of `{name}`, or add to it with `atomicAdd`."
+_OFFSET = (
+    "The index of `{name}`{first} doesn't use `blockIdx`, so all blocks store to the same elements. Add the block's "
+    "first element to it, as in `blockIdx.x * blockDim.x + threadIdx.x`."
+)
+_ONE_CELL = "Let each thread store{first} in its own cell of `{name}`, or let one thread store it."
+_NEXT_ROW = (
+    "Let one thread store each element of `{name}`{first}. Compare the column with the width of the matrix, too. A "
+    "column past the end of a row is an element of the next row."
+)
+_OWN_CELL = f"{_ONE_CELL} Does the index{{first}} use both `threadIdx.x` and `threadIdx.y`?"
+_UPDATE = (
+    "Add with `atomicAdd`{first}. Two threads read the same value of `{name}`, so one of their sums is lost."
+)
+_TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
+_IN_PLACE = (
+    "Read `{name}`{first} into a variable, and call `__syncthreads()` outside any `if`. Store only then. In a loop, "
+    "call it after the store, too."
+)
+
+_ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
+    (lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
+    (lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
+    (lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
+    (lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),
+    (lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
+    (lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
+    (lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
+    (
+        lambda race: race.says(r"\basynchronous|\bthe copy\b"),
+        "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
+    ),
+    (lambda race: race.one_store and race.rows, _OWN_CELL),
+    (lambda race: race.one_store, _ONE_CELL),
+    (lambda race: race.in_place and not race.in_warps, _IN_PLACE),
+    (lambda race: race.in_warps and not race.outside, "Put `__syncwarp()` {between}."),
+    (lambda race: race.tiles and race.uses(_LOADED), _TILE),
+)
+"""The first advice that fits is given."""
+
+
+def race_step(race: Race) -> Step:
+    """The step after a race. Most only need a barrier between the two accesses."""
+    if (step := _in_steps(race)) is not None:
+        return step
+    found = next((text for fits, text in _ADVICE if fits(race)), Verdict.DATA_RACE.advice)
+    return Step(found if race.name else found.replace(" of `{name}`", "").replace(" `{name}`", ""))
+
+
+def only_updates(race: Finding, lines: Sequence[str]) -> bool:
+    """Whether both accesses are one line that only adds to its element. A barrier can't repair that; an atomic does."""
+    element = race.example.element if race.example is not None else None
+    plain = (element or "").partition("[")[0]
+    name = re.escape(plain)
+    update = re.compile(rf"\b{name}\s*(\[.*\])?\s*(\+\+|--|[-+]=(?!.*\b{name}\b))")
+    return (
+        bool(plain) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
+    )
+
+
+def _in_steps(race: Race) -> Step | None:
+    """The step for a loop without a barrier that combines cells of one array at changing distances."""
+    loop = _loop_of_steps(race)
+    if loop is None:
+        return None
+    body = parts_of(loop, race.lines).body
+    distance = "|".join(map(re.escape, counters_of(loop, race.lines)))
+    # In a tree, no thread reads what another thread writes in the same step.
+    tree = rf"<=?\s*(?:{distance})\b|%[^;]*\b(?:{distance})\b|\b2\s*\*\s*(?:{distance})\b|\b(?:{distance})\s*\*\s*2\b"
+    braces = "" if body.startswith("{") else ", and give it braces"
+    if re.search(tree, body):
+        text = f"Make `__syncthreads()` the first statement in the loop at line {loop.first}{braces}."
+        return Step(f"{text} Every thread of the block must reach it.", {loop.first: "has no barrier"})
+    text = f"Begin the loop at line {loop.first} with `__syncthreads()`{braces}. Read the other cell of `{{name}}`"
+    text += " into a variable, and call `__syncthreads()` again. Only then change `{name}`."
+    return Step(text, {loop.first: "has no barrier"})
+
+
+def _loop_of_steps(race: Race) -> Statement | None:
+    """The loop around the later access, if all threads run it and it changes cells of the array."""
+    places = sorted(line for line in (race.finding.line, race.finding.other_line) if line is not None)
+    loop = loop_at(places[-1], race.lines) if places and race.name and not race.outside else None
+    if loop is None or loop.last == loop.first:
+        return None
+    code = code_between(loop.first, loop.last, race.lines)
+    name = re.escape(race.name)
+    cells = re.findall(rf"\b{name}\s*\[([^\]]*)\]", code)
+    counters = reached_names(counters_of(loop, race.lines), code)
+    stores = re.search(rf"\b{name}\s*\[[^\]]*\]\s*[-+*/]?=(?!=)", code)
+    moves = any(names_in(cell) & counters for cell in cells) and len(set(cells)) > 1
+    if not stores or not moves or race.one_store or re.search(r"sync|wait|barrier|shfl", code):
+        return None
+    differing = reached_names({"threadIdx"}, code_of_all(race.lines))
+    outer = [each for each in statements_at(loop.first, race.lines) if each.start < loop.start]
+    conditions = (names_in(parts_of(each, race.lines).condition) for each in outer)
+    return None if any(names & differing for names in conditions) else loop

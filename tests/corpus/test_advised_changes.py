@@ -1,0 +1,67 @@
+"""Kernels whose next step, followed literally, is accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import find_exercise
+from kernels.report.advice import advice_for
+from kernels.verdict import Verdict
+from tests.marks import linux
+from tests.worker.kept_processes import KeptProcesses
+from worker.steps.grading import Job, grade
+
+FOLDER = Path(__file__).parent / "wrong"
+
+BARRIER = "        __syncthreads();\n"
+CHANGES = [
+    ("reduction", "reduce_without_barriers", "at line 13",
+     {13: lambda line: line + BARRIER}),
+    ("tiled", "last_tile_dropped", "Load 0 where the row or the column",
+     {8: lambda line: line.replace("Width / TILE_WIDTH", "(Width + TILE_WIDTH - 1) / TILE_WIDTH"),
+      9: lambda line: line.replace("Row < Width", "Row < Width && ph * TILE_WIDTH + tx < Width"),
+      10: lambda line: line.replace("Col < Width", "Col < Width && ph * TILE_WIDTH + ty < Width")}),
+    ("tiled", "endless_phase_loop", "Increase it",
+     {17: lambda line: f"        ++ph;\n{line}"}),
+    ("naive", "half_accumulator", "in `float` at lines 8, 10 and 11",
+     {8: lambda line: "        float sum = 0.0f;\n",
+      10: lambda line: "            sum += M[row * Width + k] * N[k * Width + col];\n",
+      11: lambda line: line.replace("__half2float(sum)", "sum")}),
+    ("tiled", "barrier_in_load_branch", "behind the `if`",
+     {17: lambda line: "", 18: lambda line: line + BARRIER}),
+    ("naive", "float4_misaligned", "single floats",
+     {9: lambda line: "float* p = &M[row * Width + k]; float4 m = {p[0], p[1], p[2], p[3]};\n"}),
+    ("vector-addition", "unguarded", "Run line 3 only if `i < n`",
+     {3: lambda line: f"if (i < n) {line}"}),
+    ("convolution", "halo_not_loaded", "at line 14",
+     {14: lambda line: line.replace("cell < TILE_WIDTH * TILE_WIDTH", "cell < SIDE * SIDE")}),
+    ("stencil", "in_place", "Delete line 14", {14: lambda line: ""}),
+    ("tiled", "no_zero_padding", "at line 11",
+     {12: lambda line: f"{line}        else Mds[ty][tx] = 0;\n",
+      14: lambda line: f"{line}        else Nds[ty][tx] = 0;\n"}),
+    ("naive", "rejected_host_main", "Break line 13 before `main`",
+     {13: lambda line: line.replace("int main", "\nint main")}),
+    ("naive", "compile_undeclared_name", "Write `Row`", {8: lambda line: line.replace("row", "Row")}),
+    ("tiled", "limit_tile_of_64", "to 32 or less", {1: lambda line: line.replace("64", "32")}),
+]  # fmt: skip
+
+
+@linux
+@pytest.mark.parametrize(("exercise", "name", "words", "changes"), CHANGES, ids=[each[1] for each in CHANGES])
+def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, tmp_path):
+    folder = find_exercise(exercise)
+    file = next(
+        path for path in (FOLDER / f"{name}.cu", folder.root / "wrong" / f"{name}.cu") if path.exists()
+    )
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+
+    def graded(text: str):
+        job = Job(text.encode(), find_exercise(exercise, ()), arch="sm_90", seed="5eed" * 8, cache=tmp_path)
+        return grade(job, kept.stages())
+
+    advice = advice_for(graded("".join(lines)), [line.rstrip("\n") for line in lines])
+    assert words in advice
+    changed = graded("".join(changes.get(number, str)(line) for number, line in enumerate(lines, 1)))
+    assert changed.verdict is Verdict.ACCEPTED, changed.message
