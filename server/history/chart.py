@@ -105,8 +105,8 @@ def _round(mark: float, metric: Metric) -> str:
 
 def _names(attempts: Sequence[Attempt]) -> list[str]:
     """The labels of the rows below the grid."""
-    none = [_beside(_WRONG + 4, "none")] if _without(attempts) else []
-    return [*none, _beside(_HEIGHT - 12, "number")]
+    none = [_beside(_WRONG + 4, "no number")] if _without(attempts) else []
+    return [*none, _beside(_HEIGHT - 12, "No.")]
 
 
 def _beside(y: float, words: str) -> str:
