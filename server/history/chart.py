@@ -14,7 +14,7 @@ from server.grading.metric import UNITS
 from server.history.queries import Attempt, number_text
 
 _WIDTH, _HEIGHT = 720, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 704, 26, 196
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 704, 26, 196
 _WRONG = 222
 MOST = 250
 """The most attempts in one chart; more points would overlap."""
