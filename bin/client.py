@@ -16,8 +16,8 @@ from bin.node_packages import ROOT, NoNode, packages, run
 
 CLIENT = ROOT / "server" / "web" / "client"
 BUILT = ROOT / "server" / "web" / "static" / "build"
-ENTRIES = ("site.ts", "editor.ts", "live.ts")
-# Loaded only by readers who choose these keys. The parts of CodeMirror come from the editor on the page.
+ENTRIES = ("site.ts", "workbench.ts", "editor.ts", "live.ts")
+# The workbench loads the editor, and the editor loads keys that its reader chose. Their CodeMirror is the editor's.
 KEYS = ("vim-keys.ts", "emacs-keys.ts")
 _OF_THE_EDITOR = ("autocomplete", "commands", "language", "search", "state", "view")
 LICENSES = "LICENSES.txt"
@@ -25,7 +25,7 @@ LICENSES = "LICENSES.txt"
 
 def build(target: Path) -> None:
     """Write the scripts, and the licenses of their parts, into an empty folder."""
-    lazy = [f"--external:./{Path(name).stem}.js" for name in KEYS]
+    lazy = [f"--external:./{Path(name).stem}.js" for name in ("editor.ts", *KEYS)]
     shared = [f"--alias:@codemirror/{name}=./editor.js" for name in _OF_THE_EDITOR]
     inputs = _bundle(target, ENTRIES, [*lazy, "--alias:style-mod=./style-mod.ts"])
     # Emacs' package marks the calls that fill its tables as free of effects.

@@ -14,7 +14,7 @@ from server.grading.metric import UNITS
 from server.history.queries import Attempt, number_text
 
 _WIDTH, _HEIGHT = 720, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 704, 26, 196
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 704, 26, 196
 _WRONG = 222
 MOST = 250
 """The most attempts in one chart; more points would overlap."""
@@ -105,8 +105,8 @@ def _round(mark: float, metric: Metric) -> str:
 
 def _names(attempts: Sequence[Attempt]) -> list[str]:
     """The labels of the rows below the grid."""
-    none = [_beside(_WRONG + 4, "none")] if _without(attempts) else []
-    return [*none, _beside(_HEIGHT - 12, "number")]
+    none = [_beside(_WRONG + 4, "no number")] if _without(attempts) else []
+    return [*none, _beside(_HEIGHT - 12, "No.")]
 
 
 def _beside(y: float, words: str) -> str:

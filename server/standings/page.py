@@ -28,6 +28,8 @@ from server.standings.queries import (
 )
 from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 
+_SEARCHED_FROM = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -128,6 +130,11 @@ class BoardPage:
     other_view: str
 
     @property
+    def searchable(self) -> bool:
+        """Whether the page has a search field: a short leaderboard is read faster than searched."""
+        return self.total + self.unlisted > _SEARCHED_FROM or bool(self.query.text)
+
+    @property
     def live(self) -> bool:
         """Whether the page refreshes itself."""
         return not self.frozen_view
@@ -186,7 +193,12 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
 
 def own_class(assignment: Assignment) -> str:
     """The device class of the leaderboard that an assignment opens with."""
-    return assignment.device_class or CPU
+    return board_class(assignment.device_class)
+
+
+def board_class(device_class: str) -> str:
+    """Name a device class in a leaderboard's address; "" is for an assignment that no GPU measures."""
+    return device_class or CPU
 
 
 def has_board(session: Session, assignment: Assignment, name: str, reader: Reader) -> bool:

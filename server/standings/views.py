@@ -16,11 +16,14 @@ from server.standings.board_query import read_query
 from server.standings.class_speeds import ClassSpeeds, class_speeds
 from server.standings.columns import columns_for, first_order
 from server.standings.listing import set_listed
-from server.standings.page import BoardPage, has_board, own_class, read_page
+from server.standings.page import BoardPage, board_class, has_board, own_class, read_page
 from server.standings.ranks import class_of
 from server.submissions.assignment.course_progress import course_bar
 
 standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")
+
+
+standings_pages.add_app_template_global(board_class)
 
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/")

@@ -46,7 +46,9 @@ COURSE = "demo"
 _TITLE = "Tiled matrix multiplication demo"
 _TOKEN_NAME = "demo.json"  # noqa: S105 - what the token is called
 _PASSWORD_BYTES = 9
-_EXERCISES = ("tiled", "naive", "coarsened")
+_EXERCISES = ("naive", "tiled", "coarsened")
+"""In the order of their deadlines."""
+_SUBMITTED = "tiled"
 _PEOPLE = (
     ("instructor@demo.example", "Ina Instructor", Role.INSTRUCTOR),
     ("ada@demo.example", "Ada Student", Role.STUDENT),
@@ -60,7 +62,7 @@ class Demo:
 
     users: Sequence[DemoUser]
     code: str = ""
-    assignment: str = f"{COURSE}/{_EXERCISES[0]}"
+    assignment: str = f"{COURSE}/{_SUBMITTED}"
 
     @property
     def student(self) -> DemoUser:
@@ -95,7 +97,7 @@ def _set_exercise(
     """Create or update an assignment, because the GPU or the judge may have changed since the last start."""
     found = find_assignment(session, f"{course.slug}/{name}")
     if found is None:
-        due = now + timedelta(days=365)
+        due = now + timedelta(days=365, weeks=_EXERCISES.index(name))
         terms = Terms(device_class=device_class, arch=arch, points=10.0, due_at=due)
         create_assignment(session, course, name, terms, now=now)
         return
@@ -127,7 +129,7 @@ def _user(
 
 
 _LOOK_SECONDS = 0.5
-_FILE = BUILT_IN / "tiled" / "solution.cu"
+_FILE = BUILT_IN / _SUBMITTED / "solution.cu"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ def open_assignment(page: Page, portal: Deployment, name: str = "tiled") -> None
 
 
 def editor(page: Page):
-    return page.get_by_role("textbox", name="Your kernel")
+    """The editor, not the text area that it replaces."""
+    return page.get_by_role("textbox", name="Your kernel").and_(page.locator(".cm-content"))
 
 
 def write(page: Page, text: str) -> None:

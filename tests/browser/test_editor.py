@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.accessible import assert_accessible
 from tests.browser.viewports import NARROW, WIDE
@@ -23,7 +24,7 @@ RACE = {"line": 6, "kind": "data_race", "message": "Reads what thread 3 writes."
 GAP = {"line": 5, "column": 30, "kind": "compile_error", "message": "A `;` is missing.", "severity": "error"}
 SLOW = {"line": 4, "kind": "", "message": "Not coalesced.", "severity": "warning"}
 FORM = """<form method="post" action="/handed-in" class="form"><div class="field">
-<label for="source">Your kernel</label>
+<div class="editor-head"><label for="source">Your kernel</label></div>
 <textarea id="source" name="source" required data-editor rows="12" {more}>
 {text}</textarea></div>
 <div class="field"><label for="file">From a file</label><input id="file" type="file" data-editor-file="source"></div>
@@ -48,7 +49,13 @@ def lay_out(bench: Workbench, text: str = SOURCE, **attributes: str) -> str:
 
 
 def editor(page: Page):
-    return page.get_by_role("textbox", name="Your kernel")
+    """The editor, not the text area that it replaces."""
+    return page.get_by_role("textbox", name="Your kernel").and_(page.locator(".cm-content"))
+
+
+def open_editor(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(editor(page)).to_be_visible()
 
 
 def handed_in(page: Page, bench: Workbench) -> str:
@@ -64,14 +71,44 @@ def type_at_end(page: Page, text: str) -> None:
     page.keyboard.type(text)
 
 
+def held_back(page: Page, script: re.Pattern[str], address: str) -> Route:
+    """Open a page that waits for a script; gives the script's request."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(script, hold, times=1)
+    with page.expect_request(script):
+        page.goto(address, wait_until="commit")
+    while not held:
+        page.wait_for_timeout(20)
+    return held[0]
+
+
 def test_what_is_typed_is_handed_in(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     type_at_end(page, "// mine")
     assert handed_in(page, bench) == SOURCE + "// mine"
 
 
+def test_what_is_typed_before_the_editor_has_loaded_stays(page, bench):
+    address = lay_out(bench, draft_key="demo")
+    held = held_back(page, re.compile(r"/editor\.js$"), address)
+    page.get_by_label("Your kernel").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// ab")
+    page.keyboard.press("ArrowLeft")
+    held.continue_()
+    expect(editor(page)).to_be_focused()
+    page.keyboard.type("c")
+    expect(page.locator(".cm-line").first).to_have_text("// acb// __global__ in a comment")
+    page.reload()
+    expect(editor(page)).to_contain_text("// acb")
+
+
 def test_typing_over_the_whole_text_keeps_to_the_policy(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     editor(page).focus()
     page.keyboard.press("Control+a")
     page.keyboard.type("void f();")
@@ -94,7 +131,7 @@ def test_without_scripts_it_is_a_text_area(browser, bench):
     ],
 )
 def test_it_has_the_colours_of_the_page_and_everybody_can_use_it(page, bench):
-    page.goto(lay_out(bench, marks=json.dumps([RACE, SLOW])))
+    open_editor(page, lay_out(bench, marks=json.dumps([RACE, SLOW])))
     of = "(element, name) => getComputedStyle(element).getPropertyValue(name)"
     seen = []
     for scheme in ("light", "dark"):
@@ -106,14 +143,14 @@ def test_it_has_the_colours_of_the_page_and_everybody_can_use_it(page, bench):
 
 @_LONG
 def test_words_of_cuda_stand_out_but_not_in_a_comment(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     shown = page.locator(".cm-cuda").all_inner_texts()
     assert shown[:5] == ["__global__", "__shared__", "blockIdx", "blockDim", "threadIdx"]
 
 
 @_LONG
 def test_a_mark_at_the_end_of_a_line_is_on_its_last_character_and_shows_code_as_code(page, bench):
-    page.goto(lay_out(bench, marks=json.dumps([GAP])))
+    open_editor(page, lay_out(bench, marks=json.dumps([GAP])))
     assert page.locator(".cm-mark-error").all_inner_texts() == [";"]
     page.locator(".cm-mark-error").hover()
     expect(page.locator(".cm-tooltip code")).to_have_text(";")
@@ -125,13 +162,13 @@ def test_marks_cover_the_word_at_their_column_also_after_tabs_and_other_characte
     text = "\t/* ä😀 */\tfloat x = undeclared;\nfloat y = 3 + ;\nint a  b;\n"
     at = [(1, 21), (2, 15), (3, 6)]
     marks = [{**GAP, "line": line, "column": column} for line, column in at]
-    page.goto(lay_out(bench, text=text, marks=json.dumps(marks)))
+    open_editor(page, lay_out(bench, text=text, marks=json.dumps(marks)))
     assert page.locator(".cm-mark-error").all_inner_texts() == ["undeclared", ";", "a"]
 
 
 @_LONG
 def test_the_close_button_of_the_search_is_beside_its_fields(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     editor(page).focus()
     page.keyboard.press("Control+f")
     fields = [each.bounding_box() for each in page.locator(".cm-search .cm-textfield").all()]
@@ -140,7 +177,7 @@ def test_the_close_button_of_the_search_is_beside_its_fields(page, bench):
 
 
 def test_marks_stand_on_their_lines_and_say_why(page, bench):
-    page.goto(lay_out(bench, marks=json.dumps([RACE, SLOW, {"line": 99, "message": "nowhere"}])))
+    open_editor(page, lay_out(bench, marks=json.dumps([RACE, SLOW, {"line": 99, "message": "nowhere"}])))
     marked = page.locator(".cm-lintRange").all_inner_texts()
     assert marked == ["int i = blockIdx.x * blockDim.x + threadIdx.x;", "a[i] = tile[15 - threadIdx.x];"]
     sign, gutter = (
@@ -155,7 +192,7 @@ def test_marks_stand_on_their_lines_and_say_why(page, bench):
 
 @_LONG
 def test_a_mark_stays_with_its_line_while_lines_are_added(page, bench):
-    page.goto(lay_out(bench, marks=json.dumps([RACE])))
+    open_editor(page, lay_out(bench, marks=json.dumps([RACE])))
     editor(page).click()
     page.keyboard.press("Control+Home")
     page.keyboard.type("// one more\n")
@@ -164,14 +201,14 @@ def test_a_mark_stays_with_its_line_while_lines_are_added(page, bench):
 
 @_LONG
 def test_marks_are_read_by_keyboard(page, bench):
-    page.goto(lay_out(bench, marks=json.dumps([RACE])))
+    open_editor(page, lay_out(bench, marks=json.dumps([RACE])))
     editor(page).focus()
     page.keyboard.press("Control+Shift+M")
     expect(page.locator(".cm-panel-lint")).to_contain_text(RACE["message"])
 
 
 def test_a_link_goes_to_its_line(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     page.get_by_role("link", name="Line 6").click()
     expect(page.locator(".cm-activeLine")).to_have_text("    a[i] = tile[15 - threadIdx.x];")
     expect(editor(page)).to_be_focused()
@@ -183,13 +220,13 @@ def test_a_link_to_the_field_goes_to_the_editor_in_its_place(page, bench):
     bench.page(
         FORM.format(text=SOURCE, more="data-editor") + '<a href="#source">The mistake</a>', "editor.js"
     )
-    page.goto(address)
+    open_editor(page, address)
     page.get_by_role("link", name="The mistake").click()
     expect(editor(page)).to_be_focused()
 
 
 def test_tab_leaves_until_something_is_typed_and_again_after_escape(page, bench):
-    page.goto(lay_out(bench, text=""))
+    open_editor(page, lay_out(bench, text=""))
     hint, field = page.locator(".editor-hint").bounding_box(), page.locator(".cm-editor").bounding_box()
     assert hint["y"] < field["y"]
     for _ in range(2):  # passing by changes nothing, however often
@@ -206,106 +243,8 @@ def test_tab_leaves_until_something_is_typed_and_again_after_escape(page, bench)
     assert handed_in(page, bench) == "    x"
 
 
-def test_a_draft_comes_back_and_can_be_given_up(page, bench):
-    address = lay_out(bench, draft_key="demo", draft_instead="the starter")
-    page.goto(address)
-    type_at_end(page, "// mine")
-    page.reload()
-    expect(page.get_by_role("status")).to_contain_text("restored")
-    expect(editor(page)).to_contain_text("// mine")
-    page.get_by_role("button", name="Use the starter instead").click()
-    expect(editor(page)).not_to_contain_text("// mine")
-    page.reload()
-    expect(editor(page)).not_to_contain_text("// mine")
-
-
-@_LONG
-def test_blank_text_is_no_draft(page, bench):
-    address = lay_out(bench, draft_key="demo")
-    page.goto(address)
-    editor(page).focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.goto(address)
-    expect(editor(page)).to_contain_text("scale(")
-
-
-def test_a_draft_ends_where_it_was_handed_in(page, bench):
-    address = lay_out(bench, draft_key="demo", draft_form="f1")
-    page.goto(address)
-    type_at_end(page, "// mine")
-    handed_in(page, bench)
-    page.goto(address)
-    expect(editor(page)).not_to_contain_text("// mine")
-    expect(page.get_by_role("status")).to_have_count(0)
-
-
-@_LONG
-def test_a_draft_does_not_end_with_what_was_sent_from_another_form(page, bench):
-    address = lay_out(bench, draft_key="demo", draft_form="f2")
-    page.goto(address)
-    type_at_end(page, "// mine")
-    handed_in(page, bench)
-    page.goto(address)
-    expect(editor(page)).to_contain_text("// mine")
-
-
-@_LONG
-def test_what_was_typed_since_it_was_sent_is_a_draft_again(page, bench):
-    address = lay_out(bench, draft_key="demo", draft_form="f1")
-    page.goto(address)
-    type_at_end(page, "// sent")
-    handed_in(page, bench)
-    page.go_back()
-    type_at_end(page, "// and more")
-    page.goto(f"{bench.url}/handed-in")
-    page.goto(address)
-    expect(editor(page)).to_contain_text("// and more")
-
-
-@_LONG
-def test_what_was_asked_for_stays_and_the_draft_is_offered(page, bench):
-    page.goto(lay_out(bench, draft_key="demo"))
-    type_at_end(page, "// mine")
-    asked = lay_out(
-        bench, text=f"{SOURCE}// asked for", draft_key="demo", draft_offered="", marks=json.dumps([RACE])
-    )
-    for _ in range(2):  # a look at it costs no draft
-        page.goto(asked)
-        expect(editor(page)).to_contain_text("// asked for")
-        expect(page.locator(".cm-mark-error")).to_have_count(1)
-        expect(page.get_by_role("status")).to_contain_text("is kept until you change this text")
-    page.get_by_role("button", name="Use the draft instead").click()
-    expect(editor(page)).to_contain_text("// mine")
-    expect(editor(page)).to_be_focused()
-    page.goto(lay_out(bench, draft_key="demo"))
-    expect(editor(page)).to_contain_text("// mine")
-
-
-@_LONG
-def test_a_form_that_comes_back_has_what_was_sent_and_no_older_draft(page, bench):
-    page.goto(lay_out(bench, draft_key="demo"))
-    type_at_end(page, "// older")
-    page.goto(lay_out(bench, text="// sent", draft_key="demo", draft_ignored=""))
-    expect(editor(page)).to_have_text("// sent")
-
-
-@_LONG
-def test_signing_out_leaves_no_draft(page, bench):
-    """Not even what was just typed on the page on which the button stands."""
-    bench.page("<p>Gone.</p>", path="/gone")
-    out = '<form action="/gone" method="post" data-clear-drafts><button>Out</button></form>'
-    address = bench.page(FORM.format(text=SOURCE, more="data-draft-key='demo'") + out, "editor.js")
-    page.goto(address)
-    type_at_end(page, "// mine")
-    page.get_by_role("button", name="Out").click()
-    page.wait_for_url("**/gone")
-    page.goto(address)
-    expect(editor(page)).not_to_contain_text("// mine")
-
-
 def test_a_file_fills_it_and_undo_brings_back_what_was_there(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     given = {"name": "mine.cu", "mimeType": "", "buffer": b"__global__ void mine() {}\r\n"}
     page.locator("#file").set_input_files(given)
     expect(page.get_by_role("status")).to_contain_text("mine.cu is in the editor now")
@@ -316,7 +255,7 @@ def test_a_file_fills_it_and_undo_brings_back_what_was_there(page, bench):
 
 @_LONG
 def test_a_file_can_be_dropped_on_it(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     editor(page).evaluate(DROP, ["dropped.cu", "void dropped();\n"])
     expect(editor(page)).to_contain_text("dropped()")
     assert handed_in(page, bench) == "void dropped();\n"
@@ -324,7 +263,7 @@ def test_a_file_can_be_dropped_on_it(page, bench):
 
 @_LONG
 def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     page.locator("body").evaluate(DROP, ["dropped.cu", "void dropped();\n"])
     expect(page.get_by_role("status")).to_contain_text("Drop the file on the editor")
     expect(editor(page)).not_to_contain_text("dropped()")
@@ -340,14 +279,14 @@ def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page
     ],
 )
 def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     page.locator("#file").set_input_files({"name": "odd", "mimeType": "", "buffer": content})
     expect(page.get_by_role("status")).to_contain_text(told)
     expect(editor(page)).to_contain_text("scale(")
 
 
 def refused_file(page: Page, bench: Workbench) -> None:
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     page.locator("#file").set_input_files({"name": "odd", "mimeType": "", "buffer": b"\0"})
     expect(page.get_by_role("status")).to_contain_text("The editor still has its earlier text")
     page.get_by_role("button", name="Check").click()
@@ -378,7 +317,7 @@ def test_after_a_refused_file_what_is_put_there_next_is_sent(page, bench, way):
 
 @_LONG
 def test_of_several_dropped_files_none_is_taken(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     editor(page).evaluate(
         DROP.replace("data.items.add", "data.items.add(new File([''], 'b.cu')); data.items.add"),
         ["a.cu", "x"],

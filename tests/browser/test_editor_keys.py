@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.accessible import assert_accessible
-from tests.browser.test_editor import editor, handed_in, lay_out
+from tests.browser.test_editor import editor, handed_in, lay_out, open_editor
 
 _EMACS = pytest.mark.long("the short suite has Vim's")
 
@@ -21,7 +21,7 @@ _EMACS = pytest.mark.long("the short suite has Vim's")
     ],
 )
 def test_other_keys_are_loaded_once_chosen_and_remembered(page, bench, name, file, presses):
-    page.goto(lay_out(bench, text="one\ntwo"))
+    open_editor(page, lay_out(bench, text="one\ntwo"))
     assert file not in bench.asked
     with page.expect_response(f"**{file}"):
         page.get_by_label("Keys").select_option(name)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.accessible import assert_accessible
-from tests.browser.test_editor import FORM, SOURCE, editor, handed_in, lay_out
+from tests.browser.test_editor import FORM, SOURCE, editor, handed_in, lay_out, open_editor
 
 _LONG = pytest.mark.long("the short suite tests the repair on the server")
 
@@ -19,7 +19,7 @@ REPAIR = """<template id="source-repaired">int a;
 def test_odd_characters_are_marked_and_repaired_in_place(page, bench):
     bench.page('<p data-handed-in="f1">Handed in.</p>', path="/handed-in")
     form = FORM.replace('<button class="button" type="submit">Check</button>', REPAIR)
-    page.goto(bench.page(form.format(text="int\u00a0a\uff1b\n", more=""), "editor.js"))
+    open_editor(page, bench.page(form.format(text="int\u00a0a\uff1b\n", more=""), "editor.js"))
     marked = page.locator(".cm-specialChar")
     expect(marked).to_have_count(2)
     assert_accessible(page)
@@ -34,7 +34,7 @@ def test_odd_characters_are_marked_and_repaired_in_place(page, bench):
 
 @_LONG
 def test_a_file_in_utf16_is_read(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     file = {"name": "my.cu", "mimeType": "text/plain", "buffer": SOURCE.encode("utf-16")}
     page.get_by_label("From a file").set_input_files(file)
     expect(page.get_by_role("status")).to_contain_text("my.cu")

@@ -6,14 +6,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.accessible import assert_accessible
-from tests.browser.test_editor import SOURCE, editor, handed_in, lay_out, type_at_end
+from tests.browser.test_editor import SOURCE, editor, handed_in, lay_out, open_editor, type_at_end
 
 _LONG = pytest.mark.long("the short suite completes a name and shows its help")
 POPUP = ".cm-tooltip-autocomplete"
 
 
 def test_a_name_is_completed_by_tab_and_explained_by_a_key(page, bench):
-    page.goto(lay_out(bench, text=""))
+    open_editor(page, lay_out(bench, text=""))
     editor(page).focus()
     page.keyboard.type("// atomicAdd of thread\nint own = atom")
     expect(page.locator(POPUP)).to_be_visible()
@@ -31,7 +31,7 @@ def test_a_name_is_completed_by_tab_and_explained_by_a_key(page, bench):
 
 @_LONG
 def test_enter_takes_a_name_only_after_an_arrow_key(page, bench):
-    page.goto(lay_out(bench, text="int tile, size;\n"))
+    open_editor(page, lay_out(bench, text="int tile, size;\n"))
     for typed, key in (("til", "Enter"), ("siz", "ArrowDown")):
         type_at_end(page, typed)
         expect(page.locator(POPUP)).to_be_visible()
@@ -43,7 +43,7 @@ def test_enter_takes_a_name_only_after_an_arrow_key(page, bench):
 
 @_LONG
 def test_no_names_are_offered_in_a_comment_and_escape_closes_them_before_tab_leaves(page, bench):
-    page.goto(lay_out(bench, text=""))
+    open_editor(page, lay_out(bench, text=""))
     editor(page).focus()
     page.keyboard.type("// thre")
     page.wait_for_timeout(600)  # longer than the delay of the names
@@ -59,14 +59,14 @@ def test_no_names_are_offered_in_a_comment_and_escape_closes_them_before_tab_lea
 
 @_LONG
 def test_a_word_is_explained_on_hover(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     page.locator(".cm-cuda", has_text="__shared__").hover()
     expect(page.locator(".cm-word code").first).to_have_text("__shared__")
 
 
 @_LONG
 def test_a_function_is_folded_and_a_link_into_it_unfolds_it(page, bench):
-    page.goto(lay_out(bench))
+    open_editor(page, lay_out(bench))
     editor(page).focus()
     page.keyboard.press("Control+Home")
     page.keyboard.press("ArrowDown")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 
 import pytest
@@ -13,6 +14,7 @@ from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
 from tests.browser.test_accounts import PASSWORD, code_of
 from tests.browser.test_course import COURSE, SOLUTION, editor, submission, tab, write
+from tests.browser.test_editor import held_back
 from tests.browser.viewports import NARROW, WIDE
 
 pytestmark = pytest.mark.long(
@@ -149,6 +151,7 @@ def test_the_version_of_a_check_is_submitted_and_counts(student):
 @pytest.mark.parametrize("viewport", [NARROW], ids=["phone"])
 def test_a_phone_has_one_part_at_a_time(student):
     expect(student.get_by_text("What to submit")).to_be_visible()
+    expect(student.locator(".cm-content")).to_be_attached()
     expect(editor(student)).to_be_hidden()
     tab(student, "Code").click()
     expect(student.get_by_text("What to submit")).to_be_hidden()
@@ -175,8 +178,25 @@ def test_the_sides_keep_their_widths(student):
     student.get_by_role("button", name="Hide handout").click()
     student.reload()
     expect(student.locator("#side")).to_be_hidden()
+    here = student.url
+    student.goto(here.replace("tiled", "naive"))
+    expect(student.get_by_role("button", name="Hide handout")).to_be_visible()
+    expect(student.locator("#side")).to_be_visible()
+    student.goto(here)
     student.get_by_role("button", name="Show handout").click()
     expect(student.locator("#side")).to_be_visible()
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["laptop", "phone"])
+def test_nothing_moves_when_the_scripts_arrive(student):
+    held = held_back(student, re.compile(r"/(workbench|editor)\.js$"), student.url)
+    expect(student.locator(".unchosen").first).to_be_attached()
+    student.evaluate("() => document.fonts.ready")
+    parts = [student.locator(each) for each in (".bench", "#rules", ".prose")]
+    before = [part.bounding_box() for part in parts]
+    held.continue_()
+    expect(student.locator(".cm-content")).to_be_attached()
+    assert [part.bounding_box() for part in parts] == before
 
 
 def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):

@@ -12,9 +12,10 @@
 //   <button data-editor-repair="source">           puts the text of <template id="source-repaired"> there, if the
 //                                                  reader hasn't changed the text since
 //   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
+//   <span hidden data-editor-changed="source">     shown while the text differs from the server's
 //
 // The event `marks` on the text area, with such JSON as its detail, marks other lines. An address that ends with
-// #line-20 opens with the cursor there. Without scripts, the text area works alone.
+// #line-20 opens with the cursor there. Without scripts, and until this one has loaded, the text area works alone.
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -39,15 +40,22 @@ import { tabKey } from "./tab-key";
 import { theme } from "./theme";
 import { typeOverSelection } from "./type-over-selection";
 import { wordHelp } from "./word-help";
-import { Workbench } from "./workbench";
 
 const DRAFT_MS = 400;
+const MORE_KEYS = [
+  "F8 goes to the next marked line.",
+  "Ctrl+Shift+Enter submits an accepted check.",
+  "Tab indents once you type or click here.",
+  "Ctrl+Space completes a name; F1 explains it.",
+  "You can drop a file here.",
+];
 
 class Editor {
   private readonly view: EditorView;
   private readonly given: string;
   private readonly says = make("p", { className: "notice editor-says", hidden: true });
   private readonly hint: HTMLElement;
+  private readonly changedSigns: readonly HTMLElement[];
   private readonly keys = new KeysChoice();
   private timer = 0;
   /** Whether the draft lacks a change of the text. */
@@ -56,21 +64,20 @@ class Editor {
   private refused = "";
 
   constructor(private readonly area: HTMLTextAreaElement) {
-    this.given = lines(area.value);
+    this.given = lines(area.defaultValue);
     this.unkept = "draftIgnored" in area.dataset;
-    this.hint = make("p", { className: "fine editor-hint", id: `${area.id}-keys` });
-    this.hint.textContent = "Ctrl+Enter checks. F8 goes to the next marked line. Ctrl+Shift+Enter submits an accepted check. Tab indents once you type or click here. Esc, then Tab leaves. Ctrl+Space completes a name; F1 explains it. You can drop a file here.";
+    this.changedSigns = all("[data-editor-changed]").filter((sign) => sign.dataset["editorChanged"] === area.id);
+    this.hint = make("summary", { id: `${area.id}-keys` }, "Ctrl+Enter checks. Esc, then Tab leaves. More keys");
+    const more = make("ul", {}, ...MORE_KEYS.map((text) => make("li", {}, text)));
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
-    // A hidden required field would block the form.
-    area.required = false;
-    area.hidden = true;
-    area.before(this.hint, this.keys.shown, this.says, this.view.dom);
+    this.takePlace(make("details", { className: "fine editor-hint" }, this.hint, more));
     this.keys.attach(this.view);
     this.attend();
     this.keepPage();
     this.bringBackDraft();
     if (this.text === this.given) showMarks(this.view, readMarks(area.dataset["marks"]));
+    else this.showWhetherChanged();
     const line = /^#line-(\d+)$/.exec(location.hash);
     if (line !== null) goToLine(this.view, Number(line[1]));
   }
@@ -79,9 +86,23 @@ class Editor {
     return this.view.state.doc.toString();
   }
 
+  /** Show the editor instead of the text area. The reader may be typing there already. */
+  private takePlace(help: HTMLElement): void {
+    const { area } = this;
+    const [hasFocus, anchor, head] = [document.activeElement === area, area.selectionStart, area.selectionEnd];
+    area.before(help, this.says, this.view.dom);
+    area.labels[0]?.after(this.keys.shown);
+    // A hidden required field would block the form.
+    area.required = false;
+    area.hidden = true;
+    if (!hasFocus) return;
+    this.view.dispatch({ selection: { anchor, head } });
+    this.view.focus();
+  }
+
   private startState(): EditorState {
     return EditorState.create({
-      doc: this.given,
+      doc: lines(this.area.value),
       extensions: [
         this.keys.place.of([]), lineNumbers(), foldGutter(), highlightActiveLineGutter(), oddCharacters(), history(), drawSelection(), dropCursor(),
         EditorState.allowMultipleSelections.of(true), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(),
@@ -166,12 +187,17 @@ class Editor {
 
   private changed(transactions: readonly Transaction[]): void {
     this.area.value = this.text;
+    this.showWhetherChanged();
     window.clearTimeout(this.timer);
     // Set by another program.
     if (transactions.every((each) => each.annotation(Transaction.userEvent) === undefined)) return;
     this.unkept = true;
     if (this.refused !== "") this.say("");
     this.timer = window.setTimeout(() => this.keep(), DRAFT_MS);
+  }
+
+  private showWhetherChanged(): void {
+    for (const sign of this.changedSigns) sign.hidden = this.text === this.given;
   }
 
   /** Update the draft. sent: the form that is sending it now. */
@@ -189,9 +215,10 @@ class Editor {
     const { draftKey, draftInstead, draftIgnored, draftOffered } = this.area.dataset;
     if (draftKey === undefined || draftIgnored !== undefined) return;
     const kept = draft(draftKey);
-    if (kept === null) return;
-    if (kept.text === this.given) dropDraft(draftKey);
-    else if (draftOffered !== undefined) this.offer(kept);
+    const isTyped = this.text !== this.given;
+    if (kept === null) this.unkept ||= isTyped;
+    else if (kept.text === this.given && !isTyped) dropDraft(draftKey);
+    else if (draftOffered !== undefined || isTyped) this.offer(kept);
     else this.restore(draftKey, kept, draftInstead ?? "what was here");
   }
 
@@ -302,7 +329,7 @@ function lines(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }
 
-for (const area of all<HTMLTextAreaElement>("textarea[data-editor]")) new Editor(area);
-for (const bench of all("[data-bench]")) new Workbench(bench);
+// In a task of its own: loading this script takes a slow phone long enough.
+for (const area of all<HTMLTextAreaElement>("textarea[data-editor]")) setTimeout(() => new Editor(area));
 
 export * from "./codemirror";

@@ -24,8 +24,10 @@ export class KeysChoice {
 
   attach(view: EditorView): void {
     const before = remembered(CHOICE) ?? "";
-    if (before in KEYS) this.select.value = before;
-    void this.load(view);
+    if (before in KEYS) {
+      this.select.value = before;
+      void this.load(view);
+    }
     this.select.addEventListener("change", () => {
       remember(CHOICE, this.select.value);
       void this.load(view);

@@ -1,7 +1,7 @@
 // Errors and findings on their lines: underlined, with a sign next to the line number and the text as a tooltip. They
 // move with their line while the text changes.
 
-import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
+import { type Diagnostic, diagnosticCount, lintGutter, setDiagnostics } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
@@ -63,7 +63,7 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
       };
     })
     .sort((one, other) => one.from - other.from);
-  view.dispatch(setDiagnostics(view.state, shown));
+  if (shown.length + diagnosticCount(view.state) > 0) view.dispatch(setDiagnostics(view.state, shown));
 }
 
 /** The part of a line to mark: the word or the sign at the column, the sign before a gap, or all without a column. */

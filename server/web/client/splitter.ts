@@ -1,11 +1,11 @@
 // The bar between the two sides of a workbench: dragged, or moved with the arrow keys. This browser remembers its place,
-// and whether the left side is hidden.
+// and for each assignment whether the left side is hidden.
 
 import { make } from "./page";
 import { remember, remembered } from "./remembered";
 
 const PLACE = "tilelab-side";
-const HIDDEN = "tilelab-side-hidden";
+const HIDDEN = `tilelab-side-hidden:${location.pathname}`;
 const [LEAST, MOST, STEP] = [25, 70, 2];
 
 export function splitter(bench: HTMLElement): void {

@@ -1,5 +1,5 @@
 // An assignment's page as a workbench. Its forms are sent without leaving the page, and the server's pages are shown in
-// the panel. Without this script, the forms lead to the submission's page.
+// the panel. Without this script, the forms lead to the submission's page. It also loads the editor.
 //
 //   <div data-bench>                     its <nav data-tabs> is the work of report.js
 //     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
@@ -17,9 +17,10 @@ import { all, make } from "./page";
 
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
+const IDLE_MS = 500;
 const WIDE = window.matchMedia("(min-width: 68.75rem)");
 
-export class Workbench {
+class Workbench {
   private following: Live | null = null;
   private busy = false;
   private readonly panel: HTMLElement;
@@ -28,13 +29,13 @@ export class Workbench {
   constructor(private readonly bench: HTMLElement) {
     this.panel = bench.querySelector<HTMLElement>("#panel") ?? bench;
     this.area = bench.querySelector<HTMLTextAreaElement>("textarea[data-editor]");
-    bench.classList.add("on");
     bench.addEventListener("submit", (event) => this.submit(event));
     bench.addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.press(event), true);
     WIDE.addEventListener("change", () => this.arrange());
     splitter(bench);
     this.open();
+    if (this.area !== null) loadEditor(this.area);
   }
 
   /** Choose the part to begin with. The page loads report.js first, so the tabs work. */
@@ -198,6 +199,23 @@ export class Workbench {
     for (const place of all("[data-says]", this.bench)) place.textContent = text;
   }
 }
+
+/** Load the editor now if its place is visible. On a phone, wait until the reader opens it or the browser is idle. */
+function loadEditor(area: HTMLTextAreaElement): void {
+  const load = (): void => void import("./editor.js");
+  if (area.getClientRects().length > 0) {
+    load();
+    return;
+  }
+  new IntersectionObserver((seen) => {
+    if (seen.some((each) => each.isIntersecting)) load();
+  }).observe(area);
+  const whenIdle = (): void => void ("requestIdleCallback" in window ? requestIdleCallback(load) : setTimeout(load, IDLE_MS));
+  if (document.readyState === "complete") whenIdle();
+  else window.addEventListener("load", whenIdle);
+}
+
+for (const bench of all("[data-bench]")) new Workbench(bench);
 
 async function parsed(answer: Response): Promise<Document> {
   return new DOMParser().parseFromString(await answer.text(), "text/html");

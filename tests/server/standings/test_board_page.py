@@ -73,6 +73,15 @@ def test_a_search_that_ends_keeps_the_order(portal):
     assert f'href="{BOARD}?sort=date">Show all</a>' in page
 
 
+def test_only_a_longer_leaderboard_has_a_search(portal):
+    client = client_of(portal, "ada")
+    _fill(portal.course.sessions, portal.course, 10)
+    assert 'role="search"' not in client.page(BOARD)
+    assert 'role="search"' in client.page(f"{BOARD}?q=nobody")
+    ranked(portal.course, "ada", 700.0)
+    assert 'role="search"' in client.page(BOARD)
+
+
 def test_a_line_has_its_interval_share_launch_and_moment(portal):
     ranked(portal.course, "ada", 7_000.0, now=later(60))
     (line,) = lines(client_of(portal, "ada").page(BOARD))

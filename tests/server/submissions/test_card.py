@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Example, Finding, Verdict
 from server.submissions.verdicts import SYSTEM_ERROR
 from server.web.notices import NOTICES
 from tests.server.submissions.graded import given_up, graded, handed_in
@@ -29,7 +29,7 @@ def card(page: str) -> str:
 @pytest.mark.parametrize(
     ("kernel", "finding", "line"),
     [
-        ("naive_guard_less_equal", Finding(Verdict.OUT_OF_BOUNDS, "So it is.", 7), 5),
+        ("naive_guard_less_equal", Finding(Verdict.OUT_OF_BOUNDS, "Reads past the end of `M`.", 7, example=Example(element="M[1][0]")), 5),
         ("accumulator_reset_each_phase", Finding(Verdict.WRONG_ANSWER, "So it is."), 9),
     ],
     ids=["the cause", "the line to look at"],

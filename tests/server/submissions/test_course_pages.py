@@ -304,6 +304,28 @@ def test_the_starter_comes_as_a_file_and_stands_in_the_form(portal: Portal, ada:
     assert typed(ada.page(PAGE)) == starter
 
 
+def test_the_editor_says_where_its_text_is_from(portal: Portal, ada: BrowserClient):
+    assert 'data-loaded="starter"' in ada.page(PAGE)
+    sent = ada.post_form(FORM, source=KERNEL, mode="check")
+    name = sent.headers["Location"].rpartition("/")[2]
+    assert f'data-loaded="{name}"' in ada.page(PAGE)
+    assert "data-loaded" not in ada.post_form(FORM, source="", mode="check").get_data(as_text=True)
+
+
+def test_speeds_have_a_column_only_if_something_is_measured(portal: Portal, ada: BrowserClient):
+    ada.post_form(FORM, source=KERNEL, mode="check")
+    assert ">Speed" in ada.page(PAGE)
+    change(portal, device_class="")
+    assert ">Speed" not in ada.page(PAGE)
+
+
+def test_the_leaderboard_s_link_needs_no_redirect(portal: Portal, ada: BrowserClient):
+    for device_class, name in (("h200", "h200"), ("", "cpu")):
+        change(portal, device_class=device_class)
+        for page in (PAGE, "/courses/gpu/"):
+            assert f'href="{PAGE}board/{name}"' in ada.page(page)
+
+
 def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserClient):
     for name in ("x.svg", "..%2fexercise.toml", "exercise.toml", "solution.cu", "%00", "handout.md", "..svg"):
         assert ada.get(f"{PAGE}figures/{name}").status_code == 404, name

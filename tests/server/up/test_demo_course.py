@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from server.accounts.service import find_by_token, people, sign_in
+from server.courses.models import Assignment
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.enrolment.codes import course_to_join
@@ -38,6 +40,13 @@ def test_it_is_made_once_and_kept(made: Sessions, tmp_path: Path):
     second = prepare_demo(made, file, "http://127.0.0.1:9")
     assert second.users == first.users
     assert json.loads(file.read_text())["url"] == "http://127.0.0.1:9"
+
+
+def test_its_assignments_are_due_one_after_the_other(made: Sessions, tmp_path: Path):
+    prepare_demo(made, tmp_path / "demo.json", URL)
+    with made.begin() as session:
+        by_date = [each.slug for each in session.scalars(select(Assignment).order_by(Assignment.due_at))]
+    assert by_date == ["naive", "tiled", "coarsened"]
 
 
 def test_the_instructor_runs_the_server_and_others_join_with_a_code(made: Sessions, tmp_path: Path):
