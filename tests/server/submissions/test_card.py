@@ -13,6 +13,7 @@ from server.web.notices import NOTICES
 from tests.server.submissions.graded import given_up, graded, handed_in
 from tests.server.web.signed_in import client_of
 
+PAST_M = Finding(Verdict.OUT_OF_BOUNDS, "So it is.", 7, example=Example(element="M[1][0]"))
 CORPUS = Path(__file__).parents[2] / "corpus" / "wrong"
 
 
@@ -29,7 +30,7 @@ def card(page: str) -> str:
 @pytest.mark.parametrize(
     ("kernel", "finding", "line"),
     [
-        ("naive_guard_less_equal", Finding(Verdict.OUT_OF_BOUNDS, "Reads past the end of `M`.", 7, example=Example(element="M[1][0]")), 5),
+        ("naive_guard_less_equal", PAST_M, 5),
         ("accumulator_reset_each_phase", Finding(Verdict.WRONG_ANSWER, "So it is."), 9),
     ],
     ids=["the cause", "the line to look at"],
