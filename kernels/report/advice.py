@@ -14,7 +14,7 @@ from kernels.report.endless import endless_step
 from kernels.report.guards import filled, guard, limit_of_all, too_far
 from kernels.report.model import Report
 from kernels.report.races import Race, race_step
-from kernels.report.source_facts import code_of, integer_parameters, is_shared
+from kernels.report.source_facts import code_of, integer_parameters, is_shared, statements_at
 from kernels.report.step import Step
 from kernels.report.unwritten import unwritten_step
 from kernels.source.rules import HOST_CODE
@@ -86,7 +86,7 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
         at=_at(leading),
         first=_at(leading[:1]),
         end=_at(leading[:1]).removeprefix(" at"),
-        between=_between(first),
+        between=_between(first, lines),
         element=f"`{first.example.element}`" if first.example and first.example.element else "one element",
     )
     return replace(step, text=text)
@@ -100,11 +100,19 @@ def _at(findings: Sequence[Finding]) -> str:
     return f" at {lines_named(known)}" if known else ""
 
 
-def _between(race: Finding) -> str:
-    """The place of a missing barrier. The other line has the first access."""
-    if race.line is None or race.other_line in {None, race.line}:
+def _between(race: Finding, lines: Sequence[str]) -> str:
+    """The place of a missing barrier, outside a loop around one of the accesses. The other line has the first one."""
+    first, second = race.other_line, race.line
+    if first is None or second is None or first == second:
         return "between the two accesses"
-    return f"after line {race.other_line}, before line {race.line} runs"
+    later = max(first, second)
+    # The last one is the outermost.
+    alone = [
+        each for each in statements_at(later, lines) if not each.first <= min(first, second) <= each.last
+    ]
+    if alone and alone[-1].is_loop:
+        return f"{'before' if later == second else 'after'} the loop at line {alone[-1].first}"
+    return f"after line {first}, before line {second} runs"
 
 
 def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -> Step:
@@ -118,7 +126,7 @@ def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) 
     """The advice for a file that can't be graded; "" if its findings say how to repair it."""
     main = next((finding.line for finding in leading if f"`main` {HOST_CODE}" in finding.message), None)
     if re.search(r"\S\s*\b(?:int|void|auto)\s+main\s*\(", code_of(main, lines)):
-        return f"Break line {main} before `main`. Tilelab leaves `main` out if it has lines of its own."
+        return f"Begin a new line before `main` at line {main}. Then Tilelab leaves `main` out."
     known = {_PARAMETERS: _EXPECTED, HOST_CODE: report.verdict.advice}
     return next((advice for part, advice in known.items() if any(part in f.message for f in leading)), "")
 
@@ -162,7 +170,7 @@ def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) ->
     text = report.verdict.advice
     if any("`__launch_bounds__`" in finding.message for finding in leading):
         return "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
-    if (largest := re.search(r"largest tile is (\d+)", leading[0].message)) is not None:
+    if (largest := re.search(r"largest tile is (\d[\d,]*\d|\d)", leading[0].message)) is not None:
         defined = re.search(r"\b(?:define\s+|int\s+)(\w+)", code_of(leading[0].line, lines))
         tile = f"`{defined[1]}`{{first}}" if defined is not None else "the tile"
         return f"Set {tile} to {largest[1]} or less, or set `block=` in a launch comment."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from kernels.report.source_facts import code_of_all, names_in, parts_of, reached_names, statements_at
 from kernels.report.step import Step
@@ -33,8 +34,9 @@ def barrier_step(finding: Finding, lines: Sequence[str]) -> Step:
             return Step(text)
     for line in (finding.line, finding.other_line):
         around = statements_at(line, lines) if line is not None else []
-        if around and line is not None and _splits(around[0], lines):
-            return Step(_out_of(around[0], line, lines), {around[0].first: "only some threads enter"})
+        ifs = [each for each in takewhile(lambda each: not each.is_loop, around) if _splits(each, lines)]
+        if ifs and line is not None:
+            return Step(_out_of(ifs[-1], line, lines), {ifs[-1].first: "only some threads enter"})
     return Step(Verdict.BARRIER_DIVERGENCE.advice)
 
 
@@ -49,9 +51,9 @@ def _out_of(only: Statement, line: int, lines: Sequence[str]) -> str:
     body = parts_of(only, lines).body
     before, *after = _BARRIER.split(body)
     if re.search(r"\belse\b", body):
-        return f"Put one `__syncthreads()` behind the `if` of line {only.first} and its `else`, and none inside them."
+        return f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
     if len(after) == 1 and not after[0].strip("} \n"):
-        return f"Move `__syncthreads()` from line {line} to behind the `if` of line {only.first}."
+        return f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}."
     if len(after) == 1 and not before.strip("{ \n"):
         return f"Move `__syncthreads()` from line {line} to before the `if` of line {only.first}."
     text = f"Move each `__syncthreads()` out of the `if` at line {only.first}, which only some threads enter."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from kernels.exercise.model import InputKind
 from kernels.report.model import Report, first_error
@@ -43,11 +44,15 @@ _EVERY_SECOND = re.compile(r"\badds up every second element\b")
 _ENDS_EARLY = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*>\s*1u?\s*;[^;]*(?:/=?\s*2|>>=?\s*1)")
 _NARROW = re.compile(r"\bnarrower format\b")
 _VALUES = re.compile(r" is (-?[\d.]+(?:e[-+]?\d+)?), not (-?[\d.]+(?:e[-+]?\d+)?)(?= \()")
-_NARROW_TYPE = re.compile(r"^(?!\s*#\s*include).*(?:half|bfloat|__h(?:add|mul|fma|sub)\b)")
+_NARROW_TYPE = re.compile(
+    r"^(?!\s*#\s*include).*(?:__half|\bhalf2?(?=\s+[A-Za-z_]|\s*\()|\(\s*half2?\s*\)|bfloat|2half|__h(?:add|mul|fma|sub)\b)"
+)
 _MASKED = re.compile(r"\b__(?:float_as_u?int|u?int_as_float)\b.*[&|]\s*~?\s*0x")
 _SMALL_ERROR = 2.0**-7
 _SAME_TILE = "loads the same tile"
 _MOST = 3
+_MOST_TILES = 16
+"""More stored names, or more stores to tiles, take too long to follow."""
 
 
 def failing_sizes(report: Report) -> str:
@@ -161,8 +166,11 @@ def _rounding_lines(lines: Sequence[str]) -> list[int]:
 
 def _loads_are_guarded(lines: Sequence[str]) -> bool:
     """Whether each load of a tile tests a value that the loop over tiles changes."""
-    stored = _STORED_TILES.findall(code_of_all(lines))
-    loads = [line for name in {*stored} if is_shared(name, lines) for line in stores_to(name, lines)]
+    stored = {*_STORED_TILES.findall(code_of_all(lines))}
+    tiles = [name for name in stored if is_shared(name, lines)] if len(stored) <= _MOST_TILES else []
+    loads = [line for name in tiles for line in stores_to(name, lines)]
+    if len(loads) > _MOST_TILES:
+        return False
     for line in loads:
         loop = loop_at(line, lines)
         if loop is None:
@@ -180,19 +188,19 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
     code = [code_of(number, lines) for number in range(1, len(lines) + 1)]
     text = "\n".join(code)
     barriers = {loop_line(text, number) for number, line in enumerate(code, 1) if "__syncthreads" in line}
-    for number, line in enumerate(code, 1):
-        for name in _ZEROED.findall(line):
-            loop = loop_line(text, number)
-            # A partial sum that is used in any other way belongs inside the loop.
-            uses = re.findall(rf"\b{name}\b(?!\s*=\s*0)", text)
-            added = re.findall(rf"\b{name}\s*\+=", text)
-            stored = re.findall(rf"\[([^;=]*)\]\s*=\s*{name}\s*;", text)
-            if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
-                continue
-            # A loop that moves on to another output element needs a new sum.
-            counter = _COUNTED.search(code[loop - 1])
-            if counter is not None and not any(re.search(rf"\b{counter[1]}\b", index) for index in stored):
-                return number, name, loop
+    zeroed = ((number, name) for number, line in enumerate(code, 1) for name in _ZEROED.findall(line))
+    for number, name in islice(zeroed, _MOST_TILES):
+        loop = loop_line(text, number)
+        # A partial sum that is used in any other way belongs inside the loop.
+        uses = re.findall(rf"\b{name}\b(?!\s*=\s*0)", text)
+        added = re.findall(rf"\b{name}\s*\+=", text)
+        stored = re.findall(rf"\[([^;=]*)\]\s*=\s*{name}\s*;", text)
+        if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
+            continue
+        # A loop that moves on to another output element needs a new sum.
+        counter = _COUNTED.search(code[loop - 1])
+        if counter is not None and not any(re.search(rf"\b{counter[1]}\b", index) for index in stored):
+            return number, name, loop
     return None
 
 

@@ -43,9 +43,7 @@ def endless_step(finding: Finding, lines: Sequence[str]) -> Step | None:
     changed = changed_names(f"{';'.join(clauses[2:])};{parts.body}")
     if not name or _UNCLEAR.search(condition) or _LEAVES.search(parts.body) or names_in(condition) & changed:
         return None
-    verb = {"<": "Increase", "!": "Increase", ">": "Decrease"}.get(
-        condition.partition(name)[2].lstrip()[:1], "Change"
-    )
+    verb = {"<": "Increase", ">": "Decrease"}.get(condition.partition(name)[2].lstrip()[:1], "Change")
     where = "in the loop's head" if len(clauses) == 3 else "at the end of the loop"
     text = f"`{name}` never changes in the loop at line {loop.first}. {verb} it {where}."
     return Step(text, {loop.first: f"{name} never changes"})

@@ -71,7 +71,8 @@ class Race:
         code = code_of(self.finding.line, self.lines)
         index, _, value = code.partition("]")
         chosen = index.count("[") > 1 or re.search(r"\+\+|--|[-+]=\s*1\b", code) is not None
-        return self.one_update and (chosen or any(is_shared(name, self.lines) for name in names_in(value)))
+        of_block = "*" not in value and any(is_shared(name, self.lines) for name in names_in(value))
+        return self.one_update and (chosen or of_block)
 
     @property
     def in_block(self) -> bool:

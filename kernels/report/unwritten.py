@@ -82,18 +82,22 @@ def _early_end(finding: Finding, lines: Sequence[str]) -> int | None:
     """The first line of the kernel where some threads `return` or `continue` before any barrier."""
     code = code_of_all(lines[: finding.line or 0]).split("\n")
     start = max((at for at, line in enumerate(code) if "__global__" in line), default=len(code))
+    ends = []
     for number, line in enumerate(code[start:], start + 1):
-        if re.search(r"\b(?:return|continue)\s*;", line) and _differs(statements_at(number, lines), lines):
-            return number
+        if re.search(r"\b(?:return|continue)\s*;", line):
+            ends.append(number)
         if "__syncthreads" in line:
             break
-    return None
+    return next(
+        (each for each in ends[:_MOST_STORES] if _differs(statements_at(each, lines)[:_MOST_STORES], lines)),
+        None,
+    )
 
 
 def _condition_around(finding: Finding, name: str, lines: Sequence[str]) -> int | None:
     """The `if` or loop around a load and its barrier that threads of one block decide differently."""
     for store in stores_to(name, lines)[:_MOST_STORES]:
-        for each in statements_at(store, lines):
+        for each in statements_at(store, lines)[:_MOST_STORES]:
             waits = "__syncthreads" in code_between(each.first, each.last, lines)
             if waits and each.first <= (finding.line or 0) <= each.last and _differs([each], lines):
                 return each.first

@@ -110,16 +110,32 @@ __global__ void histogram(const int* values, unsigned int* counts, int n, int bi
         # In a scan, a thread reads what another one writes in the same step.
         (SCAN, race(6, 4, "s[1]"), [5], "into a variable, and call `__syncthreads()` again"),
         # The loop has its barrier. Only the one before the loop is missing.
-        ("reduction_missing_barrier", race(13, 10, "part[64]"), [], "after line 10, before line 13"),
-        ("no_first_barrier", race(17, 13, "Mds[0][0]"), [], "after line 13, before line 17"),
+        ("reduction_missing_barrier", race(13, 10, "part[64]"), [], "before the loop at line 11"),
+        ("no_first_barrier", race(17, 13, "Mds[0][0]"), [], "before the loop at line 16"),
         (HISTOGRAM, race(4, 4, "counts[0]"), [], "`atomicAdd` at line 4."),
+        (
+            """
+__shared__ float Ms[16][16];
+__global__ void mul(float* P, int Width) {
+    P[Row * Width + threadIdx.x] += Ms[ty][k] * Ms[k][tx];
+}
+""",
+            race(3, 3, "P[0]", "A of block (0,0) and B of block (1,0)"),
+            [],
+            "Let one thread own each element",
+        ),
         (
             HISTOGRAM.replace("own[bin];", "values[bin];"),
             race(4, 4, "counts[0]"),
             [],
             "atomicAdd`.",
         ),
-        ("scratch_tiles_no_first_barrier", race(10, 8, "scratch[0]", "A of block (0,0)"), [], "after line 8"),
+        (
+            "scratch_tiles_no_first_barrier",
+            race(10, 8, "scratch[0]", "A of block (0,0)"),
+            [],
+            "before the loop at line 9",
+        ),
     ],
 )
 def test_a_race_gets_the_barrier_or_the_atomic_that_repairs_it(source, found, marked, words):
@@ -135,6 +151,19 @@ def test_a_kernel_without_blocks_in_its_indices_is_told_to_add_them(source, offs
     assert ("`blockIdx`" in step(both, kernel)[0]) is offset
 
 
+NESTED = """
+__global__ void mul(float* P, int Width) {
+    if (threadIdx.y < Width) {
+        if (threadIdx.x < Width) {
+            P[0] = 0;
+            __syncthreads();
+        }
+    }
+    __syncthreads();
+}
+"""
+
+
 def diverges(line: int, other: int) -> Finding:
     return Finding(Verdict.BARRIER_DIVERGENCE, "", line, other)
 
@@ -142,10 +171,11 @@ def diverges(line: int, other: int) -> Finding:
 @pytest.mark.parametrize(
     ("source", "line", "other", "marked", "words"),
     [
-        ("barrier_in_load_branch", 17, 21, [15], "from line 17 to behind the `if` of line 15"),
-        ("barrier_in_reduction_branch", 17, 14, [12], "from line 14 to behind the `if` of line 12"),
+        ("barrier_in_load_branch", 17, 21, [15], "from line 17 to after the `if` of line 15"),
+        ("barrier_in_reduction_branch", 17, 14, [12], "from line 14 to after the `if` of line 12"),
         ("reduce_barrier_for_adders", 15, 21, [14], "from line 15 to before the `if` of line 14"),
-        ("barrier_in_both_branches", 12, 15, [10], "behind the `if` of line 10 and its `else`"),
+        ("barrier_in_both_branches", 12, 15, [10], "after the `if` of line 10 and its `else`"),
+        (NESTED, 5, 8, [2], "from line 5 to after the `if` of line 2"),
         ("barrier_in_switch", 14, 19, [], "out of any `if` or loop"),
         ("barrier_in_helper_branch", 8, 8, [], "Don't `return`"),
     ],
@@ -162,6 +192,7 @@ def test_a_barrier_is_moved_out_of_the_if_that_splits_the_block(source, line, ot
         ("endless_phase_loop", 10, "`ph` never changes in"),
         ("endless_inner_loop", 8, "`k` never changes in"),
         ("naive_countdown_unsigned", 7, "`k` is unsigned"),
+        ("\nint n = 3;\nwhile (n != 0) {\n  step();\n}\n", 2, "Change it at the end"),
         ("endless_step_zero", 8, "Look for a loop"),
         ("endless_wait_for_flag", 13, "Look for a loop"),
         ("endless_for_one_thread", 9, "Look for a loop"),
@@ -268,7 +299,7 @@ def test_a_single_error_of_the_compiler_gets_its_repair(messages, words):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("rejected_host_main", "Break line 13 before `main`"),
+        ("rejected_host_main", "a new line before `main` at line 13"),
         ("\n\nint main() {}\n", "Submit only the kernel"),
     ],
 )
@@ -333,3 +364,30 @@ def test_tiles_that_are_rounded_up_need_loads_that_test_their_place(guarded):
     text, _ = step(Finding(Verdict.WRONG_ANSWER, message, example=Example(element="P[0][0]")), source)
     assert "Round the number of tiles up at line 8" in text
     assert ("Load 0" in text) is not guarded
+
+
+def test_a_limit_above_a_thousand_keeps_its_digits():
+    found = Finding(Verdict.RESOURCE_LIMIT, "A block has at most 1,024, so the largest tile is 1,024.", 1)
+    assert "`BLOCK_SIZE` at line 1 to 1,024 or less" in step(found, "#define BLOCK_SIZE 2048\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "narrow"),
+    [("int half = blockDim.x / 2;", False), ("half sum = 0;", True), ("P[0] = __half2float(sum);", True)],
+)
+def test_only_a_type_is_a_narrow_format(line, narrow):
+    message = "P[0] is 10040, not 10060 (n=255). 1 of 1 element is incorrect."
+    found = Finding(Verdict.WRONG_ANSWER, message, example=Example(element="P[0]"))
+    assert (
+        "Keep the numbers in `float`" in step(found, f"__global__ void f(float* P) {{\n{line}\n}}")[0]
+    ) is narrow
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [(Verdict.UNINITIALIZED_READ, "if(n)return;"), (Verdict.WRONG_ANSWER, "for(int i=0;i<n;++i){a=0;a+=1;}")],
+)
+@pytest.mark.timeout(20)
+def test_a_file_of_one_statement_ends_soon(kind, line):
+    source = "\n".join(["__global__ void f(float* P, int n) {", *[line] * 3000, "P[0] = a;", "}"])
+    assert step(Finding(kind, "P[0] is 1, not 2 (n=1). 1 of 1 element is incorrect.", 3002), source)[0]

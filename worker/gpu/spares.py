@@ -255,7 +255,7 @@ class Spares:
                     failure = SandboxFailure(Failure.START, "the process ended while it waited")
                 except SandboxFailure as reason:
                     failure = reason
-                self._give_back()
+                self.give_back()
                 spare.close()
                 # a process that had started well doesn't count as a failed start
                 tries += not waited
@@ -291,8 +291,8 @@ class Spares:
             self._changed.notify_all()
             return spare
 
-    def _give_back(self) -> None:
-        """Another process is needed for one that was taken."""
+    def give_back(self) -> None:
+        """Start another process for one that was taken and can't be used."""
         with self._changed:
             self._taken -= 1
             self._changed.notify_all()

@@ -190,6 +190,8 @@ class GpuWorkplace:
         if runner is not None and not runner.usable:
             self._let_go(runner)
             runner = None
+            if self._spares is not None:
+                self._spares.give_back()
         try:
             runner = runner or self._start().take()
         except SandboxFailure:

@@ -69,7 +69,7 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
         text = "A barrier between the two makes two phases. Now the order is fixed."
         steps.append((text, [Band((first,)), Band((second,))]))
     return RaceView(
-        "A barrier orders the threads of one block. These two threads are of two blocks."
+        "A barrier orders the threads of one block. These two threads belong to two blocks."
         if first.block
         else _barriers(lines),
         tuple(

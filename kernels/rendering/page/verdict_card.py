@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ _LOST_UPDATE = "Two threads change the same memory at once, so one change is los
 _COUNTED = {Verdict.INPUT_MODIFIED: "changed element"}
 _NOT_COUNTED = (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT)
 """A wrong answer's message has a count. A launch fails in each case alike."""
+_GOAL = re.compile(r"^Goal (?:of the exercise )?not met: .*?\b[Tt]he limit is [\d,.]*\d(?: bytes)?\. ?")
+"""A missed goal at the beginning of a step, also in reports of earlier versions."""
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
 
 
@@ -72,7 +75,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     accepted = report.verdict is Verdict.ACCEPTED
     missed = next((goal.missed for goal in report.evidence.goals if accepted and not goal.met), "")
     if missed:
-        detail, step = missed, step.removeprefix(missed).lstrip()
+        detail, step = missed, _GOAL.sub("", step)
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
     clues, marks = lines_to_look_at(report, lines), {} if accepted else next_step(report, lines).marks
     look = {**clues, **marks}

@@ -46,11 +46,15 @@ class Worth:
     @property
     def again(self) -> Again | None:
         """The chance to earn more than this submission does; None if it doesn't count or can't be improved."""
-        final = self.grade.excused or self.grade.score is not None or self.deadlines.closed(self.now)
+        # A decision that isn't released must not show.
+        decided = (self.grade.excused or self.grade.score is not None) and (
+            self.as_staff or not self.grade.held
+        )
         perfect = self.entry.accepted and not (
             self.entry.goals_missed and self.assignment.goals_percent < 100
         )
-        if final or perfect or self.attempts_left == 0 or not self.counts:
+        over = self.deadlines.closed(self.now) or self.attempts_left == 0
+        if decided or over or perfect or not self.counts:
             return None
         due_at = self.deadlines.due_at
         until = due_at if due_at is not None and self.now <= due_at else self.deadlines.closes_at
@@ -130,10 +134,10 @@ def worth_text(worth: Worth) -> str:
             f"{rounded_points(points_for(worth.assignment, days, accepted=True))}/{rounded_points(kernel)}"
         )
         return f"Worth {upto}{earns}{' plus the rubric' if grade.rubric_most else ''} if you submit it"
-    if grade.excused:
-        return "Excused, doesn’t count"
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"
+    if grade.excused:
+        return "Excused, doesn’t count"
     points = points_of(worth)
     if points is None:
         return _standing(worth, out_of).capitalize()
@@ -188,7 +192,7 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
             and worth.assignment.points
             and worth.assignment.goals_percent == 100
         ):
-            return f"the missed {'goal costs' if missed == 1 else 'goals cost'} none"
+            return f"the missed {'goal costs' if missed == 1 else 'goals cost'} no points"
         return "this submission counts"
     stays = (
         f" stays {out_of(worth.grade.worth_of(counted).points)}"

@@ -71,7 +71,7 @@ def test_the_next_deadline_is_named(deadlines, until):
 
 def test_a_missed_goal_says_whether_it_costs_points():
     missed = entry(1, goals_missed=1)
-    assert text(missed) == "10/10 points, the missed goal costs none"
+    assert text(missed) == "10/10 points, the missed goal costs no points"
     assert text(missed, goals_percent=50.0).startswith("5/10 points so far (50 %")
     assert text(missed, points=0.0) == "This submission counts"
 
@@ -121,3 +121,12 @@ def test_what_a_check_may_earn_with_tiers_is_a_limit():
 def test_no_verdict_says_nothing():
     assert text(entry(1, None)) == ""
     assert text(entry(1, Verdict.SYSTEM_ERROR)) == ""
+
+
+@pytest.mark.parametrize("decision", [{}, {"score": 3.0}, {"excused": True}])
+def test_a_decision_that_is_held_shows_nowhere(decision):
+    assert text(WRONG, held=True, **decision) == "Points not released yet"
+    assert worth(WRONG, held=True, attempts_left=2, **decision).again == Again(None, 2)
+    assert (worth(WRONG, held=True, attempts_left=2, as_staff=True, **decision).again is None) is bool(
+        decision
+    )
