@@ -141,7 +141,7 @@ def test_a_file_is_handed_in(student, portal):
     open_assignment(student, portal)
     given = {"name": "mine.cu", "mimeType": "", "buffer": b"// from a file\n"}
     student.locator("#file").set_input_files(given)
-    expect(student.get_by_role("status")).to_contain_text("mine.cu")
+    expect(student.locator(".editor-says")).to_contain_text("mine.cu")
     check(student)
     assert handed_in(student, portal) == "// from a file\n"
 
@@ -159,7 +159,7 @@ def test_a_draft_is_there_again_and_gone_when_it_is_handed_in(student, portal):
     open_assignment(student, portal, "naive")
     write(student, "// half a thought\n")
     student.reload()
-    expect(student.get_by_role("status")).to_contain_text("restored")
+    expect(student.locator(".editor-says")).to_contain_text("restored")
     expect(editor(student)).to_contain_text("half a thought")
     check(student)
     handed_in(student, portal)

@@ -70,7 +70,7 @@ def test_a_lost_barrier_is_a_race_between_two_lines_on_every_run(tmp_path):
     assert finding["line"] != finding["other_line"]
     assert len(finding["example"]["threads"]) == 2
     between_warps = [
-        each for each in report["findings"] if "If warps run one at a time, P[" in each["message"]
+        each for each in report["findings"] if "If warps run one at a time, `P[" in each["message"]
     ]
     assert [each["kind"] for each in between_warps] == ["data_race"]
 
