@@ -43,7 +43,7 @@ CHANGES = [
     ("tiled", "no_zero_padding", "at line 11",
      {12: lambda line: f"{line}        else Mds[ty][tx] = 0;\n",
       14: lambda line: f"{line}        else Nds[ty][tx] = 0;\n"}),
-    ("naive", "rejected_host_main", "before `main` at line 13",
+    ("naive", "rejected_host_main", "at line 13",
      {13: lambda line: line.replace("int main", "\nint main")}),
     ("naive", "compile_undeclared_name", "Write `Row`", {8: lambda line: line.replace("row", "Row")}),
     ("tiled", "limit_tile_of_64", "to 32 or less", {1: lambda line: line.replace("64", "32")}),
