@@ -12,6 +12,7 @@ from kernels.report.advice import next_step
 from kernels.report.clues import lines_to_look_at
 from kernels.report.model import Report, first_error
 from kernels.report.races import only_updates
+from kernels.report.step import Step
 from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named, plural
 
@@ -71,14 +72,15 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     sentence, detail = headline(report, lines)
     if leading is not None and leading.kind is Verdict.DATA_RACE and only_updates(leading, lines):
         sentence = _LOST_UPDATE
-    label, step, step_line = _step(report, lines, idea)
     accepted = report.verdict is Verdict.ACCEPTED
+    advised = Step("") if accepted else next_step(report, lines)
+    label, step, step_line = _faster(report, idea) if accepted else (NEXT_STEP, advised.text, None)
     missed = next((goal.missed for goal in report.evidence.goals if accepted and not goal.met), "")
     if missed:
         detail, step = missed, _GOAL.sub("", step)
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
-    clues, marks = lines_to_look_at(report, lines), {} if accepted else next_step(report, lines).marks
-    look = {**clues, **marks}
+    clues = lines_to_look_at(report, lines)
+    look = {**clues, **advised.marks}
     if (start := step_line or slowest) is not None and start <= len(lines):
         look = look or {start: "start here" if step_line else "most work"}
     of_finding = {} if leading is None or clues else excerpt_labels(leading, len(lines))
@@ -112,10 +114,8 @@ def _count(leading: Finding | None) -> str:
     return f"{plural(leading.count, named)} across all cases"
 
 
-def _step(report: Report, lines: Sequence[str], idea: str) -> tuple[str, str, int | None]:
+def _faster(report: Report, idea: str) -> tuple[str, str, int | None]:
     """The heading, the next step, and its line. Advice about a line is more helpful than a faster kernel's idea."""
-    if report.verdict is not Verdict.ACCEPTED:
-        return NEXT_STEP, next_step(report, lines).text, None
     first = next(iter(report.evidence.advice), None)
     if first is not None and (first.line is not None or not idea):
         return NEXT_STEP, first.text, first.line
