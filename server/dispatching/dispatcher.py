@@ -102,7 +102,7 @@ class Dispatcher:
             if room(self._slots.get(queue, 0), waiting):
                 steps += self._take(queue)
         self._publish(steps, now)
-        begun = self._experiments.step(datetime.now(UTC))
+        begun = self._experiments.step(datetime.now(UTC), self._slots)
         return bool(steps or decisions.claimed or decisions.lost or begun)
 
     def _rows(self) -> tuple[list[UnderWay], list[str]]:

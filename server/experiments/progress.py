@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
@@ -37,10 +38,12 @@ from server.grading.reports import ReportError, pack, unpack
 from server.grading.service import DEADLINE_NEAR, Work, keep_source, queue_jobs
 from server.grading.stored_report import read_report
 from worker.contract.measure_work import Repeats
-from worker.contract.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE, gpu_queue
 
-OPEN = 200
-"""Points of one experiment with a job and no result yet. A fleet does fewer until the next call."""
+OPEN_FOR_A_SLOT = 16
+"""Points of one experiment with a job and no result yet, for each slot for their last step. More would only fill the
+cores with checks of points that wait for a GPU, and slow down submissions.
+"""
 
 AT_ONCE = 8
 """Points that begin, and results that are kept, in one call. More would keep submissions waiting for the dispatcher."""
@@ -66,7 +69,8 @@ class _Ended:
 class _Now:
     """An experiment at one moment.
 
-    open: begun points with a job and no result
+    room: how many more points may have a job and no result
+    open: whether any point has a job and no result
     waiting: some begun points that wait for a new job, because their last one failed
     pause: until when no point begins; None if there is no deadline ahead
     hold: whether steps that wait in the queue must wait longer, until then
@@ -75,7 +79,8 @@ class _Now:
     experiment: Experiment
     exercise: Exercise
     ended: Sequence[_Ended]
-    open: int
+    room: int
+    open: bool
     waiting: Sequence[int]
     pause: datetime | None
     hold: bool
@@ -86,7 +91,7 @@ class _Now:
         # Results first: a text that passed needs fewer test cases at its other sizes.
         if self.pause is not None or self.ended:
             return ()
-        room, begun = max(0, min(AT_ONCE, OPEN - self.open)), self.experiment.begun
+        room, begun = max(0, min(AT_ONCE, self.room)), self.experiment.begun
         if self.experiment.tunes:
             return self.waiting[:room]
         return (*self.waiting, *range(begun, min(begun + room, self.experiment.points)))[:room]
@@ -133,10 +138,10 @@ class ExperimentRunner:
     _last: int = 0
     _plans: dict[int, PointPlan] = field(default_factory=dict)
 
-    def step(self, now: datetime) -> bool:
-        """Go on with the next running experiment. Returns whether anything changed."""
+    def step(self, now: datetime, slots: Mapping[str, int] = MappingProxyType({})) -> bool:
+        """Go on with the next running experiment. Returns whether anything changed. slots: of live workers."""
         with self.read.begin() as session:
-            found = _next(session, self._last, now)
+            found = _next(session, self._last, slots, now)
             if found is None:
                 return False
             self._last = found.experiment.id
@@ -182,7 +187,7 @@ def pause_until(session: Session, experiment: Experiment, now: datetime) -> date
     )
 
 
-def _next(session: Session, last: int, now: datetime) -> _Now | None:
+def _next(session: Session, last: int, slots: Mapping[str, int], now: datetime) -> _Now | None:
     running = select(Experiment).where(Experiment.state == ExperimentState.RUNNING).order_by(Experiment.id)
     experiment = session.scalar(running.where(Experiment.id > last).limit(1)) or session.scalar(
         running.limit(1)
@@ -209,7 +214,9 @@ def _next(session: Session, last: int, now: datetime) -> _Now | None:
     waiting = _waiting(session, experiment)
     pause = pause_until(session, experiment, now)
     hold = pause is not None and _waits(session, experiment, pause)
-    return _Now(experiment, exercise, found, unfinished, waiting, pause, hold)
+    queue = gpu_queue(experiment.device_class) if experiment.device_class else CPU_QUEUE
+    room = OPEN_FOR_A_SLOT * max(1, slots.get(queue, 0)) - unfinished
+    return _Now(experiment, exercise, found, room, unfinished > 0, waiting, pause, hold)
 
 
 def _waiting(session: Session, experiment: Experiment) -> Sequence[int]:

@@ -13,13 +13,13 @@ from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.experiments.models import Experiment, ExperimentState
 from server.experiments.plans import UnfitExperiment
-from server.experiments.progress import AT_ONCE, OPEN
+from server.experiments.progress import AT_ONCE, OPEN_FOR_A_SLOT
 from server.experiments.queries import results
 from server.experiments.quota import EXPERIMENTS_A_DAY, MOST_RUNNING
 from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
 from server.grading.models import Job, JobState, Step, StepState
 from server.submissions.changes import NotPossible
-from tests.server.course import NOW, ACourse, later
+from tests.server.course import CPU_QUEUE, NOW, ACourse, later
 from tests.server.experiments.started import (
     TILE,
     checked,
@@ -88,15 +88,19 @@ def cases_of(course: ACourse, job: int) -> int:
     return len(read_exercise("tiled", work_of(course, job).exercise.definition).cases(16))
 
 
-def test_only_some_points_wait_in_the_queue(course):
-    name = started(course, text=MANY)
+@pytest.mark.parametrize(
+    ("device_class", "slots", "most"),
+    [("", {}, 1), ("", {CPU_QUEUE: 3, "gpu.h200": 5}, 3), ("h200", {CPU_QUEUE: 30, "gpu.h200": 2}, 2)],
+)
+def test_as_many_points_wait_as_the_last_step_s_slots_can_use_soon(course, device_class, slots, most):
+    name = started(course, text=MANY, device_class=device_class)
     runner = runner_of(course)
-    assert runner.step(NOW)
+    assert runner.step(NOW, slots)
     assert in_queue(course) == AT_ONCE
-    while runner.step(NOW):
+    while runner.step(NOW, slots):
         pass
-    assert in_queue(course) == OPEN
-    assert experiment_of(course, name).begun == OPEN
+    assert in_queue(course) == most * OPEN_FOR_A_SLOT
+    assert experiment_of(course, name).begun == most * OPEN_FOR_A_SLOT
 
 
 def test_a_wrong_point_is_a_result_and_the_others_go_on(course):
