@@ -29,7 +29,8 @@ class Runner:
         self.supply = supply
         self.closed_by: list[str] = []
 
-    def measure(self, request: MeasureRequest, progress: object) -> MeasureResponse:
+    def measure(self, request: MeasureRequest, progress: object, *, last: bool) -> MeasureResponse:
+        self.usable = not last
         with self.supply.alone:
             self.supply.requests.append(request)
             return self.supply.answer(request)

@@ -90,7 +90,7 @@ Argument = Memory | int | float
 
 
 class Backend(Protocol):
-    """One device for one job, which runs all operations in order.
+    """One device, which runs all operations in order.
 
     Only `read`, `wait` and `timed` wait for them. These three raise DeviceFault if an earlier operation failed.
     """

@@ -89,7 +89,7 @@ def opened(compiler: str = "") -> Callable[[], CupyBackend]:
 
 
 class CupyBackend:
-    """The only GPU of this process, for one job. The end of the process frees everything."""
+    """The only GPU of this process. The end of the process frees everything."""
 
     def __init__(self, facts: Mapping[str, Any], environment: Environment, clocks: ClockReader) -> None:
         """Create the context, allocate memory, and load all that would delay the first launch."""

@@ -1,4 +1,4 @@
-"""The process with one device for one job: its start before the lockdown, and its answers after it.
+"""The process with one device: its start before the lockdown, and its answers after it.
 
 Only `worker.gpu.device_process` uses this module. The parent's side is `worker.gpu.spares`.
 """
@@ -81,7 +81,7 @@ def numbers(line: bytes) -> Numbers:
 
 
 class Job:
-    """The two requests of one job: first the judge's kernels, then the kernel to judge and measure."""
+    """The requests of one process: first the judge's kernels, then each kernel to judge and measure."""
 
     def __init__(self, backend: Backend, ask: Ask, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend
