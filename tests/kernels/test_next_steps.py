@@ -162,6 +162,19 @@ __global__ void mul(float* P, int Width) {
     __syncthreads();
 }
 """
+INNER_ELSE = """
+__global__ void mul(float* P, int Width) {
+    if (threadIdx.y < Width) {
+        if (threadIdx.x < Width) {
+            P[0] = 0;
+        } else {
+            __syncthreads();
+        }
+    }
+}
+"""
+FULL_ELSE = INNER_ELSE.replace("P[0] = 0;", "__syncthreads();").replace("    }\n}", "    } else P[1] = 0;\n}")
+BARE = INNER_ELSE.replace("Width) {\n        if", "Width)\n        if").replace("        }\n    }", "        }")
 
 
 def diverges(line: int, other: int) -> Finding:
@@ -176,6 +189,10 @@ def diverges(line: int, other: int) -> Finding:
         ("reduce_barrier_for_adders", 15, 21, [14], "from line 15 to before the `if` of line 14"),
         ("barrier_in_both_branches", 12, 15, [10], "after the `if` of line 10 and its `else`"),
         (NESTED, 5, 8, [2], "from line 5 to after the `if` of line 2"),
+        (INNER_ELSE, 6, 9, [2], "from line 6 to after the `if` of line 2"),
+        (BARE, 6, 9, [2], "from line 6 to after the `if` of line 2"),
+        (INNER_ELSE.replace("P[0] = 0;", "__syncthreads();"), 4, 6, [2], "Move each"),
+        (FULL_ELSE, 4, 6, [2], "`if` of line 2 and its `else`"),
         ("barrier_in_switch", 14, 19, [], "out of any `if` or loop"),
         ("barrier_in_helper_branch", 8, 8, [], "Don't `return`"),
     ],
