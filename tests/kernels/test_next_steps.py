@@ -63,42 +63,6 @@ def test_a_cell_without_a_value_leads_to_the_line_that_skips_it(source, line, el
     assert words in text
 
 
-KEPT_OUT = """
-__global__ void turn(const float* A, float* B, int n) {
-    __shared__ float s[16];
-    for (int i = threadIdx.x; i < n; i += 16) {
-        s[i] = A[i];
-        __syncthreads();
-        %s
-    }
-}
-"""
-SKIPPED = """
-__global__ void turn(const float* A, float* B, int n) {
-    __shared__ float s[16];
-    if (threadIdx.x < n)
-        s[threadIdx.x] = A[threadIdx.x];
-    __syncthreads();
-    %s
-}
-"""
-
-
-@pytest.mark.parametrize("source", [KEPT_OUT, SKIPPED])
-@pytest.mark.parametrize(
-    ("use", "sums"),
-    [
-        ("B[0] = s[15 - threadIdx.x];", False),
-        ("B[0] = s[1] > s[0] ? s[1] : s[0];", False),
-        ("atomicAdd(B, s[1]);", True),
-        ("for (int k = 0; k < 16; ++k) B[0] += s[k];", True),
-        ("B = B + s[1];", True),
-    ],
-)
-def test_only_a_kernel_that_sums_is_told_about_its_sum(source, use, sums):
-    assert ("to a sum" in step(unwritten(6, "s[15]"), source % use)[0]) is sums
-
-
 def test_an_array_with_many_stores_gets_general_advice_soon():
     stores = "    if (n) s[0] = 1;\n" * 4000
     source = f"__global__ void k(int n) {{\n    __shared__ float s[9];\n{stores}    x = s[1];\n}}"
@@ -198,21 +162,6 @@ __global__ void mul(float* P, int Width) {
     __syncthreads();
 }
 """
-INNER_ELSE = """
-__global__ void mul(float* P, int Width) {
-    if (threadIdx.y < Width) {
-        if (threadIdx.x < Width) {
-            P[0] = 0;
-        } else {
-            __syncthreads();
-        }
-    }
-}
-"""
-FULL_ELSE = INNER_ELSE.replace("P[0] = 0;", "__syncthreads();").replace("    }\n}", "    } else P[1] = 0;\n}")
-BARE = INNER_ELSE.replace("Width) {\n        if", "Width)\n        if").replace(
-    "        }\n    }", "        }"
-)
 
 
 def diverges(line: int, other: int) -> Finding:
@@ -227,10 +176,6 @@ def diverges(line: int, other: int) -> Finding:
         ("reduce_barrier_for_adders", 15, 21, [14], "from line 15 to before the `if` of line 14"),
         ("barrier_in_both_branches", 12, 15, [10], "after the `if` of line 10 and its `else`"),
         (NESTED, 5, 8, [2], "from line 5 to after the `if` of line 2"),
-        (INNER_ELSE, 6, 9, [2], "from line 6 to after the `if` of line 2"),
-        (BARE, 6, 9, [2], "from line 6 to after the `if` of line 2"),
-        (INNER_ELSE.replace("P[0] = 0;", "__syncthreads();"), 4, 6, [2], "Move each"),
-        (FULL_ELSE, 4, 6, [2], "`if` of line 2 and its `else`"),
         ("barrier_in_switch", 14, 19, [], "out of any `if` or loop"),
         ("barrier_in_helper_branch", 8, 8, [], "Don't `return`"),
     ],
