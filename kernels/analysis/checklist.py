@@ -171,7 +171,8 @@ def _reuse(subject: Subject) -> tuple[State, str]:
     aim = min(
         extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
     )
-    text = f"Each element read from global memory is used {_number(uses)} times"
+    often = _number(uses)
+    text = f"Each element read from global memory is used {'once' if often == '1' else f'{often} times'}"
     if uses >= _MUCH_REUSE * aim:
         return State.YES, f"{text}; tiles of {subject.tile} give {_number(aim)}."
     state = State.PARTLY if uses >= _SOME_REUSE else State.NO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from itertools import accumulate, takewhile
 
 from kernels.report.source_facts import code_of_all, names_in, parts_of, reached_names, statements_at
 from kernels.report.step import Step
@@ -50,7 +50,7 @@ def _out_of(only: Statement, line: int, lines: Sequence[str]) -> str:
     """How the barrier at a line leaves the `if` around it."""
     body = parts_of(only, lines).body
     before, *after = _BARRIER.split(body)
-    if re.search(r"\belse\b", body):
+    if _has_else(body):
         return f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
     if len(after) == 1 and not after[0].strip("} \n"):
         return f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}."
@@ -58,3 +58,13 @@ def _out_of(only: Statement, line: int, lines: Sequence[str]) -> str:
         return f"Move `__syncthreads()` from line {line} to before the `if` of line {only.first}."
     text = f"Move each `__syncthreads()` out of the `if` at line {only.first}, which only some threads enter."
     return f"{text} Guard the loads and the store instead."
+
+
+def _has_else(body: str) -> bool:
+    """Whether an `else` belongs to the `if` with this body, and not to another one inside it."""
+    if re.match(r"(?:if|for|while|do)\b", body):
+        return False
+    depths = accumulate({"{": 1, "}": -1}.get(char, 0) for char in body)
+    last = "}" if body.startswith("{") else ";"
+    end = next((at for at, depth in enumerate(depths) if depth == 0 and body[at] == last), len(body))
+    return re.match(r"\s*else\b", body[end + 1 :]) is not None

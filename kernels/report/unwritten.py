@@ -35,8 +35,11 @@ _ELEMENT = (
 _LOCAL = "Give every element of the local array a first value before its use{at}."
 _CELL = "Let the block write every cell of `{name}` that is read{at}, such as {element}. Or correct the index there."
 _ZERO = "A thread without an element writes 0, which adds nothing to a sum."
+_NEUTRAL = "A thread without an element writes a value that doesn't change the result."
 _VARIABLE = "Give each variable a first value before its use{at}, for example `float sum = 0.0f;`."
 _MOST_STORES = 16
+_FOR_HEAD = re.compile(r"\bfor\s*\([^;{}]*;[^;{}]*;[^;(){}]*\)")
+_SUM = re.compile(r"\+=|\batomicAdd\b|(?<![\w.])(\w+)\s*=\s*\1\s*\+")
 _DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s+(\w[^;(){}]*);")
 
 
@@ -75,7 +78,13 @@ def _kept_out(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     if line is None:
         return None
     text = f"Line {line} keeps threads from their loads. Let every thread of the block write its cell"
-    return Step(f"{text} of `{{name}}` before each read{{at}}. {_ZERO}", {line: "some threads leave here"})
+    filler = _ZERO if _sums(lines) else _NEUTRAL
+    return Step(f"{text} of `{{name}}` before each read{{at}}. {filler}", {line: "some threads leave here"})
+
+
+def _sums(lines: Sequence[str]) -> bool:
+    """Whether the kernel adds up values, not only the steps of its `for` loops."""
+    return _SUM.search(_FOR_HEAD.sub("", code_of_all(lines))) is not None
 
 
 def _early_end(finding: Finding, lines: Sequence[str]) -> int | None:
@@ -151,8 +160,11 @@ def _outside(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
         return None
     if not re.search(rf"\b{re.escape(name)}\s*\[.*\]\s*=.*\[", code_between(only.first, only.last, lines)):
         return None
-    text = f"The `if` at line {only.first} leaves cells of `{name}` unwritten. Write 0 to them in an `else`"
-    return Step(f"{text}, which adds nothing to a sum.", {only.first: f"skips cells of {name}"})
+    text = f"The `if` at line {only.first} leaves cells of `{name}` unwritten. Write"
+    value = (
+        "0 to them in an `else`, which adds nothing to a sum" if _sums(lines) else "them in an `else`, too"
+    )
+    return Step(f"{text} {value}.", {only.first: f"skips cells of {name}"})
 
 
 def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:

@@ -108,8 +108,10 @@ def test_a_pasted_race_is_repaired_and_submitted_with_12_keys(page, portal):
     for key in ("Tab", ";", "Control+Enter"):
         page.keyboard.press(key)
     expect(verdict(page)).to_have_text("accepted", timeout=LONG)
+    expect(page.locator(".course-bar strong").first).to_have_text(re.compile("^0 of"))
     page.keyboard.press("Control+Shift+Enter")
     expect_submitted(page)
+    expect(page.locator(".course-bar strong").first).to_have_text(re.compile("^1 of"))
 
 
 def test_a_pasted_race_is_repaired_and_submitted_with_5_taps(browser, portal, complaints):

@@ -50,6 +50,7 @@ def test_s4f_the_plain_kernel_coalesces_but_does_not_tile():
     rows = card(solution("naive"), "naive", 128)
     assert rows["coalescing"].state is State.YES
     assert rows["tiling"].state is State.NO
+    assert "is used once" in rows["tiling"].evidence
     assert rows["tiling"].line == 14
     assert "16" in rows["tiling"].advice
 

@@ -17,7 +17,7 @@ from server.submissions.counted_submission import Deadlines, Entry, late_days, v
 from server.submissions.grades.grade import Grade
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
-from server.submissions.rules.points import points_for
+from server.submissions.rules.points import reachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Worth:
         decided = (self.grade.excused or self.grade.score is not None) and (
             self.as_staff or not self.grade.held
         )
-        perfect = self.entry.accepted and not (
-            self.entry.goals_missed and self.assignment.goals_percent < 100
-        )
+        best = reachable(self.assignment, late_days(self.now, self.deadlines))
+        gain = best - valued(self.assignment, self.deadlines, self.entry).points
+        perfect = self.entry.accepted and round(gain, 6) <= 0
         over = self.deadlines.closed(self.now) or self.attempts_left == 0
         if decided or over or perfect or not self.counts:
             return None
@@ -130,9 +130,7 @@ def worth_text(worth: Worth) -> str:
             return "Check, doesn’t count"
         upto = "up to " if worth.assignment.speed_tiers or worth.assignment.goals_percent < 100 else ""
         days = late_days(worth.now, worth.deadlines)
-        earns = (
-            f"{rounded_points(points_for(worth.assignment, days, accepted=True))}/{rounded_points(kernel)}"
-        )
+        earns = f"{rounded_points(reachable(worth.assignment, days))}/{rounded_points(kernel)}"
         return f"Worth {upto}{earns}{' plus the rubric' if grade.rubric_most else ''} if you submit it"
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"

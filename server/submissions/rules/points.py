@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,6 +59,11 @@ def worth(assignment: Assignment, achieved: Achieved) -> Worth:
         points *= assignment.goals_percent / 100
         why.append(f"{typed_number(assignment.goals_percent)} % with a missed goal")
     return Worth(points, (*why, *_late_reasons(assignment, achieved)))
+
+
+def reachable(assignment: Assignment, days: int) -> float:
+    """The most points of a submission, with a late penalty for `days`, in the fastest tier."""
+    return worth(assignment, Achieved(accepted=True, late_days=days, speed=sys.float_info.max)).points
 
 
 def rubric_points(rubric: str, given: Mapping[str, float]) -> float | None:

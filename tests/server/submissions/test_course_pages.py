@@ -225,7 +225,7 @@ def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal
         ({"attempts": 3}, "3 of 3 left"),
         ({"attempts": None}, "Unlimited"),
         ({"attempts": 3, "min_interval_seconds": 90}, "3 of 3 left, 90 s apart"),
-        ({}, "Up to 5 at once"),
+        ({}, "At most 5, checks too"),
         ({"checks_per_hour": 7}, "Free; 7 of 7 left this hour"),
         ({"counts": "last"}, "Your last submission"),
         ({"counts": "chosen"}, "Your best, unless you choose another"),

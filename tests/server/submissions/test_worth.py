@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kernels.verdict import Verdict
-from server.courses.models import Counts
+from server.courses.models import Counts, SpeedBy
 from server.submissions.counted_submission import Deadlines, Entry, counted
 from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
@@ -26,7 +26,7 @@ def worth(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more
     seen = {key: more.pop(key) for key in ("as_staff", "attempts_left") if key in more}
     given = assignment(**more)
     grade = Grade(counted(given, deadlines, entries or (of,)), **own)
-    return Worth(given, deadlines, grade, of, DUE, **seen)
+    return Worth(given, deadlines, grade, of, max(DUE, of.created_at), **seen)
 
 
 def test_what_counts_and_what_stays():
@@ -74,6 +74,27 @@ def test_a_missed_goal_says_whether_it_costs_points():
     assert text(missed) == "10/10 points, the missed goal costs no points"
     assert text(missed, goals_percent=50.0).startswith("5/10 points so far (50 %")
     assert text(missed, points=0.0) == "This submission counts"
+
+
+TIERS: dict[str, Any] = {"speed_by": SpeedBy.GFLOPS, "speed_tiers": "0:60 2000:80", "device_class": "h200"}
+
+
+@pytest.mark.parametrize(
+    ("speed", "deadlines", "points", "more"),
+    [
+        (None, NO_DEADLINE, "6/10", True),
+        (1000.0, NO_DEADLINE, "6/10", True),
+        (2000.0, NO_DEADLINE, "8/10", False),
+        # A late penalty may take as much as the faster tier gives, or more.
+        (1000.0, Deadlines(DUE - DAY - SECOND, None), "4.8/10", False),
+        (1000.0, Deadlines(DUE - 3 * DAY, None), "3.6/10", False),
+    ],
+)
+def test_a_faster_tier_can_still_be_reached(speed, deadlines, points, more):
+    of = entry(1, created_at=DUE - DAY, score=speed, gflops=speed)
+    assert text(of, deadlines=deadlines, **TIERS).startswith(f"{points} points")
+    assert (worth(of, deadlines=deadlines, **TIERS).again is not None) is more
+    assert text(entry(1, mode=Mode.CHECK), **TIERS).startswith("Worth up to 8/10")
 
 
 def test_late_days_are_named():
