@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kernels.measurement import Environment, Measurement
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.spares import Spares
 from worker.workplaces.gpu import GpuWorkplace
@@ -19,6 +20,25 @@ def right(request: MeasureRequest) -> MeasureResponse:
     return MeasureResponse(
         (), (), ptx_digests=tuple(code.ptx_digest for code in request.modules), busy_ms=10.0
     )
+
+
+def measured(request: MeasureRequest, ms: float = 1.0) -> MeasureResponse:
+    """As if every repeat took so long."""
+    answer = right(request)
+    environment = Environment("GPU", "gpu", "9.0", 1, 1, 1, "", "", "")
+    measurement = Measurement(
+        sizes={"Width": 2048},
+        ms_median=ms,
+        ci=(ms, ms),
+        spread=(ms, ms),
+        repeats=7,
+        settled=True,
+        gflops=100 / ms,
+        cublas_share=0.5,
+        metric="gflops",
+        environment=environment,
+    )
+    return MeasureResponse((), (), measurement, ptx_digests=answer.ptx_digests, busy_ms=5.0)
 
 
 class Runner:

@@ -95,8 +95,8 @@ class CheckWork:
     device_class: measured there if it passes; "" to measure nothing
     evidence: analyse an accepted kernel further
     repeats: of the measurement; None for the usual number
-    kernel: works with the same name may use one GPU process after each other, because they change the same kernel of
-        one experiment; "" for a process of its own
+    kernel: the kernel of an experiment that this work changes. Works with the same name may share a GPU process. ""
+        for a process of its own.
     """
 
     source: str

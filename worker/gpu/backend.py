@@ -141,7 +141,10 @@ class Backend(Protocol):
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
-        """Multiply two row-major matrices with the device's library in full single precision, timed."""
+        """Multiply two row-major matrices with the device's library in full single precision, timed.
+
+        The library has loaded what it needs before.
+        """
 
     def flush(self) -> None:
         """Empty the caches for the next launch, and end any reservation for persisting data."""

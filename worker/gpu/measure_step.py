@@ -60,14 +60,16 @@ def measure(
     judge: Judge,
     ask: Callable[[], Numbers],
     quiet: Quiet = NOBODY_ELSE,
+    clock_mhz: int = 0,
 ) -> MeasureResponse:
     """Carry out a request.
 
     ask: returns two new random numbers from the parent
+    clock_mhz: of the device after the request before; 0 if there was none
     """
     judge.release()  # memory of the kernel before this one
     job = _Job(request, backend, judge)
-    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet)
+    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet, clock_mhz)
     job.judge_small_cases()
     job.judge_large_cases(bench)
     if request.ranking is None:

@@ -276,6 +276,8 @@ class Spares:
             self._changed.notify_all()
         self._starter.join()
         for runner in self._all:
+            runner.kill()  # all at once, because the driver takes a while to release each
+        for runner in self._all:
             runner.close()
         self._all.clear()
         self._waiting.clear()

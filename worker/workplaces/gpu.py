@@ -27,13 +27,13 @@ Each takes up to 1.5 GiB of the GPU's memory. With eight, an H200 takes a quarte
 The CPU device takes so long for each kernel that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
 
-_MOST_WORKS = 16
+_MOST_WORKS = 64
 """Works of one kernel in one process. Their modules stay loaded until its end."""
 
 logger = logging.getLogger(__name__)
 
 
-def ahead(device: int | None) -> int:
+def spares_for(device: int | None) -> int:
     """How many processes to keep warm on a GPU; None for the CPU device."""
     if device is None:
         return _AHEAD_WITHOUT_GPU
@@ -69,9 +69,8 @@ class _Process:
 class GpuWorkplace:
     """Measures kernels one by one, in processes that were started ahead.
 
-    Each work has its own process, except that works of the same kernel of one experiment may follow each other in one.
-    A process that has run other works only confirms: for any answer but a measurement, a new process does the work
-    again.
+    Each work has its own process. Only works that change the same kernel of one experiment follow each other in one. A
+    used process can only confirm: if its answer isn't a measurement, a new process does the work again.
 
     One thread must call `prepare`, `do` and `close`. The processes end with `close` or with this process.
     """
@@ -85,15 +84,17 @@ class GpuWorkplace:
         arch: str,
         cache: Path,
         wall_seconds: float = WALL_SECONDS,
+        ahead: int | None = None,
     ) -> None:
         """Start nothing yet.
 
         device: the GPU's number in bus order; None for the CPU device
         device_class: the class of the results
         arch: architecture to compile for, such as "sm_90"
+        ahead: processes to keep warm; None for as many as submissions need
         """
         self._device, self._device_class, self._arch = device, device_class, arch
-        self._cache, self._wall_seconds = cache, wall_seconds
+        self._cache, self._wall_seconds, self._ahead = cache, wall_seconds, ahead or spares_for(device)
         self._spares: Spares | None = None
         self._expected: int | None = None
         self._kept: Runner | None = None
@@ -223,7 +224,7 @@ class GpuWorkplace:
         """The processes started ahead. Raises SandboxFailure, or NVRTCUnavailable without a compiler."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
-            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds)
+            self._spares = Spares(self._device, prepared, self._ahead, self._wall_seconds)
             self.expect(self._expected)
         return self._spares
 
