@@ -243,6 +243,15 @@ def test_the_rules_stand_there_in_plain_words(portal: Portal, ada: BrowserClient
     assert said in words(ada.page(PAGE))
 
 
+@pytest.mark.parametrize(("counts", "says"), [("last", False), ("chosen", True), ("best", True)])
+@ON_SQLITE
+def test_what_counts_of_two_with_equal_points_is_there_where_that_decides(
+    portal: Portal, ada: BrowserClient, counts: str, *, says: bool
+):
+    change(portal, counts=counts)
+    assert ('id="equal-points"' in ada.page(PAGE)) == says
+
+
 def test_an_assignment_that_is_unlisted_or_before_its_start_is_for_staff_alone(
     portal: Portal, ada: BrowserClient
 ):
