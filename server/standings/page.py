@@ -40,7 +40,7 @@ _IN_ORDER = {
     Order.LAUNCH: ("largest tile first", "smallest tile first"),
 }
 """What an order has first, and what it has first if it is reversed."""
-_SINCE = ("accepted longest first", "accepted last first")
+_SINCE = ("earliest accepted first", "latest accepted first")
 
 
 @dataclass(frozen=True, slots=True)
