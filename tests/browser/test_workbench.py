@@ -42,6 +42,13 @@ def cursor(page: Page) -> str:
     return page.locator(".cm-lineNumbers .cm-activeLineGutter").inner_text()
 
 
+def test_the_names_of_the_assignments_before_and_after_are_whole_where_there_is_room(student):
+    student.set_viewport_size({"width": 1600, "height": 900})
+    names = student.locator(".neighbours > a span")
+    assert names.count() > 0
+    assert names.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+
+
 def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, portal):
     write(student, RACE)
     student.keyboard.press("Control+Enter")

@@ -44,7 +44,7 @@ import { typeOverSelection } from "./type-over-selection";
 import { wordHelp } from "./word-help";
 
 const DRAFT_MS = 400;
-const MORE_KEYS = [
+const MORE_SHORTCUTS = [
   "F8 goes to the next marked line.",
   "Ctrl+Shift+Enter submits an accepted check.",
   "Tab indents once you type or click here.",
@@ -70,8 +70,8 @@ class Editor {
     this.given = lines(area.defaultValue);
     this.unkept = "draftIgnored" in area.dataset;
     this.changedSigns = all("[data-editor-changed]").filter((sign) => sign.dataset["editorChanged"] === area.id);
-    this.hint = make("summary", { id: `${area.id}-keys` }, "Ctrl+Enter checks. Esc, then Tab leaves. More keys");
-    const more = make("ul", {}, ...MORE_KEYS.map((text) => make("li", {}, text)));
+    this.hint = make("summary", { id: `${area.id}-keys` }, "Shortcuts: Ctrl+Enter checks; Esc, then Tab leaves the editor. Show all");
+    const more = make("ul", {}, ...MORE_SHORTCUTS.map((text) => make("li", {}, text)));
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
     this.takePlace(make("details", { className: "fine editor-hint" }, this.hint, more));
