@@ -1,66 +1,54 @@
-"""The cost of the first view of each page: compressed bytes on the wire, and requests."""
+"""The cost of the first view of each page in a browser: compressed bytes on the wire, and requests."""
 
 from __future__ import annotations
 
-import gzip
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from html.parser import HTMLParser
-from http.client import HTTPConnection
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser
+from sqlalchemy import select
 
 from bench.portal.pages import ASSIGNMENT, DEVICE_CLASS, WORK, furnished, public_id, real_report
 from bench.portal.web_server import COOKIE, Web, sign_in
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
+from server.courses.exercises import installed_content, keep
+from server.courses.models import Assignment
+from server.database.engine import Sessions
+from tests.browser.chromium import started
+from tests.browser.viewports import WIDE
 
 _SUBMISSIONS = 2_000
-_IMPORTED = re.compile(rb"\b(?:import|from)\s*\(?\s*[\"']([./][^\"']+\.js)[\"']")
+_EXERCISE = "tiled"
 _SIGN_IN = "/sign-in"
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """An answer. wire: bytes, including its head; kind: its media type."""
-
-    status: int
-    wire: int
-    body: bytes
-    kind: str
-
-
-class Needs(HTMLParser):
-    """The files that a page needs: styles, scripts, pictures."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        address = given.get("href") if tag == "link" else given.get("src")
-        wanted = tag in {"script", "img"} or given.get("rel") in {"stylesheet", "icon", "modulepreload"}
-        if wanted and address and not address.startswith("data:") and address not in self.found:
-            self.found.append(address)
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
     """Return the figures, and the same as text."""
-    with Ground(folder, students=1) as ground:
+    with Ground(folder, students=1) as ground, started() as browser:
         full, staff, shown = furnished(ground, "weighed", _SUBMISSIONS, real_report())
+        _add_handout(full.sessions)
         web = Web(ground, full.engine.url.render_as_string(hide_password=False))
         web.start()
         student = sign_in(full.sessions, [full.people[shown[0] % len(full.people)]])[0]
+        origin = f"http://127.0.0.1:{web.port}"
         figures = {
-            name: _view(web.port, staff if name.startswith("staff") else student, path)
+            name: _view(browser, origin, staff if name.startswith("staff") else student, path)
             for name, path in _pages(shown[0]).items()
         }
-        figures["sign in"] = _view(web.port, "", _SIGN_IN)
+        figures["sign in"] = _view(browser, origin, "", _SIGN_IN)
         full.engine.dispose()
     return figures, _text(figures)
+
+
+def _add_handout(sessions: Sessions) -> None:
+    """Give the assignment the exercise that comes with Tilelab, with its handout and figures."""
+    with sessions.begin() as session:
+        assignment = session.scalars(select(Assignment).where(Assignment.slug == ASSIGNMENT)).one()
+        assignment.exercise = keep(session, installed_content(_EXERCISE), None, datetime.now(UTC))
 
 
 def _pages(submission: int) -> Mapping[str, str]:
@@ -83,40 +71,37 @@ def _pages(submission: int) -> Mapping[str, str]:
     }
 
 
-def _view(port: int, cookie: str, path: str) -> dict[str, Any]:
-    """Load the page and all files that it needs, each once."""
-    page = _load(port, path, cookie)
-    if page.status != 200:
-        raise RuntimeError(f"{path}: {page.status}")
-    needs = Needs()
-    needs.feed(page.body.decode())
+def _view(browser: Browser, origin: str, cookie: str, path: str) -> dict[str, Any]:
+    """Open the page without a cache. Scripts, fonts and pictures count if the browser loads them by itself."""
+    context = browser.new_context(viewport=WIDE)
+    if cookie:
+        context.add_cookies([{"name": COOKIE, "value": cookie, "url": origin}])
+    page = context.new_page()
+    names: dict[str, str] = {}
     sizes: dict[str, int] = {}
-    waiting = [urljoin(path, address) for address in needs.found]
-    while waiting:
-        address = waiting.pop()
-        if address in sizes:
-            continue
-        found = _load(port, address, cookie)
-        sizes[address] = found.wire
-        if "javascript" in found.kind:
-            waiting += [urljoin(address, name.decode()) for name in _IMPORTED.findall(found.body)]
+
+    def sent(event: dict[str, Any]) -> None:
+        names[event["requestId"]] = event["request"]["url"]
+
+    def loaded(event: dict[str, Any]) -> None:
+        name = names[event["requestId"]]
+        if not name.startswith("data:"):
+            sizes[name] = round(event["encodedDataLength"])
+
+    watch = context.new_cdp_session(page)
+    watch.on("Network.requestWillBeSent", sent)
+    watch.on("Network.loadingFinished", loaded)
+    watch.send("Network.enable")
+    answer = page.goto(origin + path, wait_until="networkidle")
+    if answer is None or answer.status != 200:
+        raise RuntimeError(f"{path}: {answer and answer.status}")
+    unpacked = len(answer.body())
+    context.close()
+    alone = sizes.pop(origin + path)
     return {
-        "page": page.wire, "unpacked": len(page.body), "requests": 1 + len(sizes),
-        "bytes": page.wire + sum(sizes.values()),
+        "page": alone, "unpacked": unpacked, "requests": 1 + len(sizes), "bytes": alone + sum(sizes.values()),
         "needs": {urlsplit(address).path.rpartition("/")[2]: size for address, size in sizes.items()},
     }  # fmt: skip
-
-
-def _load(port: int, path: str, cookie: str) -> Loaded:
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    headers = {"Accept-Encoding": "gzip", "Cookie": f"{COOKIE}={cookie}"}
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    head = sum(len(name) + len(value) + 4 for name, value in answer.getheaders()) + 19
-    body = answer.read()
-    connection.close()
-    plain = gzip.decompress(body) if answer.getheader("Content-Encoding") == "gzip" else body
-    return Loaded(answer.status, head + len(body), plain, answer.getheader("Content-Type", ""))
 
 
 def _text(figures: Mapping[str, Any]) -> str:

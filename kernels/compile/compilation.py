@@ -10,7 +10,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
-from kernels.compile.compile_errors import explain, in_characters, missing_semicolon, nearest_name
+from kernels.compile.compile_errors import (
+    declare_or_use,
+    explain,
+    in_characters,
+    missing_semicolon,
+    nearest_name,
+)
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
@@ -256,7 +262,9 @@ def _error(item: Diagnostic, text: str) -> Finding:
         return Finding(Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column)
     unknown = diagnostics.undefined_name(item.message)
     meant = nearest_name(unknown, text) if unknown else ""
-    return Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message, meant), item.line, column=column)
+    advice = declare_or_use(unknown, item.line, text) if unknown else ""
+    message = diagnostics.sentence(item.message, meant, advice)
+    return Finding(Verdict.COMPILE_ERROR, message, item.line, column=column)
 
 
 def _first_line(text: str, name: str) -> int | None:

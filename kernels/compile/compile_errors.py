@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 
 from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declares, find_macros
+from kernels.source.kernel import unused_parameters
+from kernels.source.launch.tile_names import looks_like_a_tile
 from kernels.source.text import Kind, Places, Token, scan
+from kernels.wording import listed
 
 _HOST_VARIABLE = "variable without memory space annotations"
 _NOT_CONSTANT = "must have a constant value"
@@ -96,6 +100,21 @@ def nearest_name(name: str, text: str) -> str:
     folded = {each.casefold(): each for each in sorted(declared)}
     close = get_close_matches(name.casefold(), folded, 1, 0.8) if len(name) > 2 else []
     return folded[close[0]] if close else ""
+
+
+def declare_or_use(name: str, line: int | None, text: str) -> str:
+    """The advice for an undefined name that isn't close to another one; "" for none.
+
+    line: of the compiler's error
+    """
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    follows = {two.text for one, two in pairwise(tokens) if one.text == name}
+    if "(" in follows:
+        return ""
+    if looks_like_a_tile(name) and "[" not in follows:
+        return f"Declare it first, for example `#define {name} 16`."
+    free = [f"`{each}`" for each in unused_parameters(tokens, line, arrays="[" in follows)]
+    return f"Declare it before this line, or use the parameter {listed(free, 'or')}." if free else ""
 
 
 def _as_constant(tokens: list[Token], name: str) -> str:

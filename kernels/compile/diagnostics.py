@@ -231,10 +231,11 @@ def mask_sentence(name: str) -> str:
     return f"CUDA no longer has `{name}`. Use `{WITHOUT_MASK[name]}`, with the mask of lanes first."
 
 
-def sentence(message: str, meant: str = "") -> str:
+def sentence(message: str, meant: str = "", otherwise: str = "") -> str:
     """The compiler's message as a sentence, with advice for common mistakes.
 
     meant: the closest name of the file to an undefined name
+    otherwise: the advice for an undefined name that isn't close to another one
     """
     member = _NO_MEMBER.search(message)
     name = f"{member[1]}::{member[2]}" if member else undefined_name(message) or ""
@@ -250,10 +251,10 @@ def sentence(message: str, meant: str = "") -> str:
     plain_message = _QUOTED.sub(r"`\1`", message.rstrip())
     text = plain_message[:1].upper() + plain_message[1:]
     text = text if text.endswith((".", "?", "!")) else text + "."
-    return f"{text} {advice}" if (advice := hint(message, meant)) else text
+    return f"{text} {advice}" if (advice := hint(message, meant, otherwise)) else text
 
 
-def hint(message: str, meant: str = "") -> str:
+def hint(message: str, meant: str = "", otherwise: str = "") -> str:
     """The advice for a common mistake; "" for none."""
     if 'expected a ";"' in message:
         return "Add the missing `;` at the end of this line or the line before."
@@ -264,11 +265,11 @@ def hint(message: str, meant: str = "") -> str:
     if "has already been declared in the current scope" in message:
         return "Two declarations in one block share this name. Rename one."
     if match := _UNDEFINED.search(message):
-        return _undefined_hint(match[1], meant)
+        return _undefined_hint(match[1], meant, otherwise)
     return ""
 
 
-def _undefined_hint(name: str, meant: str) -> str:
+def _undefined_hint(name: str, meant: str, otherwise: str) -> str:
     if name == "main" or name.startswith("cuda"):
         return "Only the kernel and its helpers belong in this file. Tilelab has the host code."
     bare = name.strip("_").lower()
@@ -278,6 +279,4 @@ def _undefined_hint(name: str, meant: str) -> str:
     meant = meant or next(iter(get_close_matches(name, _BUILTINS, 1, _CLOSE)), "")
     if meant:
         return f"Did you mean `{meant}`?"
-    if name.upper() == name:
-        return f"Declare it first, for example `#define {name} 16`."
-    return "Check its spelling. It must be declared before this line."
+    return otherwise or "Check its spelling. It must be declared before this line."

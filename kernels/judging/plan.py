@@ -17,6 +17,7 @@ from kernels.exercise import (
     Operation,
     Role,
 )
+from kernels.exercise.input_words import case_words
 from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
@@ -222,8 +223,9 @@ def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
 
 
 def select_cases(plan: Plan, text: str) -> Plan:
-    """Only the cases whose name is the text, or contains it as whole words."""
-    chosen = [case for case in plan.cases if f" {text.strip()} " in f" {case.name} "]
+    """Only the cases whose name, or name in words, contains the text as whole words."""
+    names = {case.name: f" {case.name} \n {case_words(case.name)} " for case in plan.cases}
+    chosen = [case for case in plan.cases if f" {text.strip()} " in names[case.name]]
     return replace(plan, cases=_numbered(chosen))
 
 

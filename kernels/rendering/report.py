@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from kernels.analysis.subject import sizes_text
 from kernels.counters import Totals, number
+from kernels.exercise.input_words import case_words
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.findings import MOST_FINDINGS, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
@@ -142,7 +143,7 @@ def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
     lines = safe_lines(report.printed.removesuffix("\n"))
     shown = [f"  {cut(line, room)}".rstrip() for line in lines[:most]]
     left = len(lines) - most
-    title = style.paint("The kernel printed", _BOLD) + f" (case {report.printed_case})"
+    title = style.paint("The kernel printed", _BOLD) + f" (case {case_words(report.printed_case or '')})"
     return [title, *shown, *([f"  ... and {plural(left, 'more line')}"] if left > 0 else [])]
 
 
@@ -154,12 +155,16 @@ def _cases(report: Report, style: Style) -> list[str]:
         return []  # the sentence under the verdict says it
     ran = len(passed) + len(failed)
     lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
-    room = max((len(check.case) for check in failed), default=0)
-    texts = (f"  failed   {check.case:<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES])
+    room = max((len(case_words(check.case)) for check in failed), default=0)
+    texts = (
+        f"  failed   {case_words(check.case):<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES]
+    )
     lines += [cut(text, style.width).rstrip() for text in texts]
     if len(failed) > _MOST_CASES:
         lines.append(f"  ... and {len(failed) - _MOST_CASES} more failed")
-    return lines + [cut(f"  not run  {check.case}: {check.note}", style.width) for check in not_run]
+    return lines + [
+        cut(f"  not run  {case_words(check.case)}: {check.note}", style.width) for check in not_run
+    ]
 
 
 def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:

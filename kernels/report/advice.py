@@ -61,7 +61,7 @@ _STOPS: Mapping[str, str] = {
 }
 
 _PARAMETERS = "has different parameters"
-_EXPECTED = "Write the expected parameters{first}, with their types and in their order."
+_EXPECTED = "Write the expected parameters{first}. Then use their names in the kernel's body."
 
 
 def advice_for(report: Report, lines: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from kernels.exercise import Exercise
 from kernels.exercise.model import Parameter
 from kernels.source.constants import Macro
+from kernels.source.statements import statements
 from kernels.source.text import Kind, Token, closing, split_at_commas
 from kernels.verdict import Finding, Severity, Verdict
 
@@ -253,6 +254,28 @@ def _wrong_parameters(exercise: Exercise, kernel: Kernel) -> Finding:
         f"Expected: ({expected_parameters(exercise)}). Found: ({found[:300]})."
     )
     return _rejected(kernel.line, message)
+
+
+def unused_parameters(tokens: list[Token], line: int | None, *, arrays: bool) -> list[str]:
+    """The parameters that the kernel around this line doesn't use: arrays, or the others."""
+    around = (part for part in statements(tokens) if line and part[0].line <= line <= part[-1].line)
+    part = next(around, [])
+    texts = [token.text for token in part]
+    return [
+        name
+        for kernel in find_kernels(part)
+        for parameter in kernel.parameters
+        if (name := _name(parameter))
+        and texts.count(name) == 1
+        and arrays is any(token.text in {"*", "["} for token in parameter)
+    ]
+
+
+def _name(parameter: Sequence[Token]) -> str:
+    """The name that a parameter declares; "" if it has none."""
+    names = [token.text for token in parameter if token.kind is Kind.NAME]
+    own = [text for text in names if text not in _QUALIFIERS | _BUILT_IN]
+    return own[-1] if own else ""
 
 
 def _spelled(parameter: Sequence[Token]) -> str:

@@ -29,7 +29,7 @@ from kernels.source.launch.grid import unread_steps, with_grid
 from kernels.source.launch.tile import Tile, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
-from kernels.source.paste.left_out import leave_out
+from kernels.source.paste.left_out import Rest, leave_out
 from kernels.source.paste.repairs import repair_of
 from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source.text import Comment, Token, scan
@@ -116,7 +116,7 @@ class Source:
 def read_source(
     data: bytes, exercise: Exercise, evaluations: Evaluations | None = None
 ) -> Source | list[Finding]:
-    """Read a submission, or return findings of kind `rejected` with the reasons against it.
+    """Read a submission, or return findings of kind `rejected` with the reasons against it, and remarks.
 
     If the text alone doesn't give a name's value, `Source.asked` has the name. The file must then be read again with
     the compiler's answer.
@@ -131,6 +131,11 @@ def read_source(
         message = f"{repair.sentence} {_HOW_TO_REPAIR}"
         return [Finding(Verdict.REJECTED, message, repair.line, column=repair.column)]
     rest = leave_out(text, exercise.size_macros.keys())
+    result = _read(rest, exercise, evaluations)
+    return result if isinstance(result, Source) else [*result, *rest.remarks]
+
+
+def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | list[Finding]:
     text = rest.text
     seen = visible_items(scan(text))
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]

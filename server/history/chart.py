@@ -1,4 +1,7 @@
-"""The chart of a history: attempts as points with links, and the best so far as a line."""
+"""The chart of a history: attempts as points with links, and the best so far as a line.
+
+Positions across are percentages, so the chart fills any width and its text keeps its size.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,21 @@ from kernels.rendering.page.charts.axes import Axis
 from server.grading.metric import UNITS
 from server.history.queries import Attempt, number_text
 
-_WIDTH, _HEIGHT = 720, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 704, 26, 196
+_HEIGHT, _TOP, _BOTTOM = 260, 26, 196
 _WRONG = 222
+_MARGIN = 5.0
+"""Before the first and after the last point, in percent."""
+_FINE = 10
+"""Units of the line's drawing in a percent."""
+_LETTER, _GAP = 7.5, 8
 MOST = 250
 """The most attempts in one chart; more points would overlap."""
+_MANY = 60
+"""Above this number, points need more than a phone's width, and the chart scrolls there."""
+_NUMBERED = 8
+"""The most numbers below the chart. A phone has room for them."""
+
+_CROSS = '<path class="cross" d="M-4-4 4 4M-4 4 4-4"/>'
 
 _FROM_DECADES = 12.0
 """If the largest value is this many times the smallest, the axis is logarithmic."""
@@ -40,11 +53,14 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
         if not modelled
         else "Modelled bounds of submissions and checks"
     )
-    axis = [*_axis(up, metric), *_names(attempts)]
+    names = [*_axis(up, metric), *_names(attempts, modelled=modelled)]
+    left = round(_LETTER * max(len(name) for _, name in names)) + _GAP
+    axis = [svg.text(left - _GAP, y, name, anchor="end") for y, name in names]
+    kind = "progress-chart many" if len(attempts) > _MANY else "progress-chart"
     return Markup(  # noqa: S704 - made of escaped parts
-        f'<div class="progress-chart" role="group" aria-label="{svg.words(title)}">'
-        f'<svg class="chart axis" viewBox="0 0 {_LEFT} {_HEIGHT}">{"".join(axis)}</svg>'
-        f'<svg class="chart progress" viewBox="{_LEFT} 0 {_WIDTH - _LEFT} {_HEIGHT}">{"".join(body)}</svg></div>'
+        f'<div class="{kind}" role="group" aria-label="{svg.words(title)}">'
+        f'<svg class="chart axis" viewBox="0 0 {left} {_HEIGHT}">{"".join(axis)}</svg>'
+        f'<svg class="chart progress">{"".join(body)}</svg></div>'
     )
 
 
@@ -58,7 +74,8 @@ def _best(values: Sequence[float], metric: Metric) -> float | None:
 
 
 def _across(place: int, count: int) -> float:
-    return _LEFT + 14 + place * (_RIGHT - _LEFT - 28) / max(1, count - 1)
+    """In percent of the chart's width."""
+    return _MARGIN + place * (100 - 2 * _MARGIN) / max(1, count - 1)
 
 
 def _up(values: Sequence[float]) -> Axis:
@@ -86,14 +103,14 @@ def _marks(up: Axis) -> list[float]:
 
 def _grid(up: Axis) -> list[str]:
     heights = map(up.place, _marks(up))
-    return [svg.line("grid", (_LEFT, y), (_RIGHT, y)) for y in heights]
+    return [f'<line class="grid" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>' for y in heights]
 
 
-def _axis(up: Axis, metric: Metric) -> list[str]:
-    """The unit, and the labels of the grid lines."""
+def _axis(up: Axis, metric: Metric) -> list[tuple[float, str]]:
+    """The unit, and the labels of the grid lines, with their heights."""
     return [
-        _beside(_TOP - 12, UNITS[metric]),
-        *(_beside(up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up)),
+        (_TOP - 12, UNITS[metric]),
+        *((up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up)),
     ]
 
 
@@ -103,20 +120,17 @@ def _round(mark: float, metric: Metric) -> str:
     return f"{mark:,.0f}" if mark >= 1 else f"{mark:g}"
 
 
-def _names(attempts: Sequence[Attempt]) -> list[str]:
-    """The labels of the rows below the grid."""
-    none = [_beside(_WRONG + 4, "no number")] if _without(attempts) else []
-    return [*none, _beside(_HEIGHT - 12, "No.")]
-
-
-def _beside(y: float, words: str) -> str:
-    return svg.text(_LEFT - 8, y, words, anchor="end")
+def _names(attempts: Sequence[Attempt], *, modelled: bool) -> list[tuple[float, str]]:
+    """The labels of the rows below the grid, with their heights."""
+    none = [(_WRONG + 4, "no bound" if modelled else "no speed")] if _without(attempts) else []
+    return [*none, (_HEIGHT - 12, "No.")]
 
 
 def _foot(attempts: Sequence[Attempt]) -> list[str]:
-    every = max(1, -(-len(attempts) // 12))
+    every = -(-len(attempts) // _NUMBERED)
     return [
-        svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(attempts[place].number), anchor="middle")
+        f'<text x="{_across(place, len(attempts)):.2f}%" y="{_HEIGHT - 12}" text-anchor="middle">'
+        f"{attempts[place].number}</text>"
         for place in range(0, len(attempts), every)
     ]
 
@@ -132,35 +146,30 @@ def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric
         if each.value is not None and each.value > 0:
             risen = _best([each.value, *([] if best is None else [best])], metric)
             if best is not None and risen != best:
-                drawn.append((x, up.place(best)))
+                drawn.append((_FINE * x, up.place(best)))
             best = risen
         if best is not None:
-            drawn.append((x, up.place(best)))
-    return svg.line("roof", *drawn)
+            drawn.append((_FINE * x, up.place(best)))
+    return (
+        f'<svg viewBox="0 0 {100 * _FINE} {_HEIGHT}" preserveAspectRatio="none" width="100%" height="100%">'
+        f"{svg.line('roof', *drawn)}</svg>"
+    )
 
 
 def _point(x: float, attempt: Attempt, up: Axis) -> str:
     """A point with a link for pointers only: the table has the same links for keyboards and screen readers."""
     if attempt.value is not None and attempt.value > 0:
-        mark = svg.dot(
-            "point" if not attempt.counts else "point counts",
-            x,
-            up.place(attempt.value),
-            6 if attempt.counts else 5,
-        )
+        counts, y = attempt.counts, up.place(attempt.value)
+        mark = svg.dot("point counts" if counts else "point", 0, 0, 6 if counts else 5)
         said = f"No. {attempt.number}: {attempt.shown}"
     else:
-        mark = _cross(x) if attempt.entry.verdict is not None else svg.dot("point open", x, _WRONG, 4)
+        y = _WRONG
+        mark = svg.dot("point open", 0, 0, 4) if attempt.entry.verdict is None else _CROSS
         said = f"No. {attempt.number}: {_word(attempt)}"
     return (
         f'<a href="/submissions/{attempt.public_id}" tabindex="-1" aria-hidden="true">'
-        f"<title>{svg.words(said)}</title>{mark}</a>"
+        f'<title>{svg.words(said)}</title><svg x="{x:.2f}%" y="{y:.1f}" overflow="visible">{mark}</svg></a>'
     )
-
-
-def _cross(x: float) -> str:
-    ends = ((x - 4, _WRONG - 4), (x + 4, _WRONG + 4)), ((x - 4, _WRONG + 4), (x + 4, _WRONG - 4))
-    return "".join(svg.line("cross", *both) for both in ends)
 
 
 def _word(attempt: Attempt) -> str:

@@ -17,6 +17,7 @@ from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException
 
 from server.database.faults import Outlook, is_conflict, outlook
+from server.http.page_above import page_above
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
@@ -62,7 +63,7 @@ _KNOWN = {
 _ON_PAGES = {
     400: "Go back and send it again. If this happens again, tell your course staff what you did.",
     404: "The address is incorrect, or its page was removed. The start page lists your courses.",
-    405: "This address only accepts forms. Open the page with the form instead.",
+    405: "This page doesn’t accept what was sent. Reload the page, then try again.",
     413: "Nothing was stored. The limit for a submission is 64 KiB. Go back and choose another file.",
     415: "Go back and send it again. If this happens again, tell your course staff what you did.",
 }
@@ -85,7 +86,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None,
 
     page: the page's text, instead of the problem's detail
     """
-    if request.path.startswith(("/api/", "/healthz", "/readyz", "/metrics")):
+    if _is_for_programs():
         response = Response(json.dumps(asdict(problem)), problem.status, mimetype=MEDIA_TYPE)
     else:
         text = _page(problem, page or problem.detail, (headers or {}).get("Location", ""))
@@ -142,6 +143,10 @@ def _typed(status: int) -> str:
     return max(texts, key=len, default="")[:_LONGEST_TYPED]
 
 
+def _is_for_programs() -> bool:
+    return request.path.startswith(("/api/", "/healthz", "/readyz", "/metrics"))
+
+
 def _refused(error: Refused) -> Response:
     if error.status == 303:
         return Response(status=303, headers=dict(error.headers))
@@ -156,6 +161,9 @@ def _by_status(error: HTTPException) -> Response:
         response = Response(status=status)
         response.headers.extend(error.get_headers())
         return response
+    if status == 405 and request.method in {"GET", "HEAD"} and not _is_for_programs():
+        # A refused form came back at this address, and its reader reloads it or returns to it.
+        return Response(status=303, headers={"Location": page_above()})
     code, title, detail = _KNOWN.get(status, (f"http_{status}", error.name, error.description or error.name))
     allowed = getattr(error, "valid_methods", None)
     return problem_response(

@@ -29,6 +29,18 @@ from server.standings.queries import (
 from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 
 _SEARCHED_FROM = 10
+_FASTEST = ("fastest first", "slowest first")
+_IN_ORDER = {
+    Order.RANK: _FASTEST,
+    Order.TIME: _FASTEST,
+    Order.DATE: ("newest first", "oldest first"),
+    Order.SHARE: ("highest share of cuBLAS first", "lowest share of cuBLAS first"),
+    Order.OCCUPANCY: ("highest occupancy first", "lowest occupancy first"),
+    Order.BOUND: ("best bound first", "worst bound first"),
+    Order.LAUNCH: ("largest tile first", "smallest tile first"),
+}
+"""What an order has first, and what it has first if it is reversed."""
+_SINCE = ("earliest accepted first", "latest accepted first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,7 @@ class BoardPage:
     """Everything that the page shows.
 
     previous, next, mine: addresses of other parts; "" for none
+    in_order: what comes first, in a few words
     measured: whether the leaderboard has speeds
     own: the reader's line if it is on another page
     called: the reader's name for other students; "" if the reader isn't on the leaderboard
@@ -106,7 +119,7 @@ class BoardPage:
     title: str
     device_class: str
     device: str
-    unit: str
+    in_order: str
     measured: bool
     tabs: tuple[Tab, ...]
     columns: tuple[Column, ...]
@@ -166,7 +179,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         title=assignment.title,
         device_class=name,
         device=device_title(name),
-        unit=UNITS[metric],
+        in_order=_in_order(query, measured=bool(device_class)),
         measured=bool(device_class),
         tabs=_tabs(session, assignment, path, name, reader),
         columns=_columns(here, query, UNITS[metric], assignment.board_columns, measured=bool(device_class)),
@@ -250,14 +263,19 @@ def _tab_title(name: str) -> str:
     return device.title if device is not None else name
 
 
+def _in_order(query: Query, *, measured: bool) -> str:
+    usual, turned = _IN_ORDER[query.order] if measured or query.order is not Order.RANK else _SINCE
+    return turned if query.turned else usual
+
+
 def _columns(path: str, query: Query, unit: str, chosen: str, *, measured: bool) -> tuple[Column, ...]:
     titles = {
-        Shown.SPEED: (unit, "measured"),
+        Shown.SPEED: ("Time" if unit == "ms" else "Speed", "measured"),
         Shown.TIME: ("Median time", "measured"),
         Shown.SHARE: ("Of cuBLAS", "measured"),
         Shown.OCCUPANCY: ("Occupancy", "modelled"),
         Shown.DATE: ("Submitted" if measured else "Accepted since", ""),
-        Shown.BOUND: (f"Bound, {unit}", "modelled"),
+        Shown.BOUND: ("Bound", "modelled"),
         Shown.LAUNCH: ("Tile · grid · block", ""),
     }
     return tuple(

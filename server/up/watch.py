@@ -44,6 +44,7 @@ class Watch:
         self._looks: dict[str, Callable[[int], bool]] = {WEB: self._web, WORKER: self._worker}
         self._pids: dict[str, int] = {}
         self._ready: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
         self._over = threading.Event()
         self.worker_record: WorkerRecord | None = None
 
@@ -51,7 +52,9 @@ class Watch:
         """Take a part's event. A part that starts isn't ready until the next probe."""
         if event.what is What.STARTED:
             self._pids[event.part] = event.pid
-        elif event.what is not What.READY:
+        elif event.what is What.READY:
+            self._reported[event.part] = event.pid
+        else:
             self._pids.pop(event.part, None)
 
     def ready(self, part: str) -> bool:
@@ -60,9 +63,10 @@ class Watch:
         return pid is not None and self._ready.get(part) == pid
 
     def wait(self, part: str) -> bool:
-        """Wait until the part is ready. False if everything ends before."""
+        """Wait until the part has reported that it is ready. False if everything ends before."""
         while not self._over.wait(_PAUSE_SECONDS):
-            if self.ready(part):
+            pid = self._pids.get(part)
+            if pid is not None and self._reported.get(part) == pid:
                 return True
         return False
 

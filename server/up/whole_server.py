@@ -96,8 +96,9 @@ def _supervisor(machine: Machine, watch: Watch, output: TerminalOutput) -> Super
     waited_for = {part.name for part in parts if part.ready is not None}
 
     def seen(event: Event) -> None:
-        watch.see(event)
+        # printed first, because the demo's submission prints once the watch has seen that the worker is ready
         output.event(event, waited_for=event.part in waited_for)
+        watch.see(event)
 
     def ending() -> None:
         watch.end()

@@ -33,7 +33,7 @@ _ZOOMED = (640, 320)
 _UNSHADE = """() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(".scroll { background-image: none !important; }");
-  document.adoptedStyleSheets = [sheet];
+  document.adoptedStyleSheets.push(sheet);
 }"""
 _UNSEEN = """async () => {
   const shown = (element) => {

@@ -42,6 +42,13 @@ def cursor(page: Page) -> str:
     return page.locator(".cm-lineNumbers .cm-activeLineGutter").inner_text()
 
 
+def test_the_names_of_the_assignments_before_and_after_are_whole_where_there_is_room(student):
+    student.set_viewport_size({"width": 1600, "height": 900})
+    names = student.locator(".neighbours > a span")
+    assert names.count() > 0
+    assert names.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+
+
 def test_control_and_enter_checks_and_a_finding_leads_into_the_editor(student, portal):
     write(student, RACE)
     student.keyboard.press("Control+Enter")
@@ -213,6 +220,41 @@ def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
     student.keyboard.press("Control+Enter")
     expect(student.locator("[data-says]")).to_contain_text("Not submitted.")
     expect(editor(student)).to_contain_text("MatrixMulKernel")
+
+
+def test_what_the_page_says_of_a_refused_text_ends_with_its_repair(student, portal, complaints):
+    complaints.allow("status of 422")
+    write(student, SOLUTION.replace("int ", "int\u00a0", 1))
+    student.get_by_role("button", name="Check").click()
+    refusal, says = student.locator("[data-mistake], #source-error"), student.locator(".editor-says")
+    expect(refusal).to_have_count(2)
+    expect(student).to_have_url(f"{portal.url}{COURSE}tiled/")
+    student.get_by_role("button", name="Repair").click()
+    expect(says).to_be_visible()
+    expect(refusal).to_have_count(0)
+    student.get_by_role("button", name="Check").click()
+    expect(verdict(student)).to_have_text("accepted", timeout=LONG)
+    expect(says).to_be_hidden()
+    expect(editor(student)).not_to_have_attribute("aria-invalid", "true")
+    expect(student.locator("#state")).to_contain_text("accepted")
+
+
+def test_what_the_page_says_of_a_refused_text_ends_with_its_next_check(page, site, complaints):
+    complaints.allow("status of 422")
+    site.course.person("patient")
+    site.let_in(page.context, "patient")
+    page.goto(f"{site.url}{SITE}")
+    write(page, SOLUTION.replace("int ", "int\u00a0", 1))
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("[data-mistake]")).to_be_visible()
+    page.reload()
+    expect(page.locator("[data-mistake]")).to_have_count(0)
+    expect(page.locator(".editor-says")).to_contain_text("restored")
+    write(page, SOLUTION)
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#panel [data-live]")).to_be_visible()
+    expect(page.locator(".editor-says")).to_be_hidden()
+    expect(page.locator("#state .badge")).to_have_text("being graded")
 
 
 def test_a_line_of_a_submission_opens_in_the_editor(student, portal):

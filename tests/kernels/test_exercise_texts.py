@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernels.exercise import ExerciseError, find_exercise, list_exercises, read_exercise
+from kernels.exercise.input_words import INPUT_WORDS
 from kernels.exercise.schema import DEFINITION, definition_in
 from kernels.ladder import read_ladder
 
@@ -31,6 +33,13 @@ def test_it_has_no_files_and_no_ladder():
 def test_a_digest_of_another_judge_is_refused():
     with pytest.raises(ExerciseError, match=r"^tiled/exercise.toml: its digest is 000000000000 .* versions"):
         read_exercise("tiled", TEXT, "0" * 64)
+
+
+def test_handout_and_docs_name_inputs_as_pages_and_commands_do():
+    docs = (Path(__file__).parents[2] / "docs" / "exercises.md").read_text("utf-8")
+    assert all(f"| `{kind}` | {words.title} |" in docs for kind, words in INPUT_WORDS.items())
+    kinds = {kind for rule in TILED.case_rules for kind in rule.inputs}
+    assert [kind for kind in kinds if INPUT_WORDS[kind].title not in TILED.handout.read_text("utf-8")] == []
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,13 @@ def test_permutation_cases_take_turns():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("Width=1", {1}), ("Width=17 integers_left", {17}), ("real", {2, 13, 29}), ("7", set())],
+    [
+        ("Width=1", {1}),
+        ("Width=17 integers_left", {17}),
+        ("Width=17, whole numbers, left", {17}),
+        ("real", {2, 13, 29}),
+        ("7", set()),
+    ],
 )
 def test_cases_are_chosen_by_whole_words(text, expected):
     assert widths(select_cases(plan_of(KERNEL), text)) == expected

@@ -209,7 +209,7 @@ def test_long_text_is_cut_and_short_text_is_not():
 def test_printed_text_is_shown_and_bounded():
     printed = "\n".join(f"line {n}" for n in range(100)) + "\n"
     text = render(report(RACE, printed=printed, printed_case="Width=1 real"), SOURCE, "my.cu", PLAIN)
-    assert "(case Width=1 real)" in text
+    assert "(case Width=1, real numbers)" in text
     assert "line 19\n" in text
     assert "line 20" not in text
     assert "80 more lines" in text

@@ -144,9 +144,10 @@ def test_a_file_is_taken_repaired_by_one_press_or_refused_with_the_line(file):
     result = read_source(data, exercise)
     if file.refused is not None:
         assert isinstance(result, list)
-        (finding,) = result
+        finding, *remarks = result
         assert finding.line == file.refused
         assert file.words in finding.message
+        assert [(each.line, each.is_note) for each in remarks] == [(line, True) for line in file.remarks]
         return
     assert isinstance(result, Source), result
     assert result.kernel == (file.kernel or exercise.kernel)

@@ -3,40 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernels.exercise.model import InputKind
+from kernels.exercise.input_words import INPUT_WORDS, InputWords, case_parts, case_words
 from kernels.report import Report
 from kernels.verdict import CaseCheck, CaseStatus
 
-_KINDS: Mapping[str, tuple[str, str]] = {
-    InputKind.INTEGERS_LEFT: (
-        "whole numbers, left",
-        "wide whole numbers in the left matrix, -1 and 1 in the right",
-    ),
-    InputKind.INTEGERS_RIGHT: (
-        "whole numbers, right",
-        "wide whole numbers in the right matrix, -1 and 1 in the left",
-    ),
-    InputKind.PERMUTATION: (
-        "full precision",
-        "numbers with all digits of a float, times a matrix that only moves and scales them",
-    ),
-    InputKind.REAL: ("real numbers", "real numbers in short sums, compared within an error bound"),
-    InputKind.INTEGERS: ("whole numbers", "whole numbers whose sums are exact in any order"),
-    InputKind.RANDOM: ("random", "random values of the kinds that the exercise declares for its arrays"),
-    InputKind.MANTISSAS: ("full precision", "numbers that don't fit into a format narrower than float"),
-}
 _MOST_NOTES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A column: a kind of inputs."""
-
-    title: str
-    meaning: str
+_OTHER = InputWords("inputs", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +44,7 @@ class CasesView:
 
     passed: int
     ran: int
-    kinds: tuple[Kind, ...]
+    kinds: tuple[InputWords, ...]
     rows: tuple[SizeRow, ...]
     failed: tuple[Note, ...]
     not_run: tuple[Note, ...]
@@ -80,14 +55,14 @@ def cases_view(report: Report, file: str) -> CasesView | None:
     """The cases; None without any. file: the name in the command that repeats one."""
     if not report.checks:
         return None
-    kinds = list(dict.fromkeys(_parts(check.case)[1] for check in report.checks))
-    sizes = dict.fromkeys(_parts(check.case)[0] for check in report.checks)
+    kinds = list(dict.fromkeys(case_parts(check.case)[1] for check in report.checks))
+    sizes = dict.fromkeys(case_parts(check.case)[0] for check in report.checks)
     rows = [_row(size, kinds, report.checks) for size in sizes]
     ran = [check for check in report.checks if check.status is not CaseStatus.NOT_RUN]
     return CasesView(
         passed=sum(check.status is CaseStatus.PASSED for check in ran),
         ran=len(ran),
-        kinds=tuple(Kind(*_KINDS.get(kind, (kind or "inputs", ""))) for kind in kinds),
+        kinds=tuple(INPUT_WORDS.get(kind, _OTHER) for kind in kinds),
         rows=tuple(sorted(rows, key=lambda row: not row.failed)),
         failed=_notes(report.checks, CaseStatus.FAILED),
         not_run=_notes(report.checks, CaseStatus.NOT_RUN),
@@ -116,20 +91,10 @@ def replay(report: Report, file: str) -> str:
     return shlex.join(words)
 
 
-def case_words(name: str) -> str:
-    """A case's name in words, such as `Width=17, real numbers`."""
-    size, kind = _parts(name)
-    return f"{size}, {_KINDS[kind][0]}" if kind else size
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """The size and the kind of inputs in a case's name."""
-    size, _, kind = name.rpartition(" ")
-    return (size, kind) if kind in _KINDS else (name, "")
-
-
 def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRow:
-    cells = tuple(tuple(check for check in checks if _parts(check.case) == (size, kind)) for kind in kinds)
+    cells = tuple(
+        tuple(check for check in checks if case_parts(check.case) == (size, kind)) for kind in kinds
+    )
     return SizeRow(size, cells, any(check.status is CaseStatus.FAILED for cell in cells for check in cell))
 
 

@@ -12,11 +12,12 @@ from typing import Any
 from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
+from kernels.exercise.input_words import case_words
 from kernels.ladder import Ladder
 from kernels.rendering.findings import informative_findings
 from kernels.rendering.ladder import next_idea
 from kernels.rendering.measurement import GPU_ONLY
-from kernels.rendering.page.cases import case_words, cases_view
+from kernels.rendering.page.cases import cases_view
 from kernels.rendering.page.context import context
 from kernels.rendering.page.listing.ptx_view import ptx_view, sass_view
 from kernels.rendering.page.listing.syntax import Piece, coloured

@@ -16,6 +16,7 @@ WIDE = 50
 """From this ratio of the largest value to the smallest, a scale is logarithmic."""
 
 
+_TENS = 10.0
 _MILLION = 1e6
 
 
@@ -159,12 +160,19 @@ def numbers_of(plot: Plot) -> tuple[list[str], list[list[str]]]:
     return [titles[place] for place in used], [[row[place] for place in used] for row in rows]
 
 
-def steps(most: float) -> list[float]:
-    """Round values from 0 for 3 to 8 lines of a linear grid. The last is at least `most`."""
+def steps(most: float, *, whole: bool = False) -> list[float]:
+    """Round values from 0 for 2 to 8 lines of a linear grid. The last is at least `most`.
+
+    whole: whether only whole numbers make sense, such as on an axis of submissions
+    """
     if most <= 0:
         return [0.0, 1.0]
     decade = 10.0 ** math.floor(math.log10(most / 4))
-    step = next(decade * factor for factor in (1, 2, 2.5, 5, 10) if most / (decade * factor) <= 6)
+    if whole:
+        decade = max(1.0, decade)
+    # A label of 2.5 or 2.5 % would be rounded.
+    factors = (1, 2, 5, 10) if decade < _TENS else (1, 2, 2.5, 5, 10)
+    step = next(decade * factor for factor in factors if most / (decade * factor) <= 6 + 1e-9)
     return [number * step for number in range(math.ceil(most / step - 1e-9) + 1)]
 
 

@@ -28,7 +28,12 @@ from server.submissions.queries import visible_submission
 
 @dataclass(frozen=True, slots=True)
 class VaryPage:
-    """A variation to start. quota: None for course staff, who have none; why_not: why it can't start; "" if it can."""
+    """A variation to start.
+
+    tiles: the values to choose from; () for a size, which has many
+    quota: None for course staff, who have none
+    why_not: why it can't start; "" if it can
+    """
 
     course: Membership
     assignment: str
@@ -37,6 +42,7 @@ class VaryPage:
     what: str
     form: Form
     names: list[tuple[str, str]]
+    tiles: tuple[int, ...]
     quota: Quota | None
     why_not: str
 
@@ -115,6 +121,7 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
 def _page(session: Session, public_id: str, what: str, form: Form | None, now: datetime) -> VaryPage:
     found, course = _submission(session, public_id)
     assignment, names, why_not = found.assignment, [], ""
+    tiles: tuple[int, ...] = ()
     given = {"what": what}
     try:
         variation = variation_of(found, what)
@@ -122,6 +129,7 @@ def _page(session: Session, public_id: str, what: str, form: Form | None, now: d
         why_not = str(error)
     else:
         names = [(name, name) for name in variation.names]
+        tiles = variation.exercise.tiles if what == TILE else ()
         given |= {"axis": variation.names[0], "values": variation.suggested[0]}
     student = not is_staff(course.role)
     quota = quota_of(session, viewer().id, assignment.id, now) if student else None
@@ -137,6 +145,7 @@ def _page(session: Session, public_id: str, what: str, form: Form | None, now: d
         what,
         form or filled(given),
         names,
+        tiles,
         quota,
         why_not,
     )

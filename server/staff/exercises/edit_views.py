@@ -10,6 +10,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from kernels.exercise import Case, ExerciseError
+from kernels.exercise.input_words import INPUT_WORDS
 from kernels.exercise.schema import DEFINITION
 from server.accounts.access import nothing_here
 from server.courses.access import Membership, instructor_of, staff_of
@@ -167,4 +168,4 @@ def _page(
     )
     removable = tuple(path for path in sorted(files) if path not in _TITLES)
     page = EditPage(desk_of(course, "exercises"), name, replaces, form, texts, removable, preview)
-    return render_template("staff/edit_exercise.html", page=page)
+    return render_template("staff/edit_exercise.html", page=page, input_words=INPUT_WORDS)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from flask import Flask, current_app
 from markupsafe import Markup
 
-from kernels.rendering.page.cases import case_words
+from kernels.exercise.input_words import case_words
 from server.http.site import Site
 from server.submissions.progress.hub import Hub
 from server.submissions.progress.phases import PhaseState, Progress

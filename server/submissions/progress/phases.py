@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from kernels.rendering.page.cases import case_words
+from kernels.exercise.input_words import case_words
 from server.grading.models import MAX_ATTEMPTS, JobState, StepState
 from server.grading.queue import Place
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus

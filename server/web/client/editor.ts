@@ -14,8 +14,9 @@
 //   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
 //   <span hidden data-editor-changed="source">     shown while the text differs from the server's
 //
-// The event `marks` on the text area, with such JSON as its detail, marks other lines. An address that ends with
-// #line-20 opens with the cursor there. Without scripts, and until this one has loaded, the text area works alone.
+// The event `marks` on the text area, with such JSON as its detail, marks other lines. The event `taken` says that the
+// server took the text: notices about it go. An address that ends with #line-20 opens with the cursor there. Without
+// scripts, and until this one has loaded, the text area works alone.
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -35,6 +36,7 @@ import { KeysChoice } from "./keys";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
 import { oddCharacters } from "./odd-characters";
 import { all, clock, make } from "./page";
+import { endRefusal } from "./refusal";
 import { NotASource, readSource } from "./source-file";
 import { tabKey } from "./tab-key";
 import { theme } from "./theme";
@@ -42,7 +44,7 @@ import { typeOverSelection } from "./type-over-selection";
 import { wordHelp } from "./word-help";
 
 const DRAFT_MS = 400;
-const MORE_KEYS = [
+const MORE_SHORTCUTS = [
   "F8 goes to the next marked line.",
   "Ctrl+Shift+Enter submits an accepted check.",
   "Tab indents once you type or click here.",
@@ -60,6 +62,7 @@ class Editor {
   private timer = 0;
   /** Whether the draft lacks a change of the text. */
   private unkept: boolean;
+  private offersDraft = false;
   /** Why the last file was refused, until the reader shows that the text here is meant; "" for none. */
   private refused = "";
 
@@ -67,8 +70,8 @@ class Editor {
     this.given = lines(area.defaultValue);
     this.unkept = "draftIgnored" in area.dataset;
     this.changedSigns = all("[data-editor-changed]").filter((sign) => sign.dataset["editorChanged"] === area.id);
-    this.hint = make("summary", { id: `${area.id}-keys` }, "Ctrl+Enter checks. Esc, then Tab leaves. More keys");
-    const more = make("ul", {}, ...MORE_KEYS.map((text) => make("li", {}, text)));
+    this.hint = make("summary", { id: `${area.id}-keys` }, "Shortcuts: Ctrl+Enter checks; Esc, then Tab leaves the editor. Show all");
+    const more = make("ul", {}, ...MORE_SHORTCUTS.map((text) => make("li", {}, text)));
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
     this.takePlace(make("details", { className: "fine editor-hint" }, this.hint, more));
@@ -112,7 +115,7 @@ class Editor {
         tabKey(),
         // A phone shows whole lines.
         matchMedia("(max-width: 46rem)").matches ? EditorView.lineWrapping : [],
-        EditorView.contentAttributes.of(this.attributes()),
+        EditorView.contentAttributes.of(() => this.attributes()),
         EditorView.domEventHandlers({
           dragover: (event) => this.over(event, true),
           dragleave: (event) => this.over(event, false),
@@ -149,6 +152,7 @@ class Editor {
     area.labels[0]?.addEventListener("click", () => this.view.focus());
     area.form?.addEventListener("submit", (event) => this.submit(event));
     area.addEventListener("marks", (event) => showMarks(this.view, readMarks((event as CustomEvent<string>).detail)));
+    area.addEventListener("taken", () => this.taken());
     area.form?.addEventListener("reset", () => window.setTimeout(() => this.replace(lines(area.value))));
     window.addEventListener("pagehide", () => this.keep());
     document.addEventListener("click", (event) => {
@@ -176,6 +180,12 @@ class Editor {
     }
     event.preventDefault();
     this.refuse(this.refused, "Nothing was sent. ").focus();
+  }
+
+  private taken(): void {
+    // The draft that the notice offers is still kept.
+    if (!(this.offersDraft && this.text === this.given)) this.say("");
+    this.view.dispatch({}); // updates the attributes
   }
 
   private refuse(reason: string, before = ""): HTMLElement {
@@ -236,6 +246,7 @@ class Editor {
     this.say(`Your draft of ${clock(kept.at)} is kept until you change this text. `, this.button("Use the draft instead", () => {
       this.replace(kept.text, "input.draft");
     }));
+    this.offersDraft = true;
   }
 
   /** Repair the text in place. The server repairs a text that it hasn't seen. */
@@ -243,6 +254,7 @@ class Editor {
     const repaired = document.getElementById(`${this.area.id}-repaired`);
     if (!(repaired instanceof HTMLTemplateElement) || this.text !== this.given) return;
     event.preventDefault();
+    endRefusal();
     this.replace(repaired.content.textContent ?? "", "input.repair");
     this.say("Repaired. Undo restores the earlier text. Check or submit it now.");
     this.view.focus();
@@ -270,6 +282,7 @@ class Editor {
 
   private say(text: string, ...more: Node[]): void {
     this.refused = "";
+    this.offersDraft = false;
     this.says.hidden = text === "";
     this.says.replaceChildren(text, ...more);
   }

@@ -19,7 +19,7 @@ export class KeysChoice {
   private readonly select = make("select", {}, ...["Standard", ...Object.keys(KEYS)].map((name) => make("option", {}, name)));
 
   constructor() {
-    this.shown = make("label", { className: "fine editor-keys" }, "Keys ", this.select);
+    this.shown = make("label", { className: "fine editor-keys" }, "Editor keys: ", this.select);
   }
 
   attach(view: EditorView): void {

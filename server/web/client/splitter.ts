@@ -5,7 +5,7 @@ import { make } from "./page";
 import { remember, remembered } from "./remembered";
 
 const PLACE = "tilelab-side";
-const HIDDEN = `tilelab-side-hidden:${location.pathname}`;
+const HIDDEN = "tilelab-side-hidden:";
 const [LEAST, MOST, STEP] = [25, 70, 2];
 
 export function splitter(bench: HTMLElement): void {
@@ -39,14 +39,15 @@ export function splitter(bench: HTMLElement): void {
 }
 
 function addFold(bench: HTMLElement, button: HTMLElement): void {
+  const key = HIDDEN + location.pathname;
   const fold = (hide: boolean): void => {
     bench.classList.toggle("alone", hide);
     button.textContent = hide ? "Show handout" : "Hide handout";
     button.setAttribute("aria-expanded", String(!hide));
-    remember(HIDDEN, hide ? "yes" : "");
+    remember(key, hide ? "yes" : "");
   };
   button.hidden = false;
   button.addEventListener("click", () => fold(!bench.classList.contains("alone")));
   bench.addEventListener("result", () => fold(false));
-  if (remembered(HIDDEN) === "yes") fold(true);
+  if (remembered(key) === "yes") fold(true);
 }

@@ -1,19 +1,20 @@
 // An assignment's page as a workbench. Its forms are sent without leaving the page, and the server's pages are shown in
 // the panel. Without this script, the forms lead to the submission's page. It also loads the editor.
 //
-//   <div data-bench>                     its <nav data-tabs> is the work of report.js
+//   <div data-bench="…">                 the page's address; its <nav data-tabs> is the work of report.js
 //     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
 //     <form>                             sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
 //                                        presses the first named `mode`, Ctrl+Shift+Enter the panel's; F8 follows the
 //                                        panel's "Show in editor"
 //     <p data-says></p>                  announces what happens
-//   <… id="x" data-fresh>                gets its new content from the server after each verdict
+//   <… id="x" data-fresh>                gets its new content from the server with each submission and verdict
 //   <button data-fold-side>              hides and shows the left side
 
 import { dropSent } from "./drafts";
 import { Live } from "./follow";
 import { splitter } from "./splitter";
 import { all, make } from "./page";
+import { endRefusal } from "./refusal";
 
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
@@ -23,6 +24,7 @@ const WIDE = window.matchMedia("(min-width: 68.75rem)");
 class Workbench {
   private following: Live | null = null;
   private busy = false;
+  private refreshes = 0;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
 
@@ -33,6 +35,7 @@ class Workbench {
     bench.addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.press(event), true);
     WIDE.addEventListener("change", () => this.arrange());
+    this.leaveFormAddress();
     splitter(bench);
     this.open();
     if (this.area !== null) loadEditor(this.area);
@@ -45,6 +48,12 @@ class Workbench {
     const isRefused = document.querySelector("[data-mistake], [data-refusal], [data-repaired]") !== null;
     if (isBack && WIDE.matches) this.tab("checked");
     else if (isBack || isRefused) this.tab(WIDE.matches ? "about" : "work");
+  }
+
+  /** A refused form came back at the form's address, which a reload would send again. */
+  private leaveFormAddress(): void {
+    const { bench: address } = this.bench.dataset;
+    if (address !== undefined && location.pathname !== address) history.replaceState(null, "", address + location.hash);
   }
 
   private arrange(): void {
@@ -99,7 +108,7 @@ class Workbench {
   private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
     const sent = new FormData(form, button);
     this.busy = true;
-    this.endQuestion();
+    if (endRefusal()) this.bench.querySelector<HTMLButtonElement>("button[name=mode]")?.focus();
     this.tell("Sending…");
     try {
       const answer = await fetch(form.action, { method: "POST", body: sent });
@@ -107,6 +116,7 @@ class Workbench {
       const outcome = page.getElementById("outcome");
       if (outcome !== null) {
         dropSent(String(sent.get("key")));
+        if (this.area?.form === form) this.area.dispatchEvent(new Event("taken"));
         this.show(outcome);
       } else if (page.querySelector("[data-mistake]") !== null) form.submit(); // shows the page with the mistake
       else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page);
@@ -124,13 +134,6 @@ class Workbench {
     this.bench.before(question);
     question.focus();
     this.tell("");
-  }
-
-  private endQuestion(): void {
-    const question = document.querySelector(LATE_DAYS);
-    const isAnswered = question?.contains(document.activeElement) ?? false;
-    question?.remove();
-    if (isAnswered) this.bench.querySelector<HTMLButtonElement>("button[name=mode]")?.focus();
   }
 
   private refuse(page: Document): void {
@@ -168,6 +171,7 @@ class Workbench {
       this.tab("checked");
     }
     const live = shown.querySelector<HTMLElement>("[data-live]");
+    if (isNew) void this.refresh();
     if (live !== null) this.follow(live, address);
     else if (isNew) this.finish(shown);
   }
@@ -183,12 +187,14 @@ class Workbench {
     const worth = shown.querySelector(".worth")?.textContent ?? "";
     this.tell(`${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}. ${worth}`.trim());
     this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
-    void this.refresh();
   }
 
-  /** Update what the new verdict changes elsewhere on the page. */
+  /** Update what a new submission or its verdict changes elsewhere on the page. */
   private async refresh(): Promise<void> {
+    this.refreshes += 1;
+    const asked = this.refreshes;
     const page = await parsed(await fetch(location.pathname));
+    if (asked !== this.refreshes) return; // a later answer is on its way
     for (const old of all("[data-fresh]")) {
       const now = page.getElementById(old.id);
       if (now !== null) old.innerHTML = now.innerHTML;

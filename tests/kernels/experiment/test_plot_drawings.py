@@ -163,6 +163,27 @@ def test_the_lines_of_a_grid_are_round(most, found):
     assert steps(most) == pytest.approx(found)
 
 
+@pytest.mark.parametrize("most", [1.1, 2.2, 3, 13.2, 15, 27.5, 140, 1100])
+def test_the_lines_of_a_grid_for_whole_things_are_whole(most):
+    found = steps(most, whole=True)
+    assert all(each.is_integer() for each in found)
+    assert found[-2] < most <= found[-1]
+
+
+@pytest.mark.parametrize("most", [0.55, 1.1, 2.2, 13.2, 0.13, 27.5])
+def test_the_lines_of_a_grid_end_with_its_axis(most):
+    assert steps(steps(most)[-1]) == steps(most)
+
+
+@pytest.mark.parametrize(("name", "most"), [("loads", 13.2), ("cublas_share", 0.13)])
+def test_a_label_of_a_grid_is_exact(name, most):
+    scale = Scale("x", quantity(name))
+    factor = 100 if name == "cublas_share" else 1
+    assert [float(tick(scale, each).rstrip(" %")) for each in steps(most)] == pytest.approx(
+        [factor * each for each in steps(most)]
+    )
+
+
 def _luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]

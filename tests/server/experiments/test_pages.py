@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import select
 
+from kernels.exercise import find_exercise, load_exercise
 from kernels.experiment.templates import template_files
 from server.audit.models import AuditEvent
 from server.courses.models import Role
@@ -66,6 +68,18 @@ def test_a_student_varies_the_tile_of_a_submission_and_gets_the_curve(portal: Po
     assert "Nothing was measured" in page or "measured" in page
     assert (latest(portal).state, latest(portal).submission_id is not None) == (ExperimentState.DONE, True)
     assert "2 of 3" in ada.page(f"/submissions/{submission}/vary")
+
+
+def test_a_tile_that_cannot_be_is_refused_and_the_others_are_named(portal: Portal):
+    submission = graded(portal)
+    ada = client_of(portal, "ada")
+    answer = ada.post_form(f"/submissions/{submission}/vary", what="tile", axis="TILE_WIDTH", values="3")
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 422
+    assert "<code>TILE_WIDTH</code>" in page.partition('id="values-error"')[2]
+    assert "`" not in page
+    (hint,) = re.findall(r'id="values-hint">([^<]+)<', page)
+    assert set(map(int, re.findall(r"\d+", hint))) == set(load_exercise(find_exercise("tiled").root).tiles)
 
 
 def test_a_size_is_varied_within_the_quota_and_a_mistake_is_shown(portal: Portal):

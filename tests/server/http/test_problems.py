@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
+from collections import defaultdict
 
 import pytest
 from sqlalchemy import text
@@ -104,12 +106,30 @@ def test_what_somebody_else_took_away_is_no_fault(portal: Portal, monkeypatch):
 @ON_SQLITE
 def test_pages_say_what_a_reader_does_next(portal: Portal):
     ada = client_of(portal, "ada")
-    wrong_method = ada.get(FORM)
+    wrong_method = ada.post_form(PAGE)
     assert wrong_method.status_code == 405
     assert wrong_method.headers["Allow"]
     assert "Allow" not in words(wrong_method.get_data(as_text=True))
     assert "/api/v1" not in words(ada.get("/none").get_data(as_text=True))
     assert "/api/v1" in portal.client.get("/api/v1/none").get_json(force=True)["detail"]
+
+
+@ON_SQLITE
+def test_the_address_of_a_form_leads_to_the_page_above(portal: Portal):
+    ada = client_of(portal, "ada")
+    assert ada.get(FORM).status_code == 303
+    assert ada.get(FORM).headers["Location"] == PAGE
+    assert ada.get("/submissions/a%0d%0aä/cancel").headers["Location"] == "/submissions/a%0D%0A%C3%A4"
+    pages = portal.app.url_map.bind("localhost")
+    methods: dict[str, set[str]] = defaultdict(set)
+    for rule in portal.app.url_map.iter_rules():
+        methods[rule.rule] |= rule.methods or set()
+    forms = [rule for rule, known in methods.items() if not rule.startswith("/api/") and "GET" not in known]
+    assert len(forms) > 40
+    for form in forms:
+        answer = ada.get(re.sub("<[^>]*>", "7", form))
+        assert answer.status_code == 303, form
+        assert pages.test(answer.headers["Location"], "GET"), form
 
 
 @ON_SQLITE

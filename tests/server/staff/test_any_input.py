@@ -115,7 +115,7 @@ def test_no_form_brings_a_fault(ina: BrowserClient, page: str) -> None:
 def test_no_path_brings_a_fault(ina: BrowserClient, path: str) -> None:
     for odd in ("%00", "%ff", "%E2%80%AE", "..%2f", "9" * 60, "-1", "'", "%0d%0a", "x" * 3000):
         where = f"/staff/{path.format(odd)}"
-        assert ina.get(where).status_code in {200, 308, 404, 405}, where
+        assert ina.get(where).status_code in {200, 303, 308, 404}, where
         assert ina.post_form(where).status_code in {303, 308, 404, 405, 409, 422}, where
     assert ina.get("/courses/gpu/tiled/figures/%00.svg").status_code == 404
     for odd in ("%00", "x" * 3000, "'"):

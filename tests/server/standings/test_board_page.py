@@ -136,6 +136,8 @@ def test_every_column_sorts_the_leaderboard_both_ways(portal, sort, turned):
         address = html.unescape((re.findall(r'href="([^"]*)" rel="next"', page) or [""])[0])
     assert not address
     assert len(seen) == len(set(seen)) == 120
+    said = [client.page(f"{BOARD}?sort={sort}&turned={way}") for way in ("", "yes")]
+    assert len({re.findall(r'id="in-order">([^<]+)<', each)[0] for each in said}) == 2
     ranks = [int(line.split()[0]) for line in seen]
     if sort == "rank":
         assert ranks == sorted(ranks, reverse=bool(turned))
@@ -149,9 +151,9 @@ def test_staff_choose_the_columns_and_the_first_order(portal):
     staff.post_form("/staff/gpu/assignments/tiled", **settings, board_columns="date, time", board_sort="date")
     page = client_of(portal, "ada").page(BOARD)
     titles = re.findall(r'<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)', page)
-    assert [title.strip() for title in titles] == ["Rank", "Name", "GFLOPS", "Submitted", "Median time"]
+    assert [title.strip() for title in titles] == ["Rank", "Name", "Speed", "Submitted", "Median time"]
     assert [line[0] for line in lines(page)] == ["2", "1"]
-    assert re.findall(r'href="[^"]*board/h200([^"]*)">(?:GFLOPS|Submitted)', page) == [
+    assert re.findall(r'href="[^"]*board/h200([^"]*)">(?:Speed|Submitted)', page) == [
         "?sort=rank",
         "?sort=date&amp;turned=yes",
     ]

@@ -17,6 +17,7 @@ from server.up.machine import BROKER, WEB, Machine
 from server.up.watch import Watch
 from tests.worker.fleet.watched import wait_until
 from worker.contract.broker import connect_redis
+from worker.supervision.parts import Event, What
 from worker.supervision.process import TELL, PartProcess
 from worker.supervision.pulse import Pulse
 
@@ -31,6 +32,19 @@ def test_every_part_beats_or_is_asked(tmp_path):
         assert part.pulse is not None
         assert TELL in part.command or part.name in pulses
     assert len({id(part.pulse) for part in parts}) == 5
+
+
+def test_a_wait_ends_when_the_part_reports_that_it_is_ready(monkeypatch):
+    watch = Watch("http://127.0.0.1:1", "unix:///nowhere")
+    monkeypatch.setattr(watch, "ready", lambda _part: True)
+    waits = threading.Thread(target=watch.wait, args=(WEB,), daemon=True)
+    waits.start()
+    watch.see(Event(WEB, What.STARTED, 7))
+    waits.join(0.8)
+    assert waits.is_alive()
+    watch.see(Event(WEB, What.READY, 7))
+    waits.join(5)
+    assert not waits.is_alive()
 
 
 @pytest.fixture

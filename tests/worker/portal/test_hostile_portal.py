@@ -158,7 +158,7 @@ def test_the_output_of_a_kernel_is_shown_once_while_it_is_checked(
     hostile: Hostile, capsys: pytest.CaptureFixture[str]
 ):
     hostile.says(FOUND)
-    printing = event(printed="one\ntwo\x1b[2J\n", printed_case="Width=1")
+    printing = event(printed="one\ntwo\x1b[2J\n", printed_case="Width=1 real")
     hostile.by_path["/api/v1/submissions/a1/events"] = (
         200,
         "text/event-stream",
@@ -166,7 +166,9 @@ def test_the_output_of_a_kernel_is_shown_once_while_it_is_checked(
         {},
     )
     wait_for(hostile.portal, "a1")
-    assert capsys.readouterr().err.splitlines().count("two\\x1b[2J") == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines.count("two\\x1b[2J") == 1
+    assert "case Width=1, real numbers" in lines[lines.index("two\\x1b[2J") - 2]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from kernels.exercise.input_words import case_words
 from kernels.rendering.text_safety import cut
 from worker.client.answers import Progress as Told
 from worker.client.answers import Submission
@@ -75,7 +76,7 @@ class _Display(Progress):
 
 
 def _of_case(name: str) -> str:
-    return f", case {one_line(name)}" if name else ""
+    return f", case {one_line(case_words(name))}" if name else ""
 
 
 def _leave(asked: Portal, public_id: str) -> NoReturn:

@@ -177,7 +177,7 @@ def _axes(chart: Chart, frame: Frame) -> Axes:
         xs = ys = [*xs, *ys]
     if chart.kind is Kind.BARS:
         ys = [*ys, _HEADROOM * max(ys)]
-    up = _of_values(ys, frame.bottom, frame.top)
+    up = _of_values(ys, frame.bottom, frame.top, whole=chart.y.quantity is None)
     if chart.x.quantity is not None:
         return Axes(_of_values(xs, frame.left, frame.right), up)
     if chart.kind is Kind.BARS:
@@ -186,15 +186,16 @@ def _axes(chart: Chart, frame: Frame) -> Axes:
     return Axes(Axis(min(xs), max(xs), frame.left + 14, frame.right - 14, logarithmic=by_ratio), up)
 
 
-def _of_values(values: Sequence[float], start: float, end: float) -> Axis:
+def _of_values(values: Sequence[float], start: float, end: float, *, whole: bool = False) -> Axis:
     """An axis of a quantity: decades for very different values, else linear from 0."""
     if is_wide(values):
         return Axis.of_decades(min(values), max(values), start, end)
-    return Axis(0, steps(max(values))[-1], start, end, logarithmic=False)
+    return Axis(0, steps(max(values), whole=whole)[-1], start, end, logarithmic=False)
 
 
 def _grid(axes: Axes, chart: Chart, frame: Frame) -> str:
-    ys = axes.up.decades() if axes.up.logarithmic else steps(axes.up.high)
+    whole = chart.y.quantity is None
+    ys = axes.up.decades() if axes.up.logarithmic else steps(axes.up.high, whole=whole)
     rows = [(y, tick(chart.y, y)) for y in ys]
     if chart.x.labels:
         return _named(axes, chart, rows)

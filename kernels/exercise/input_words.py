@@ -1,0 +1,50 @@
+"""The words for kinds of inputs and for cases, the same on pages, in commands and in handouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernels.exercise.model import InputKind
+
+
+@dataclass(frozen=True, slots=True)
+class InputWords:
+    """A kind of inputs in words."""
+
+    title: str
+    meaning: str
+
+
+INPUT_WORDS: Mapping[str, InputWords] = {
+    InputKind.INTEGERS_LEFT: InputWords(
+        "whole numbers, left", "wide whole numbers in the left matrix, -1 and 1 in the right"
+    ),
+    InputKind.INTEGERS_RIGHT: InputWords(
+        "whole numbers, right", "wide whole numbers in the right matrix, -1 and 1 in the left"
+    ),
+    InputKind.PERMUTATION: InputWords(
+        "full precision",
+        "numbers with all digits of a float, times a matrix that only moves and scales them",
+    ),
+    InputKind.REAL: InputWords("real numbers", "real numbers in short sums, compared within an error bound"),
+    InputKind.INTEGERS: InputWords("whole numbers", "whole numbers whose sums are exact in any order"),
+    InputKind.RANDOM: InputWords(
+        "random", "random values of the kinds that the exercise declares for its arrays"
+    ),
+    InputKind.MANTISSAS: InputWords(
+        "full precision", "numbers that don't fit into a format narrower than float"
+    ),
+}
+
+
+def case_parts(name: str) -> tuple[str, str]:
+    """The size and the kind of inputs in a case's name; the kind is "" in other names."""
+    size, _, kind = name.rpartition(" ")
+    return (size, kind) if kind in INPUT_WORDS else (name, "")
+
+
+def case_words(name: str) -> str:
+    """A case's name in words, such as `Width=17, real numbers`."""
+    size, kind = case_parts(name)
+    return f"{size}, {INPUT_WORDS[kind].title}" if kind else size
