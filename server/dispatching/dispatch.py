@@ -98,6 +98,7 @@ def _check_work(step: Step) -> CheckWork:
         tile=job.tile,
         evidence=changed.evidence,
         repeats=changed.repeats,
+        kernel=f"{job.experiment_id}/{changed.kernel}" if changed.kernel else "",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kernels.measurement import Environment, Measurement
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.spares import Spares
 from worker.workplaces.gpu import GpuWorkplace
@@ -21,6 +22,25 @@ def right(request: MeasureRequest) -> MeasureResponse:
     )
 
 
+def measured(request: MeasureRequest, ms: float = 1.0) -> MeasureResponse:
+    """As if every repeat took so long."""
+    answer = right(request)
+    environment = Environment("GPU", "gpu", "9.0", 1, 1, 1, "", "", "")
+    measurement = Measurement(
+        sizes={"Width": 2048},
+        ms_median=ms,
+        ci=(ms, ms),
+        spread=(ms, ms),
+        repeats=7,
+        settled=True,
+        gflops=100 / ms,
+        cublas_share=0.5,
+        metric="gflops",
+        environment=environment,
+    )
+    return MeasureResponse((), (), measurement, ptx_digests=answer.ptx_digests, busy_ms=5.0)
+
+
 class Runner:
     isolation = None
     usable = True
@@ -29,7 +49,8 @@ class Runner:
         self.supply = supply
         self.closed_by: list[str] = []
 
-    def measure(self, request: MeasureRequest, progress: object) -> MeasureResponse:
+    def measure(self, request: MeasureRequest, progress: object, *, last: bool) -> MeasureResponse:
+        self.usable = not last
         with self.supply.alone:
             self.supply.requests.append(request)
             return self.supply.answer(request)

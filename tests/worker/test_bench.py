@@ -8,39 +8,19 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.measurement import Environment, Measurement
 from kernels.rendering.text_style import Style
 from kernels.wire import from_plain
 from tests.marks import linux
-from tests.worker.supplies import GpuPlace, Supply, right
+from tests.worker.supplies import GpuPlace, Supply, measured
 from worker.bench import rounds as subject
 from worker.bench.rounds import Bench, WorkerBench, ladder, run_bench, to_json
 from worker.bench.text import bench_text
-from worker.contract.measure_work import MeasureRequest, MeasureResponse
 
 pytestmark = linux
 
 SOLUTION = find_exercise("tiled").solution.read_bytes()
 TWO = {"01_first": b"// first\n" + SOLUTION, "02_second": b"// second\n" + SOLUTION}
 PLAIN = Style(width=100, colour=False, unicode=True)
-
-
-def measured(request: MeasureRequest, ms: float) -> MeasureResponse:
-    answer = right(request)
-    environment = Environment("GPU", "gpu", "9.0", 1, 1, 1, "", "", "")
-    measurement = Measurement(
-        sizes={"Width": 2048},
-        ms_median=ms,
-        ci=(ms, ms),
-        spread=(ms, ms),
-        repeats=7,
-        settled=True,
-        gflops=100 / ms,
-        cublas_share=0.5,
-        metric="gflops",
-        environment=environment,
-    )
-    return MeasureResponse((), (), measurement, ptx_digests=answer.ptx_digests, busy_ms=5.0)
 
 
 def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> WorkerBench:

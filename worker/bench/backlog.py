@@ -10,6 +10,7 @@ import contextlib
 import logging
 import queue
 import resource
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,9 @@ from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMess
 from worker.supervision.cores import cores, step_back
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.workplace import MeasuringWorkplace, Workplace
+
+_SWITCH_SECONDS = 0.0005
+"""After this time, a thread that packs a result gives way to one that answers a GPU process."""
 
 logger = logging.getLogger(__name__)
 
@@ -153,6 +157,7 @@ class Pool:
         ]
 
     def __enter__(self) -> Self:
+        sys.setswitchinterval(_SWITCH_SECONDS)
         for place in self._gpus:
             place.expect(self._most)
         for slot in self._slots:

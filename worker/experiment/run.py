@@ -32,6 +32,14 @@ def estimate(points: int, gpus: int) -> float:
     return _START_SECONDS + max(on_cores, points * _GPU_SECONDS / gpus if gpus else 0.0)
 
 
+def check_slots(gpus: int, *, counts: bool) -> int:
+    """How many points are checked at once.
+
+    Without counts, a check is short, and the run waits for the GPU. Its processes then need free cores.
+    """
+    return max(1, cores() - gpus if counts or not gpus else 2 * cores() // 3)
+
+
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
     """The points still to run. A point that ended in a system error runs again."""
     done = {each.number for each in results if each.verdict is not Verdict.SYSTEM_ERROR}
@@ -55,7 +63,7 @@ def run(
         points = Points(plan, folder.results(), keep, told=told)
         left = points.missing(range(len(plan.points)))
         if left:
-            slots = max(1, min(len(left), cores() - len(gpus)))
+            slots = min(len(left), check_slots(len(gpus), counts=plan.measure.counts))
             pool = stack.enter_context(Pool(cache, gpus, slots, len(left)))
             points.run(left, lambda: pool)
     return points.all()

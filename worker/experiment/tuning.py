@@ -21,8 +21,7 @@ from worker.bench.backlog import Pool
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
-from worker.experiment.run import Points, Told
-from worker.supervision.cores import cores
+from worker.experiment.run import Points, Told, check_slots
 from worker.workplaces.workplace import MeasuringWorkplace
 
 
@@ -107,7 +106,7 @@ class _Results:
     def _pool(self) -> Pool:
         """The machine's slots, which start with the first point."""
         if self._started is None:
-            slots = max(1, min(AT_ONCE, cores() - len(self._gpus)))
+            slots = min(AT_ONCE, check_slots(len(self._gpus), counts=self.models))
             self._started = self._stack.enter_context(Pool(self._cache, self._gpus, slots))
         return self._started
 

@@ -90,7 +90,7 @@ Argument = Memory | int | float
 
 
 class Backend(Protocol):
-    """One device for one job, which runs all operations in order.
+    """One device, which runs all operations in order.
 
     Only `read`, `wait` and `timed` wait for them. These three raise DeviceFault if an earlier operation failed.
     """
@@ -141,7 +141,10 @@ class Backend(Protocol):
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
-        """Multiply two row-major matrices with the device's library in full single precision, timed."""
+        """Multiply two row-major matrices with the device's library in full single precision, timed.
+
+        The library has loaded what it needs before.
+        """
 
     def flush(self) -> None:
         """Empty the caches for the next launch, and end any reservation for persisting data."""

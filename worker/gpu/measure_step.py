@@ -60,13 +60,16 @@ def measure(
     judge: Judge,
     ask: Callable[[], Numbers],
     quiet: Quiet = NOBODY_ELSE,
+    clock_mhz: int = 0,
 ) -> MeasureResponse:
     """Carry out a request.
 
     ask: returns two new random numbers from the parent
+    clock_mhz: of the device after the request before; 0 if there was none
     """
+    judge.release()  # memory of the kernel before this one
     job = _Job(request, backend, judge)
-    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet)
+    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet, clock_mhz)
     job.judge_small_cases()
     job.judge_large_cases(bench)
     if request.ranking is None:
@@ -95,6 +98,7 @@ class _Job:
     def __init__(self, request: MeasureRequest, backend: Backend, judge: Judge) -> None:
         self._request = request
         self._backend = backend
+        self._busy_before = backend.busy_ms()
         self._judge = judge
         self._modules = Modules(backend, request.modules)
         self._solution = Modules(backend, request.solution)
@@ -292,9 +296,12 @@ class _Job:
             occupancy=self._occupancy,
             ptx_digests=tuple(module.ptx_digest for module in self._request.modules),
             lost=self._lost,
-            busy_ms=self._backend.busy_ms(),
+            busy_ms=self._busy_ms(),
             environment=self._backend.environment,
         )
+
+    def _busy_ms(self) -> float:
+        return self._backend.busy_ms() - self._busy_before
 
     def _measurement(self) -> Measurement | None:
         ranking = self._request.ranking
@@ -310,7 +317,7 @@ class _Job:
             # A doubtful time is shown, but it must not take a rank from anyone.
             ranked=not self._remarks,
             remarks=tuple(self._remarks),
-            busy_ms=self._backend.busy_ms(),
+            busy_ms=self._busy_ms(),
             ptx_digest=self._request.modules[ranking.module].ptx_digest,
             launch=ranking.launch,
         )

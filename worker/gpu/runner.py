@@ -1,4 +1,4 @@
-"""The process with one device for one job: its start before the lockdown, and its answers after it.
+"""The process with one device: its start before the lockdown, and its answers after it.
 
 Only `worker.gpu.device_process` uses this module. The parent's side is `worker.gpu.spares`.
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernels.wire import WireError, from_plain, to_plain
-from worker.contract.measure_work import MeasureRequest, Numbers, Prepare, Prepared
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, Prepare, Prepared
 from worker.gpu import measure_step
 from worker.gpu.backend import Backend, Code
 from worker.gpu.judge.rehearsal import rehearse_backend, rehearse_judge
@@ -81,22 +81,27 @@ def numbers(line: bytes) -> Numbers:
 
 
 class Job:
-    """The two requests of one job: first the judge's kernels, then the kernel to judge and measure."""
+    """The requests of one process: first the judge's kernels, then each kernel to judge and measure."""
 
     def __init__(self, backend: Backend, ask: Ask, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend
         self._ask = ask
         self._quiet = quiet
         self._judge: Judge | None = None
+        self._clock_mhz = 0
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._judge is None:
             answer: object = self._prepare(from_plain(Prepare, request))
         else:
-            given = from_plain(MeasureRequest, request)
-            answer = measure_step.measure(given, self._backend, self._judge, self._ask, self._quiet)
+            answer = self._measure(from_plain(MeasureRequest, request), self._judge)
         plain: dict[str, Any] = to_plain(answer)
         return plain
+
+    def _measure(self, request: MeasureRequest, judge: Judge) -> MeasureResponse:
+        answer = measure_step.measure(request, self._backend, judge, self._ask, self._quiet, self._clock_mhz)
+        self._clock_mhz = answer.measurement.clocks.sm_mhz if answer.measurement is not None else 0
+        return answer
 
     def _prepare(self, request: Prepare) -> Prepared:
         with self._quiet.starting():

@@ -1,4 +1,4 @@
-"""The parent's side of GPU processes, which are started ahead and used for one job each."""
+"""The parent's side of GPU processes, which are started ahead."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _nothing(_asked: int) -> None: ...
 
 
 class Runner:
-    """One process with a device, started ahead for one job. Use it as a context manager, or call `close`.
+    """One process with a device, started ahead. Use it as a context manager, or call `close`.
 
     The process dies with the thread that created it. Any thread may call its methods. `kill` and `close` also end a
     running measurement.
@@ -148,25 +148,31 @@ class Runner:
                     raise self._failure from error
             return self._prepared
 
-    def measure(self, request: MeasureRequest, progress: Progress = _nothing) -> MeasureResponse:
-        """Judge and measure one kernel, and kill the process. To wait for its end, call `close`.
+    def measure(
+        self, request: MeasureRequest, progress: Progress = _nothing, *, last: bool = True
+    ) -> MeasureResponse:
+        """Judge and measure one kernel. After the last one or a failure, kill the process; `close` waits for its end.
 
         progress: called with the number of launches with new inputs so far
         raise (SandboxFailure): TIME after the time limit, START if the process isn't usable
         """
         if self._used:
-            raise RuntimeError("a runner is used once")
+            raise RuntimeError("this runner has measured its last kernel")
         self._used = True
         try:
             self.ready()
             with self._one_at_a_time:
                 answer = self._child.converse(to_plain(request), _Replies(progress))
-            return from_plain(MeasureResponse, answer)
+            response = from_plain(MeasureResponse, answer)
         except WireError as error:
             raise SandboxFailure(Failure.ERROR, f"invalid answer from the runner: {error}") from error
+        else:
+            self._used = last
+            return response
         finally:
-            # don't wait here: the driver takes a while to release a GPU
-            self._child.kill()
+            if self._used:
+                # don't wait here: the driver takes a while to release a GPU
+                self._child.kill()
 
     def kill(self) -> None:
         """Kill the process without waiting for its end."""
@@ -269,6 +275,8 @@ class Spares:
             self._closed = True
             self._changed.notify_all()
         self._starter.join()
+        for runner in self._all:
+            runner.kill()  # all at once, because the driver takes a while to release each
         for runner in self._all:
             runner.close()
         self._all.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from dataclasses import dataclass, replace
@@ -26,10 +27,13 @@ Each takes up to 1.5 GiB of the GPU's memory. With eight, an H200 takes a quarte
 The CPU device takes so long for each kernel that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
 
+_MOST_WORKS = 64
+"""Works of one kernel in one process. Their modules stay loaded until its end."""
+
 logger = logging.getLogger(__name__)
 
 
-def ahead(device: int | None) -> int:
+def spares_for(device: int | None) -> int:
     """How many processes to keep warm on a GPU; None for the CPU device."""
     if device is None:
         return _AHEAD_WITHOUT_GPU
@@ -45,13 +49,28 @@ class _Told:
 
     runner: Runner
     progress: Progress
+    last: bool
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
-        return self.runner.measure(request, lambda launches: self.progress(f"measuring {launches}"))
+        return self.runner.measure(
+            request, lambda launches: self.progress(f"measuring {launches}"), last=self.last
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """A process with what it has measured so far: works of one kernel, all without a finding."""
+
+    runner: Runner
+    kernel: str = ""
+    works: int = 0
 
 
 class GpuWorkplace:
-    """Measures kernels one by one, each in a process that was started ahead.
+    """Measures kernels one by one, in processes that were started ahead.
+
+    Each work has its own process. Only works that change the same kernel of one experiment follow each other in one. A
+    used process can only confirm: if its answer isn't a measurement, a new process does the work again.
 
     One thread must call `prepare`, `do` and `close`. The processes end with `close` or with this process.
     """
@@ -65,18 +84,21 @@ class GpuWorkplace:
         arch: str,
         cache: Path,
         wall_seconds: float = WALL_SECONDS,
+        ahead: int | None = None,
     ) -> None:
         """Start nothing yet.
 
         device: the GPU's number in bus order; None for the CPU device
         device_class: the class of the results
         arch: architecture to compile for, such as "sm_90"
+        ahead: processes to keep warm; None for as many as submissions need
         """
         self._device, self._device_class, self._arch = device, device_class, arch
-        self._cache, self._wall_seconds = cache, wall_seconds
+        self._cache, self._wall_seconds, self._ahead = cache, wall_seconds, ahead or spares_for(device)
         self._spares: Spares | None = None
         self._expected: int | None = None
         self._kept: Runner | None = None
+        self._between: _Process | None = None
         self._at_work: Runner | None = None
         self._in_work = self._aborted = self._left_running = False
         self._changing = threading.Lock()
@@ -125,27 +147,52 @@ class GpuWorkplace:
         if message.measure is None:
             raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
         work = self._unpacked(message.measure)
-        runner = self._take()
+        done = None
+        if (used := self._used_by(work.kernel)) is not None:
+            with contextlib.suppress(SandboxFailure):
+                done = self._done(work, used, progress)
+        return done or self._certain(work, progress)
+
+    def _certain(self, work: MeasureWork, progress: Progress) -> Done:
+        """Do the work in a new process, whatever the answer is."""
+        process = _Process(self._take())
+        try:
+            done = self._done(work, process, progress)
+        except SandboxFailure:
+            # the waiting processes may have the same problem
+            self._drop()
+            raise
+        assert done is not None, "only a used process may leave it open"
+        return done
+
+    def _done(self, work: MeasureWork, process: _Process, progress: Progress) -> Done | None:
+        """Do the work. None if a used process did not measure it. Raises StepFault if aborted, or SandboxFailure."""
         clock = Clock()
         progress("measuring")
         answer = None
+        works = process.works + 1
+        last = not work.kernel or works == _MOST_WORKS
         try:
-            answer = answer_of(_Told(runner, progress), work.request)
+            answer = answer_of(_Told(process.runner, progress, last), work.request)
         except SandboxFailure as failure:
-            if not self._aborted:
-                # the waiting processes may have the same problem
-                self._drop()
-                raise
-            raise StepFault(ABORTED) from failure
+            if self._aborted:
+                raise StepFault(ABORTED) from failure
+            raise
         finally:
+            measured = answer is not None and answer.measurement is not None
             with self._changing:
                 self._at_work = None
-            self._let_go(runner)
+                if measured and not last and not self._aborted:
+                    self._between = _Process(process.runner, work.kernel, works)
+            if self._between is None:
+                self._let_go(process.runner)
             self._left_running = answer is None or answer.lost
         if self._aborted:
             raise StepFault(ABORTED)
+        if process.works and not measured:
+            return None
         clock.lap("measure")
-        return Done(self._report(work, answer, runner, clock), busy_ms=answer.busy_ms)
+        return Done(self._report(work, answer, process.runner, clock), busy_ms=answer.busy_ms)
 
     def _unpacked(self, packed: str) -> MeasureWork:
         """The work in a message. Raises StepFault if this slot can't do it."""
@@ -177,9 +224,24 @@ class GpuWorkplace:
         """The processes started ahead. Raises SandboxFailure, or NVRTCUnavailable without a compiler."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
-            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds)
+            self._spares = Spares(self._device, prepared, self._ahead, self._wall_seconds)
             self.expect(self._expected)
         return self._spares
+
+    def _used_by(self, kernel: str) -> _Process | None:
+        """The process that has measured works of this kernel and can go on; any other one is closed."""
+        process, self._between = self._between, None
+        if process is None:
+            return None
+        if process.kernel != kernel or not process.runner.usable:
+            self._let_go(process.runner)
+            return None
+        with self._changing:
+            if self._aborted:
+                self._between = process
+                raise StepFault(ABORTED)
+            self._at_work = process.runner
+        return process
 
     def _take(self) -> Runner:
         """A ready process for this step. Raises StepFault or SandboxFailure."""
@@ -222,6 +284,9 @@ class GpuWorkplace:
         if self._kept is not None:
             self._let_go(self._kept)
             self._kept = None
+        if self._between is not None:
+            self._let_go(self._between.runner)
+            self._between = None
         if self._spares is not None:
             self._spares.close()
             self._spares = None

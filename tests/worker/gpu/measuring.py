@@ -130,6 +130,9 @@ class HostJudge:
         self.backend = backend
         self.given: list[Mapping[str, Recipe]] = []
 
+    def release(self) -> None:
+        self.backend.release()
+
     def make(self, recipe: Recipe, memory: Memory) -> None:
         self.backend.write(memory, to_memory(values(recipe), recipe.layout))
 

@@ -27,7 +27,7 @@ def install():
     measure_step.measure = _measure
 
 
-def _measure(request, backend, judge, ask, quiet=None):
+def _measure(request, backend, judge, ask, quiet=None, clock_mhz=0):
     action, *arguments = json.loads(request.metric)
     found = _ACTIONS[action](ask, *arguments)
     return MeasureResponse((), (), ptx_digests=tuple(map(str, found)))

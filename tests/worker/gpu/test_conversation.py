@@ -31,6 +31,19 @@ def test_a_right_kernel_is_measured_behind_the_lock():
     assert answer.measurement.repeats <= len(asked)
 
 
+def test_kernels_that_follow_each_other_in_one_process_are_each_judged():
+    with Runner(None, Prepare(judge_wire(), "13.5")) as running:
+        first, wrong, again = (
+            running.measure(request_for(text, budget_seconds=0.1), last=number == 2)
+            for number, text in enumerate((kernel(), kernel(before="  if (Width > 2) sum += 1;\n"), kernel()))
+        )
+        assert not running.usable
+    assert first.measurement is not None
+    assert wrong.measurement is None
+    assert again.measurement is not None
+    assert 0 < again.busy_ms < 2 * first.busy_ms
+
+
 def test_a_wrong_kernel_is_found_out_there():
     answer, _ = measured(kernel(before="  if (Width > 2) sum += 1;\n"))
 

@@ -84,7 +84,7 @@ def test_it_is_used_once():
         assert len(numbers(running, 1)) == 2
         assert not running.usable
         _wait(lambda: not running._child.alive())
-        with pytest.raises(RuntimeError, match="once"):
+        with pytest.raises(RuntimeError, match="last kernel"):
             running.measure(request("numbers", 1))
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from worker.workplaces.workplace import MeasuringWorkplace
 
 _BAR = 20
+_AHEAD = 1
+"""Processes to keep warm. Points of a kernel share one, so few are needed, and each start slows down the others."""
 
 
 def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
@@ -40,12 +42,8 @@ def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
 def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
     """Run what is missing in a folder that has its manifest, and write its report."""
     from kernels.compile.nvrtc import NVRTCUnavailable
-    from kernels.rendering.experiment import tuning_text
-    from kernels.rendering.page.experiment_page import render_experiment
-    from worker.commands.progress import Progress
-    from worker.experiment.folder import FolderError
-    from worker.experiment.run import missing, run
-    from worker.experiment.tuning import budget, tune, tunes
+    from worker.experiment.run import missing
+    from worker.experiment.tuning import budget
 
     whole = budget(manifest)
     left = max(0, whole - manifest.points + len(missing(plan, folder.results())))
@@ -55,6 +53,14 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
             places = [stack.enter_context(_place(gpu, manifest.arch))] if gpu is not None and left else []
         except NVRTCUnavailable as reason:
             raise SystemFault(str(reason)) from reason
+        # the rest is imported while the GPU starts
+        from kernels.rendering.experiment import tuning_text
+        from kernels.rendering.page.experiment_page import render_experiment
+        from worker.commands.progress import Progress
+        from worker.experiment.folder import FolderError
+        from worker.experiment.run import run
+        from worker.experiment.tuning import tune, tunes
+
         progress = stack.enter_context(Progress())
         told = _Told(whole, whole - left, progress)
         try:
@@ -160,5 +166,7 @@ def _place(gpu: GpuFacts, arch: str) -> Iterator[MeasuringWorkplace]:
     from worker.workplaces.gpu import GpuWorkplace
 
     installed_version()  # says at once if the compiler is missing
-    with contextlib.closing(GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder())) as place:
+    place = GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder(), ahead=_AHEAD)
+    with contextlib.closing(place):
+        place.prepare()  # the GPU takes longest to start
         yield place

@@ -62,6 +62,7 @@ class Bench:
 
     launch_seconds: a longer launch counts as endless
     quiet: keeps starts of other processes apart from long launches
+    clock_mhz: of the device after the work before; 0 if there was none
     now: a clock in seconds
     """
 
@@ -70,6 +71,7 @@ class Bench:
     fresh: Fresh
     launch_seconds: float
     quiet: Quiet = NOBODY_ELSE
+    clock_mhz: int = 0
     now: Callable[[], float] = field(default=time.perf_counter)
 
 
@@ -193,7 +195,7 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
     began = bench.now()
     run = _run(bench, operands)
     unused = bench.fresh.vector()
-    before = 0
+    before = bench.clock_mhz
     while by_clock and bench.now() - began < (_WARM_SECONDS if before else _BLIND_SECONDS):
         looked = bench.now()
         while bench.now() - looked < _LOOK_SECONDS:
@@ -203,9 +205,6 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
             break
         before = clock
     return _Warm(run.ms, unused)
-
-
-_UNTIMED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +224,7 @@ class Library:
 
     @classmethod
     def of(cls, backend: Backend, judge: Judge, case: CasePlan, seed: int) -> Self | None:
-        """The library after its first runs, in which it loads its kernels. None without a product or memory.
+        """The library with inputs of its own. None without a product or memory.
 
         seed: of its inputs, which the kernel never gets
         """
@@ -243,11 +242,7 @@ class Library:
         made = recipes(case, InputKind.INTEGERS_LEFT, seed)
         judge.make(made[left.name], first)
         judge.make(made[right.name], second)
-        library = cls(backend, first, second, third, (left.rows, left.columns, right.columns))
-        for _ in range(_UNTIMED):
-            library.run()
-        library.ms.clear()
-        return library
+        return cls(backend, first, second, third, (left.rows, left.columns, right.columns))
 
     def run(self) -> None:
         self.backend.flush()
