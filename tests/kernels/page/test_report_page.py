@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kernels.launch import Launch
 from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.rendering.page.report_page import ReportContext, render_report
 from kernels.report import Report
 from kernels.verdict import Verdict
-from tests.kernels.page.sample import SOURCE
+from tests.kernels.page.sample import EVIDENCE, SOURCE
 
 
 def page_of(**more: object) -> str:
@@ -32,3 +33,14 @@ def test_output_that_is_cut_says_how_much_is_left_out_and_where_it_is():
     assert "line 400" not in page
     assert "… and 1,300 more lines. The JSON report has all lines." in page
     assert "more line" not in page_of(printed="one\n")
+
+
+def test_each_grid_of_a_page_says_its_case():
+    grid = Launch((5, 5, 1), (16, 16, 1), 0)
+    page = page_of(launch=grid, launch_sizes={"Width": 67}, evidence=EVIDENCE).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert "5 × 5 blocks of 16 × 16 threads (largest case, Width=67)" in page
+    assert "<dt>Counted at Width=256</dt><dd>16 × 16 blocks of 16 × 16 threads</dd>" in page
+    alone = page_of(launch=grid, launch_sizes={"Width": 67})
+    assert alone.count("blocks of") == 1
