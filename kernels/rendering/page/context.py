@@ -89,7 +89,6 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
     return {
         "analysis": analysis,
         "evidence": evidence,
-        "bases": BASES,
         "facts": facts(analysis),
         "figures": figures(analysis),
         "ran": ran_text(evidence.extent) if evidence.extent else "",

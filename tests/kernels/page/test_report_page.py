@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from kernels.launch import Launch
 from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.rendering.page.report_page import ReportContext, render_report
 from kernels.report import Report
 from kernels.verdict import Verdict
+from tests.kernels.measured import measured_report
 from tests.kernels.page.sample import EVIDENCE, SOURCE
 
 
@@ -44,3 +47,18 @@ def test_each_grid_of_a_page_says_its_case():
     assert "<dt>Counted at Width=256</dt><dd>16 × 16 blocks of 16 × 16 threads</dd>" in page
     alone = page_of(launch=grid, launch_sizes={"Width": 67})
     assert alone.count("blocks of") == 1
+
+
+def key_figures(page: str) -> list[str]:
+    """The titles of the key figures, without what they are based on."""
+    row = re.search(r'<dl class="facts key">(.*?)</dl>', page, re.DOTALL)
+    return re.findall(r"<dt>([^<]+?) <", row[1]) if row else []
+
+
+def test_an_accepted_kernel_has_at_most_four_key_figures():
+    assert key_figures(page_of(evidence=EVIDENCE)) == ["Speed limit", "Lost to bank conflicts"]
+    measured = measured_report()
+    given = {name: getattr(measured, name) for name in ("measurement", "measured_occupancy", "evidence")}
+    assert key_figures(page_of(**given)) == ["Speed", "Of cuBLAS", "Speed limit", "Occupancy"]
+    assert key_figures(page_of(**given, verdict=Verdict.WRONG_ANSWER)) == []
+    assert key_figures(page_of()) == []
