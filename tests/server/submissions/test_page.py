@@ -315,6 +315,12 @@ def test_a_source_that_is_no_text_is_shown_as_far_as_it_goes(portal, ada):
     assert len(page) < 2_000_000
 
 
+def shown_times(ada, name):
+    """The parts of the time for grading, with their seconds."""
+    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
+    return re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
+
+
 def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
     name, job = handed_in(portal.course, "ada", Mode.RANK)
     spent = {"compile": 1.0, "check": 1.5, "measure": 4.0}
@@ -331,12 +337,12 @@ def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
             if result.report is not None:
                 result = replace(result, report=replace(result.report, seconds=spent))
         record(portal.course.sessions, result, later(ended_at))
-    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
-    times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
+    times = shown_times(ada, name)
     assert times == [
-        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20"), ("measured", "4.0"),
-        ("between steps", "1.5"), ("total", "30"),
+        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20.0"), ("measured", "4.0"),
+        ("other", "1.5"), ("total", "30.0"),
     ]  # fmt: skip
+    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
     moments = [
         datetime.fromisoformat(each)
         for each in re.findall(r'datetime="([^"]+)"', shown.partition("</dl>")[0])
@@ -377,9 +383,34 @@ def test_what_a_lost_worker_had_begun_is_named(portal, ada):
         assert result.report is not None
         result = replace(result, report=replace(result.report, seconds={"compile": 1.0, "check": 1.5}))
     record(portal.course.sessions, result, later(46))
-    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
-    times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
+    times = shown_times(ada, name)
     assert times == [
-        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("worker lost, restarted", "40"),
-        ("between steps", "1.5"), ("total", "46"),
+        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("worker lost, restarted", "40.0"),
+        ("other", "1.5"), ("total", "46.0"),
     ]  # fmt: skip
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        ({"compile": 0.5, "check": 1.44}, ["3.2", "0.5", "1.4", "0.1"]),
+        # Each part is rounded up, to 5.3 seconds of 5.2.
+        ({"compile": 0.36, "check": 1.66}, ["3.1", "0.4", "1.7"]),
+    ],
+    ids=["a rest", "rounding"],
+)
+def test_times_add_up_if_a_claim_was_seen_late(portal, ada, seconds, shown):
+    """The worker began two seconds before the end, and the dispatcher saw its claim only just before the end."""
+    name, job = handed_in(portal.course, "ada")
+    with portal.course.sessions.begin() as session:
+        step = step_of(session, job)
+        begin(session, step, later(1))
+        claimed(session, step, "host-1", later(5))
+        result = check_result(session, job)
+        assert result.report is not None
+        result = replace(result, report=replace(result.report, seconds=seconds))
+    record(portal.course.sessions, result, later(5.2))
+    *parts, (_, total) = shown_times(ada, name)
+    assert ([spent for _, spent in parts], total) == (shown, "5.2")
+    assert sum(round(10 * float(spent)) for _, spent in parts) == 52
