@@ -42,7 +42,7 @@ class VerdictCard:
 
     state: good, fair or poor
     where: `lines 11 and 14`, or ""; role: `look at`, if these aren't the finding's own lines
-    sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs across all cases`, or ""
+    sentence: what is wrong; detail: one example of it, or ""; count: `240 access pairs across all cases`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one

@@ -21,7 +21,7 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
         11: "first access",
         14: "second access",
     }
-    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs across all cases")
+    assert (card.state, card.line, card.count) == ("poor", 14, "240 access pairs across all cases")
     for kind in (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT):
         assert verdict_card(report(Finding(kind, WRONG, count=9), verdict=kind), LINES).count == ""
 
