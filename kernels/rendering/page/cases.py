@@ -1,9 +1,11 @@
-"""The cases of a report as a grid of sizes and kinds of inputs, with failed sizes first."""
+"""The cases of a report as one table, with failed ones first."""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.exercise.model import InputKind
@@ -28,69 +30,56 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     InputKind.RANDOM: ("random", "random values of the kinds that the exercise declares for its arrays"),
     InputKind.MANTISSAS: ("full precision", "numbers that don't fit into a format narrower than float"),
 }
-_MOST_NOTES = 12
+_NUMBER = re.compile(r"\d{1,18}")
+_ORDER = (CaseStatus.FAILED, CaseStatus.PASSED, CaseStatus.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A column: a kind of inputs."""
+class CaseRow:
+    """A case.
 
-    title: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class SizeRow:
-    """A size with its cases by kind of inputs, usually one or none each.
-
-    failed: whether any case failed
+    inputs, meaning: its kind of inputs, and a sentence about it; both may be ""
+    note: why it failed or didn't run; "" if it passed
     """
 
     size: str
-    cells: tuple[tuple[CaseCheck, ...], ...]
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A sentence with all the cases that share it."""
-
-    text: str
-    cases: tuple[str, ...]
+    inputs: str
+    meaning: str
+    status: CaseStatus
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
 class CasesView:
-    """All cases.
+    """All cases: failed ones, passed ones, then cases without a run. Each part is sorted by size.
 
-    failed, not_run: notes on those cases
+    kinds: the number of kinds of inputs
     replay: the command that runs a failing case; "" if none failed
     """
 
     passed: int
-    ran: int
-    kinds: tuple[Kind, ...]
-    rows: tuple[SizeRow, ...]
-    failed: tuple[Note, ...]
-    not_run: tuple[Note, ...]
+    failed: int
+    not_run: int
+    kinds: int
+    rows: tuple[CaseRow, ...]
     replay: str
+
+    @property
+    def ran(self) -> int:
+        return self.passed + self.failed
 
 
 def cases_view(report: Report, file: str) -> CasesView | None:
     """The cases; None without any. file: the name in the command that repeats one."""
     if not report.checks:
         return None
-    kinds = list(dict.fromkeys(_parts(check.case)[1] for check in report.checks))
-    sizes = dict.fromkeys(_parts(check.case)[0] for check in report.checks)
-    rows = [_row(size, kinds, report.checks) for size in sizes]
-    ran = [check for check in report.checks if check.status is not CaseStatus.NOT_RUN]
+    number = Counter(check.status for check in report.checks)
     return CasesView(
-        passed=sum(check.status is CaseStatus.PASSED for check in ran),
-        ran=len(ran),
-        kinds=tuple(Kind(*_KINDS.get(kind, (kind or "inputs", ""))) for kind in kinds),
-        rows=tuple(sorted(rows, key=lambda row: not row.failed)),
-        failed=_notes(report.checks, CaseStatus.FAILED),
-        not_run=_notes(report.checks, CaseStatus.NOT_RUN),
+        passed=number[CaseStatus.PASSED],
+        failed=number[CaseStatus.FAILED],
+        not_run=number[CaseStatus.NOT_RUN],
+        kinds=len({_parts(check.case)[1] for check in report.checks} - {""}),
+        rows=tuple(_row(check) for check in sorted(report.checks, key=_place)),
         replay=replay(report, file),
     )
 
@@ -128,17 +117,12 @@ def _parts(name: str) -> tuple[str, str]:
     return (size, kind) if kind in _KINDS else (name, "")
 
 
-def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRow:
-    cells = tuple(tuple(check for check in checks if _parts(check.case) == (size, kind)) for kind in kinds)
-    return SizeRow(size, cells, any(check.status is CaseStatus.FAILED for cell in cells for check in cell))
+def _place(check: CaseCheck) -> tuple[int, list[int], str]:
+    """By outcome, then by size. Cases of one size stay in the exercise's order."""
+    size, _ = _parts(check.case)
+    return _ORDER.index(check.status), [int(number) for number in _NUMBER.findall(size)], size
 
 
-def _notes(checks: Sequence[CaseCheck], status: CaseStatus) -> tuple[Note, ...]:
-    """The notes on the cases of a status, each sentence once."""
-    by_text: dict[str, list[str]] = {}
-    for check in checks:
-        if check.status is status:
-            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(
-                case_words(check.case)
-            )
-    return tuple(Note(text, tuple(cases)) for text, cases in by_text.items())[:_MOST_NOTES]
+def _row(check: CaseCheck) -> CaseRow:
+    size, kind = _parts(check.case)
+    return CaseRow(size, *_KINDS.get(kind, ("", "")), check.status, check.note)

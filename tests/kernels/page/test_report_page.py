@@ -8,7 +8,7 @@ from kernels.launch import Launch
 from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.rendering.page.report_page import ReportContext, render_report
 from kernels.report import Report
-from kernels.verdict import Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from tests.kernels.measured import measured_report
 from tests.kernels.page.sample import EVIDENCE, SOURCE
 
@@ -62,3 +62,27 @@ def test_an_accepted_kernel_has_at_most_four_key_figures():
     assert key_figures(page_of(**given)) == ["Speed", "Of cuBLAS", "Speed limit", "Occupancy"]
     assert key_figures(page_of(**given, verdict=Verdict.WRONG_ANSWER)) == []
     assert key_figures(page_of()) == []
+
+
+def test_cases_are_one_table_with_failed_ones_first_then_by_size():
+    names = (
+        "Width=2048 integers_left",
+        "Width=17 real",
+        "Width=2 real",
+        "Width=100 real",
+        "Width=17 integers_left",
+    )
+    outcomes = (CaseStatus.NOT_RUN, *[CaseStatus.FAILED] * 2, *[CaseStatus.PASSED] * 2)
+    notes = ("too large", "data race", "data race", "", "")
+    checks = tuple(CaseCheck(*each) for each in zip(names, outcomes, notes, strict=True))
+    page = page_of(checks=checks)
+    table = page.partition('<table class="cases">')[2].partition("</table>")[0]
+    rows = re.findall(r'<tr class="(\w+)"><th scope="row">([^<]+)', table)
+    assert rows == [
+        ("poor", "Width=2"), ("poor", "Width=17"), ("good", "Width=17"), ("good", "Width=100"), ("none", "Width=2048"),
+    ]  # fmt: skip
+    assert [page.count(note) for note in ("data race", "too large")] == [2, 1]
+    turned = page_of(checks=checks[::-1])
+    assert re.findall(r'<th scope="row">(Width[^<]+)', turned) == [size for _, size in rows], (
+        "in any order of the report"
+    )
