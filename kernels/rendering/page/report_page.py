@@ -24,7 +24,7 @@ from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.race_view import race_view
 from kernels.rendering.page.render import environment, whole_page
 from kernels.rendering.page.summary import Figure, figures
-from kernels.rendering.page.verdict_card import ExcerptLine, VerdictCard, verdict_card
+from kernels.rendering.page.verdict_card import NEXT_STEP, ExcerptLine, VerdictCard, verdict_card
 from kernels.rendering.text_safety import safe_lines
 from kernels.report import Report, launch_sentence
 from kernels.report.model import first_error
@@ -103,6 +103,8 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
     return {
         **context(analysis, source),
         "figures": shown,
+        # The card has the first advice, unless it has the idea of a faster kernel.
+        "advice": analysis.evidence.advice[1 if card.label == NEXT_STEP else 0 :],
         "report": report,
         "card": card,
         # The card has all of a single finding.

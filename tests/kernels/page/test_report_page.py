@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from kernels.evidence import Advice
 from kernels.launch import Launch
 from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.rendering.page.report_page import ReportContext, render_report
@@ -62,6 +64,13 @@ def test_an_accepted_kernel_has_at_most_four_key_figures():
     assert key_figures(page_of(**given)) == ["Speed", "Of cuBLAS", "Speed limit", "Occupancy"]
     assert key_figures(page_of(**given, verdict=Verdict.WRONG_ANSWER)) == []
     assert key_figures(page_of()) == []
+
+
+def test_the_advice_of_the_card_is_not_repeated():
+    one, two = Advice("Coarsen the threads."), Advice("Pad the tile.")
+    assert page_of(evidence=replace(EVIDENCE, advice=(one,))).count(one.text) == 1
+    page = page_of(evidence=replace(EVIDENCE, advice=(one, two)))
+    assert (page.count(one.text), page.count(two.text)) == (1, 1)
 
 
 def test_cases_are_one_table_with_failed_ones_first_then_by_size():
