@@ -97,7 +97,7 @@ class Verdict(StrEnum):
         "data_race",
         "Two threads use the same memory in no fixed order.",
         "Put `__syncthreads()` {between}. Every thread of the block must reach it.",
-        "pair",
+        "access pair",
         ("first access", "second access"),
     )
     UNINITIALIZED_READ = (
@@ -172,7 +172,7 @@ class Finding:
     line: the student's line, counted from 1; None if unknown
     column: the first character of the mistake, counted from 1; None for the whole line
     other_line: for a race, the line of the first access
-    count: threads or elements; for races, pairs of threads
+    count: threads or elements; for races, pairs of accesses
     message: one plain sentence for the student
     """
 
@@ -212,7 +212,7 @@ class Finding:
 
     @property
     def count_text(self) -> str:
-        """`240 pairs`, `3 times`; "" for once."""
+        """`240 access pairs`, `3 times`; "" for once."""
         return plural(self.count, self.kind.counted) if self.count > 1 else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 _MOST_PLACES = 6
@@ -46,6 +46,11 @@ def line_ranges(spans: Iterable[range]) -> str:
         texts = [*texts[: _MOST_PLACES - 1], "others"]
     alone = len(joined) == 1 and joined[0][0] == joined[0][1]
     return f"line{'' if alone else 's'} {listed(texts)}"
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Sizes in the form of the command's option: `Width=256`."""
+    return ", ".join(f"{name}={value:,}" for name, value in sizes.items())
 
 
 def rounded_points(value: float) -> str:

@@ -47,7 +47,7 @@ def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
         )
     return ChecklistRow(
         key="occupancy",
-        title="Maximizing occupancy",
+        title="Maximising occupancy",
         state=state,
         evidence=evidence,
         cores="Other warps run while one waits for a result.",
@@ -123,7 +123,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
         evidence += " Blocks at the edge reach past the matrix."
     return ChecklistRow(
         key="divergence",
-        title="Minimizing control divergence",
+        title="Minimising control divergence",
         state=state,
         evidence=evidence,
         cores="No core idles while other threads of its warp take another way.",
@@ -194,7 +194,7 @@ def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
         evidence = f"{plural(updates, 'atomic update')} of global memory, {each:,.1f} per block."
     return ChecklistRow(
         key="privatization",
-        title="Privatization",
+        title="Privatisation",
         state=state,
         evidence=evidence,
         cores="Warps wait less for atomic updates.",

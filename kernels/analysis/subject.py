@@ -167,8 +167,3 @@ def _rounded(extent: int, tile: int) -> int:
     """The extent, rounded up to a multiple of the tile if a partial last block made it slightly smaller."""
     multiple = math.ceil(extent / tile) * tile
     return multiple if multiple - extent < max(1, multiple // 2) else extent
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Sizes in the form of the command's option: `Width=256`."""
-    return ", ".join(f"{name}={value:,}" for name, value in sizes.items())

@@ -54,7 +54,7 @@ class LostError(Exception):
 class Judgement:
     """The outcome of all cases.
 
-    launch: the launch of the largest case that ran
+    launch, launch_sizes: of the largest case that ran
     """
 
     findings: tuple[Finding, ...]
@@ -62,6 +62,7 @@ class Judgement:
     printed: str
     printed_case: str | None
     launch: Launch | None
+    launch_sizes: Mapping[str, int]
 
 
 def judge(
@@ -77,12 +78,14 @@ def judge(
     outcomes = {outcome.case.name: outcome for outcome in by_size}
     findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve) + wrong_answer(by_size)
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
+    largest = next((outcome.case for outcome in reversed(by_size) if outcome.launched), None)
     return Judgement(
         findings=tuple(sorted(findings, key=finding_order)),
         checks=tuple(_check(outcomes[case.name]) for case in plan.cases),
         printed=speaking.printed[:PRINT_LIMIT] if speaking else "",
         printed_case=speaking.case.name if speaking else None,
-        launch=next((o.case.launch for o in reversed(by_size) if o.launched), None),
+        launch=largest.launch if largest is not None else None,
+        launch_sizes=largest.sizes if largest is not None else {},
     )
 
 

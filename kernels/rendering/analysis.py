@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
 from kernels.analysis.model import Analysis
-from kernels.analysis.subject import sizes_text
 from kernels.counters import COUNTERS, Counter, Kind, Totals, by_ptx
 from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow
 from kernels.rendering.annotated_source import access_table, annotated
@@ -16,7 +15,7 @@ from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import Style
 from kernels.verdict import Finding, Severity
-from kernels.wording import byte_size, plural
+from kernels.wording import byte_size, plural, sizes_text
 
 FIRST_LOOK = "What to look at first"
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"

@@ -6,7 +6,6 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from kernels.analysis.subject import sizes_text
 from kernels.counters import Totals, number
 from kernels.exercise.input_words import case_words
 from kernels.rendering.checklist import checklist_text
@@ -18,7 +17,7 @@ from kernels.rendering.text_style import Style
 from kernels.report.advice import advice_for
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
-from kernels.wording import byte_size, plural
+from kernels.wording import byte_size, plural, sizes_text
 
 _MOST_CASES = 8
 _MOST_WARNINGS = 5

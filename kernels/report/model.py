@@ -15,7 +15,7 @@ from kernels.occupancy import Occupancy
 from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
-from kernels.wording import plural
+from kernels.wording import plural, sizes_text
 
 SCHEMA = 1
 
@@ -29,7 +29,7 @@ class Report:
     checks: every requested case of the exercise.
     printed: the kernel's output, cut at a limit; printed_case: the case that printed it
     warnings: the compiler's warnings, cut at a limit
-    launch: the launch of the largest case that ran
+    launch, launch_sizes: of the largest case that ran; no sizes in reports of older versions
     launch_note: where its block comes from, if not from the exercise or a launch comment
     seed: 128 bits in hex that reproduce the inputs of every case
     isolation: the protections that this machine's sandbox lacks
@@ -59,6 +59,7 @@ class Report:
     resources: Resources | None = None
     warnings: tuple[Diagnostic, ...] = ()
     launch: Launch | None = None
+    launch_sizes: Mapping[str, int] = field(default_factory=dict)
     seed: str = ""
     isolation: tuple[str, ...] = ()
     measured_occupancy: MeasuredOccupancy | None = None
@@ -69,10 +70,11 @@ class Report:
 
 
 def launch_sentence(report: Report) -> str:
-    """The grid and block of the largest case, with the reason; "" if nothing was launched."""
+    """The grid and block of the largest case, with its sizes and the reason; "" if nothing was launched."""
     if report.launch is None:
         return ""
-    return f"Launched as {report.launch.text} (largest case). {report.launch_note}".rstrip()
+    case = ", ".join(filter(None, ("largest case", sizes_text(report.launch_sizes))))
+    return f"Launched as {report.launch.text} ({case}). {report.launch_note}".rstrip()
 
 
 def first_error(findings: tuple[Finding, ...], verdict: Verdict) -> Finding | None:

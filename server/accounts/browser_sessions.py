@@ -17,7 +17,7 @@ LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
 _USE_NOTED_EVERY = timedelta(minutes=5)
 KEPT = timedelta(days=30)
-"""After a session ends, so that the browser is recognized when its owner returns."""
+"""After a session ends, so that the browser is recognised when its owner returns."""
 
 _LONGEST_USER_AGENT = 200
 

@@ -88,7 +88,7 @@ class OneTimeLink(Base):
 class BrowserSession(Base):
     """A signed-in browser. The cookie holds a random token; the database keeps its hash.
 
-    user_agent: as the browser calls itself, so that its owner recognizes it
+    user_agent: as the browser calls itself, so that its owner recognises it
     viewing_id, viewing_course_id: the student as whom course staff look at a course; None for themselves
     """
 

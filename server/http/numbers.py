@@ -84,9 +84,9 @@ def clock(at: datetime, course_zone: str = "") -> Markup:
     return _time(at, f"{shown:%H:%M:%S}", _whole(shown))
 
 
-def duration(seconds: float) -> str:
-    """A length of time, as precisely as people need it."""
-    if seconds < 10:
+def duration(seconds: float, tenths_below: float = 10) -> str:
+    """A length of time, as precisely as people need it. tenths_below: with tenths below so many seconds."""
+    if seconds < tenths_below:
         return f"{seconds:.1f}{numbers.SPACE}s"
     if seconds < 120:
         return f"{seconds:.0f}{numbers.SPACE}s"

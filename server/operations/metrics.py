@@ -198,7 +198,7 @@ def _workers(
     yield places
     busy = CounterMetricFamily(
         "tilelab_gpu_busy_seconds",
-        "Seconds a GPU spent on kernels since its worker started. The rate is its utilization.",
+        "Seconds a GPU spent on kernels since its worker started. The rate is its utilisation.",
         labels=["host", "slot", "device"],
     )
     seconds: dict[tuple[str, str, str], float] = defaultdict(float)

@@ -89,6 +89,7 @@ def test_a_right_kernel_passes_every_case_that_is_run():
     assert set(statuses(found).values()) == {CaseStatus.PASSED, CaseStatus.NOT_RUN}
     assert found.launch is not None
     assert found.launch.blocks == 25
+    assert found.launch_sizes == {"Width": 67}
 
 
 def test_checks_keep_the_order_of_the_exercise_and_cases_run_from_the_smallest():

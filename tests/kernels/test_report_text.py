@@ -13,7 +13,7 @@ from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.report import NEXT, log_text, render
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
-from kernels.report import Report, from_json, message_for, to_json
+from kernels.report import Report, from_json, launch_sentence, message_for, to_json
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
 
 SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))
@@ -78,7 +78,7 @@ def test_both_lines_of_a_race_are_shown_and_marked():
     fourteen = lines.index("  14 |     statement14;")
     assert lines[eleven + 1].strip().startswith("|     ^^^^^^^^^^^^ first access")
     assert lines[fourteen + 1].strip().startswith("|     ^^^^^^^^^^^^")
-    assert "240 pairs" in "\n".join(lines)
+    assert RACE.count_text in "\n".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -290,9 +290,17 @@ def test_a_comment_that_was_not_read_is_a_warning_with_any_verdict():
 )
 @pytest.mark.parametrize("verdict", [Verdict.ACCEPTED, Verdict.DATA_RACE])
 def test_every_report_says_what_was_launched(grid, block, text, verdict):
-    found = report(verdict=verdict, launch=Launch(grid, block, 0), launch_note="By `TS` (line 3).")
-    assert f"Launched as {text} (largest case). By `TS` (line 3)." in " ".join(
+    found = report(
+        verdict=verdict,
+        launch=Launch(grid, block, 0),
+        launch_sizes={"Width": 67},
+        launch_note="By `TS` (line 3).",
+    )
+    assert f"Launched as {text} (largest case, Width=67). By `TS` (line 3)." in " ".join(
         render(found, SOURCE, "my.cu", PLAIN).split()
+    )
+    assert "(largest case)" in launch_sentence(replace(found, launch_sizes={})), (
+        "a report of an older version"
     )
     html = str(render_sections(found, SOURCE, ReportContext("my.cu"))).replace("\N{NO-BREAK SPACE}", " ")
     assert f"Launched as {text.replace(' x ', ' × ')}" in html

@@ -7,7 +7,7 @@ that the step needs, because the sandbox can't open files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernels.judging.plan import CasePlan, Plan
@@ -53,6 +53,7 @@ class CheckResponse:
     printed: str = ""
     printed_case: str | None = None
     launch: Launch | None = None
+    launch_sizes: Mapping[str, int] = field(default_factory=dict)
     ptx_digests: tuple[str, ...] = ()
 
 
@@ -97,7 +98,9 @@ def _check(request: CheckRequest) -> CheckResponse:
     except device.Malformed as reason:
         return _unsupported(request.plan, f"Tilelab cannot read the compiled kernel: {reason}.", reason.line)
     findings = tuple(sorted(findings, key=finding_order))
-    return CheckResponse(findings, found.checks, found.printed, found.printed_case, found.launch)
+    return CheckResponse(
+        findings, found.checks, found.printed, found.printed_case, found.launch, found.launch_sizes
+    )
 
 
 def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:

@@ -247,7 +247,7 @@ def _report(
     verdict = decide(checked.findings)
     largest = max((case for case in plan.cases if case.on_cpu), key=lambda case: case.weight)
     left_to_gpu = job.gpu and verdict is Verdict.UNSUPPORTED
-    launch = largest.launch if left_to_gpu else checked.launch
+    launch, sizes = (largest.launch, largest.sizes) if left_to_gpu else (checked.launch, checked.launch_sizes)
     said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
     return Report(
         verdict=verdict,
@@ -270,6 +270,7 @@ def _report(
         ptx=_ptx(made[largest.module]),
         warnings=tuple(said)[:WARNING_LIMIT],
         launch=launch,
+        launch_sizes=sizes if launch is not None else {},
         launch_note=source.launch_note(job.tile) if launch is not None else "",
         seed=plan.seed,
         isolation=isolation,

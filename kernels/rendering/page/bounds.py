@@ -16,6 +16,7 @@ from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
 from kernels.rendering.page.charts.occupancy import occupancy_chart
 from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
+from kernels.wording import sizes_text
 
 _FLOAT = 4
 _RESOURCES = {
@@ -107,7 +108,7 @@ def light_bars(light: Light) -> LightView:
         )
         for each in sorted(light.resources, key=lambda each: -each.milliseconds)
     )
-    sizes = ", ".join(f"{name} = {value:,}" for name, value in light.sizes.items())
+    sizes = sizes_text(light.sizes)
     speed = numbers.gflops(light.gflops) if light.gflops else ""
     return LightView(light.device, sizes, numbers.milliseconds(light.milliseconds), speed, bars)
 

@@ -1,71 +1,67 @@
-"""The cases of a report as a grid of sizes and kinds of inputs, with failed sizes first."""
+"""The cases of a report as one table, with failed ones first."""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 
-from kernels.exercise.input_words import INPUT_WORDS, InputWords, case_parts, case_words
+from kernels.exercise.input_words import INPUT_WORDS, InputWords, case_parts
 from kernels.report import Report
 from kernels.verdict import CaseCheck, CaseStatus
 
-_MOST_NOTES = 12
-_OTHER = InputWords("inputs", "")
+_UNKNOWN = InputWords("", "")
+_NUMBER = re.compile(r"\d{1,18}")
+_ORDER = (CaseStatus.FAILED, CaseStatus.PASSED, CaseStatus.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True)
-class SizeRow:
-    """A size with its cases by kind of inputs, usually one or none each.
+class CaseRow:
+    """A case.
 
-    failed: whether any case failed
+    inputs, meaning: its kind of inputs, and a sentence about it; both may be ""
+    note: why it failed or didn't run; "" if it passed
     """
 
     size: str
-    cells: tuple[tuple[CaseCheck, ...], ...]
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A sentence with all the cases that share it."""
-
-    text: str
-    cases: tuple[str, ...]
+    inputs: str
+    meaning: str
+    status: CaseStatus
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
 class CasesView:
-    """All cases.
+    """All cases: failed ones, passed ones, then cases without a run. Each part is sorted by size.
 
-    failed, not_run: notes on those cases
+    kinds: the number of kinds of inputs
     replay: the command that runs a failing case; "" if none failed
     """
 
     passed: int
-    ran: int
-    kinds: tuple[InputWords, ...]
-    rows: tuple[SizeRow, ...]
-    failed: tuple[Note, ...]
-    not_run: tuple[Note, ...]
+    failed: int
+    not_run: int
+    kinds: int
+    rows: tuple[CaseRow, ...]
     replay: str
+
+    @property
+    def ran(self) -> int:
+        return self.passed + self.failed
 
 
 def cases_view(report: Report, file: str) -> CasesView | None:
     """The cases; None without any. file: the name in the command that repeats one."""
     if not report.checks:
         return None
-    kinds = list(dict.fromkeys(case_parts(check.case)[1] for check in report.checks))
-    sizes = dict.fromkeys(case_parts(check.case)[0] for check in report.checks)
-    rows = [_row(size, kinds, report.checks) for size in sizes]
-    ran = [check for check in report.checks if check.status is not CaseStatus.NOT_RUN]
+    number = Counter(check.status for check in report.checks)
     return CasesView(
-        passed=sum(check.status is CaseStatus.PASSED for check in ran),
-        ran=len(ran),
-        kinds=tuple(INPUT_WORDS.get(kind, _OTHER) for kind in kinds),
-        rows=tuple(sorted(rows, key=lambda row: not row.failed)),
-        failed=_notes(report.checks, CaseStatus.FAILED),
-        not_run=_notes(report.checks, CaseStatus.NOT_RUN),
+        passed=number[CaseStatus.PASSED],
+        failed=number[CaseStatus.FAILED],
+        not_run=number[CaseStatus.NOT_RUN],
+        kinds=len({case_parts(check.case)[1] for check in report.checks} - {""}),
+        rows=tuple(_row(check) for check in sorted(report.checks, key=_place)),
         replay=replay(report, file),
     )
 
@@ -91,19 +87,13 @@ def replay(report: Report, file: str) -> str:
     return shlex.join(words)
 
 
-def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRow:
-    cells = tuple(
-        tuple(check for check in checks if case_parts(check.case) == (size, kind)) for kind in kinds
-    )
-    return SizeRow(size, cells, any(check.status is CaseStatus.FAILED for cell in cells for check in cell))
+def _place(check: CaseCheck) -> tuple[int, list[int], str]:
+    """By outcome, then by size. Cases of one size stay in the exercise's order."""
+    size, _ = case_parts(check.case)
+    return _ORDER.index(check.status), [int(number) for number in _NUMBER.findall(size)], size
 
 
-def _notes(checks: Sequence[CaseCheck], status: CaseStatus) -> tuple[Note, ...]:
-    """The notes on the cases of a status, each sentence once."""
-    by_text: dict[str, list[str]] = {}
-    for check in checks:
-        if check.status is status:
-            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(
-                case_words(check.case)
-            )
-    return tuple(Note(text, tuple(cases)) for text, cases in by_text.items())[:_MOST_NOTES]
+def _row(check: CaseCheck) -> CaseRow:
+    size, kind = case_parts(check.case)
+    words = INPUT_WORDS.get(kind, _UNKNOWN)
+    return CaseRow(size, words.title, words.meaning, check.status, check.note)

@@ -89,7 +89,7 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
     return {
         "analysis": analysis,
         "evidence": evidence,
-        "bases": BASES,
+        "advice": evidence.advice,
         "facts": facts(analysis),
         "figures": figures(analysis),
         "ran": ran_text(evidence.extent) if evidence.extent else "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -26,6 +25,7 @@ from kernels.rendering.page import numbers
 from kernels.rendering.page.charts.curve import Curve, curve_chart
 from kernels.rendering.page.summary import Fact, Figure
 from kernels.report import Report
+from kernels.wording import sizes_text
 
 _MOST_REMARKS = 8
 _MOST_RUNGS = 12
@@ -72,7 +72,7 @@ def measured_figures(report: Report) -> tuple[Figure, ...]:
     figures = []
     if found is not None:
         value, unit = ranked_value(found)
-        note = f"at {_sizes(found.sizes)}"
+        note = f"at {sizes_text(found.sizes)}"
         figures.append(
             Figure(_TITLES[unit], f"{value_text(value, unit)}{numbers.SPACE}{unit}", note, "measured")
         )
@@ -136,7 +136,7 @@ def _row(speed: Speed, found: Measurement, unit: str) -> Row:
     value = speed.ms_median if unit == MS else value_of(speed, found.metric)
     ends = interval_of(speed, found.metric) if unit != MS else speed.ci
     return Row(
-        size=_sizes(speed.sizes),
+        size=sizes_text(speed.sizes),
         value="–" if value is None else value_text(value, unit),
         interval=" – ".join(value_text(end, unit) for end in ends) if ends and speed.repeats > 1 else "–",
         share="–" if speed.cublas_share is None else share_text(speed.cublas_share),
@@ -144,10 +144,6 @@ def _row(speed: Speed, found: Measurement, unit: str) -> Row:
         repeats=f"{speed.repeats:,}",
         ranking=dict(speed.sizes) == dict(found.sizes),
     )
-
-
-def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {value:,}" for name, value in sizes.items())
 
 
 def _facts(found: Measurement) -> tuple[Fact, ...]:

@@ -18,8 +18,9 @@ from kernels.phases.views import (
     thread_rows,
 )
 from kernels.rendering.page.charts.phases import picture
-from kernels.rendering.page.summary import extent_text
+from kernels.rendering.page.summary import launch_text
 from kernels.rendering.text_safety import safe
+from kernels.wording import sizes_text
 
 _MOST_DRAWN = 100_000
 _WIDE = 560
@@ -84,8 +85,8 @@ def phases_view(table: PhaseTable, prefix: str = "") -> PhasesView:
     places = block_places(table)
     few = len(places) <= _MOST_BLOCKS
     return PhasesView(
-        sizes=", ".join(f"{name} = {value:,}" for name, value in table.sizes.items()),
-        launch=f"{extent_text(table.launch.grid, 'block')} of {extent_text(table.launch.block, 'thread')}",
+        sizes=sizes_text(table.sizes),
+        launch=launch_text(table.launch),
         tile=table.tile,
         pictures=pictures,
         undrawn=wanted - len(pictures),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -37,9 +37,11 @@ class RaceStep:
 class RaceView:
     """The steps.
 
+    title: names the element
     barriers: the kernel's barriers in one sentence, or why none helps
     """
 
+    title: str
     barriers: str
     steps: tuple[RaceStep, ...]
 
@@ -56,8 +58,8 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
     element = race.example.element or ""
     if accesses is None or not _INDEX.search(element):
         return None
-    shared = _shared(element, lines, report.tile)
     first, second = accesses
+    shared = replace(_shared(element, lines, report.tile), space=_space(element, first, lines))
     together = "in the same phase. No barrier says which comes first."
     if first.block:
         together = "too. Blocks run in any order, so either may come first."
@@ -69,6 +71,7 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
         text = "A barrier between the two makes two phases. Now the order is fixed."
         steps.append((text, [Band((first,)), Band((second,))]))
     return RaceView(
+        f"The race on {f'{shared.space} {element}'.lstrip()}, step by step",
         "A barrier orders the threads of one block. These two threads belong to two blocks."
         if first.block
         else _barriers(lines),
@@ -98,6 +101,15 @@ def _barriers(lines: Sequence[str]) -> str:
     if not found:
         return "A phase ends at a barrier. This kernel has none, so all of it is one phase."
     return f"A phase lasts from one barrier to the next. This kernel’s barriers: {lines_named(found)}."
+
+
+def _space(element: str, access: Access, lines: Sequence[str]) -> str:
+    """The memory of the element; "" if the source doesn't show it."""
+    if access.block:
+        return "global memory"
+    named = re.compile(rf"\b__shared__\b.*\b{re.escape(element.partition('[')[0])}\s*\[")
+    declared = any(named.search(code_of(number, lines)) for number in range(1, len(lines) + 1))
+    return "shared memory" if declared else ""
 
 
 def _shared(element: str, lines: Sequence[str], tile: int) -> Shared:

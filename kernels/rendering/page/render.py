@@ -13,7 +13,7 @@ from markupsafe import Markup
 from kernels.analysis.model import Analysis
 from kernels.evidence import PhaseTable
 from kernels.rendering.page import numbers
-from kernels.rendering.page.context import context
+from kernels.rendering.page.context import BASES, context
 from kernels.rendering.page.links import linked, typeset
 from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.text_safety import safe
@@ -68,6 +68,7 @@ def environment() -> Environment:
     )
     made.filters |= {name: getattr(numbers, name) for name in _NUMBERS}
     made.filters |= {"typeset": typeset, "linked": linked}
+    made.globals["bases"] = BASES
     return made
 
 

@@ -24,15 +24,26 @@ from kernels.rendering.page.listing.syntax import Piece, coloured
 from kernels.rendering.page.measurement import measured_figures, measured_view
 from kernels.rendering.page.race_view import race_view
 from kernels.rendering.page.render import environment, whole_page
-from kernels.rendering.page.summary import figures
-from kernels.rendering.page.verdict_card import ExcerptLine, VerdictCard, verdict_card
+from kernels.rendering.page.summary import Figure, figures
+from kernels.rendering.page.verdict_card import NEXT_STEP, ExcerptLine, VerdictCard, verdict_card
 from kernels.rendering.text_safety import safe_lines
 from kernels.report import Report, launch_sentence
 from kernels.report.model import first_error
-from kernels.verdict import Severity
+from kernels.verdict import Severity, Verdict
 
 _PRINTED_LINES = 400
-_SPEEDS = {"Speed", "Bandwidth", "Time", "Of cuBLAS", "Speed limit"}
+_KEY = (
+    "Speed",
+    "Bandwidth",
+    "Of cuBLAS",
+    "Speed limit",
+    "Occupancy",
+    "Time",
+    "Sectors needed",
+    "Lost to bank conflicts",
+)
+"""The figures for the card of an accepted kernel, the most important first."""
+_MOST_KEY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +97,15 @@ def analysis_of(report: Report) -> Analysis:
 
 def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]:
     analysis = analysis_of(report)
+    shown = _figures(report, analysis)
     measured = measured_view(report, around.ladder)
     card = verdict_card(report, safe_lines(source.rstrip()), next_idea(around.ladder, report.measurement))
     printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),
-        "figures": _figures(report, analysis),
+        "figures": shown,
+        # The card has the first advice, unless it has the idea of a faster kernel.
+        "advice": analysis.evidence.advice[1 if card.label == NEXT_STEP else 0 :],
         "report": report,
         "card": card,
         # The card has all of a single finding.
@@ -99,7 +113,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         "excerpt": _excerpt(card, source),
         "race": race_view(report, safe_lines(source.rstrip())),
         "worth": around.worth,
-        "speeds": [each for each in _figures(report, analysis) if measured and each.title in _SPEEDS],
+        "key_figures": _key_figures(report, shown),
         "actions": around.actions(card.line),
         "launch": launch_sentence(report),
         "gpu_only": GPU_ONLY,
@@ -152,7 +166,16 @@ def _without_start(pieces: Sequence[Piece], count: int) -> Sequence[Piece]:
     return kept
 
 
-def _figures(report: Report, analysis: Analysis) -> tuple[Any, ...]:
+def _key_figures(report: Report, shown: Sequence[Figure]) -> Sequence[Figure]:
+    """The figures for the card; none of an incorrect kernel."""
+    if report.verdict is not Verdict.ACCEPTED:
+        return ()
+    return sorted((each for each in shown if each.title in _KEY), key=lambda each: _KEY.index(each.title))[
+        :_MOST_KEY
+    ]
+
+
+def _figures(report: Report, analysis: Analysis) -> tuple[Figure, ...]:
     """Measured figures, then counted and modelled ones. Occupancy appears once; the driver's has precedence."""
     measured = measured_figures(report)
     known = {figure.title for figure in measured}

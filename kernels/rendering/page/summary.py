@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.analysis.model import Analysis
 from kernels.counters import Totals
 from kernels.evidence import Evidence, Extent, State
+from kernels.launch import Launch
 from kernels.rendering.page import numbers
-from kernels.wording import plural
+from kernels.wording import plural, sizes_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,9 @@ class Figure:
 def facts(analysis: Analysis) -> tuple[Fact, ...]:
     """The facts about the analysed launch."""
     found = [Fact("Exercise", analysis.exercise)] if analysis.exercise else []
-    if analysis.sizes:
-        found.append(Fact("Sizes", _sizes(analysis.sizes)))
-    if analysis.launch is not None:
-        found.append(Fact(_grid_label(analysis), extent_text(analysis.launch.grid, "block")))
-        found.append(Fact("Block", extent_text(analysis.launch.block, "thread")))
+    if analysis.launch is not None and analysis.sizes:
+        # A report's own sentence says the launch of its largest case.
+        found.append(Fact(f"Counted at {sizes_text(analysis.sizes)}", launch_text(analysis.launch)))
     if analysis.tile:
         found.append(Fact("Tile", str(analysis.tile)))
     found.append(Fact("Compiled for", analysis.arch))
@@ -65,21 +63,9 @@ def facts(analysis: Analysis) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}{numbers.SPACE}={numbers.SPACE}{value:,}" for name, value in sizes.items())
-
-
-def _grid_label(analysis: Analysis) -> str:
-    """`Grid at Width=256`; the verdict above names another size."""
-    sizes = ", ".join(f"{name}={value}" for name, value in analysis.sizes.items())
-    return f"Grid at {sizes}" if sizes else "Grid"
-
-
-def extent_text(extent: tuple[int, int, int], noun: str) -> str:
-    """`16 × 16 blocks`: x, and y and z if they exceed 1."""
-    last = max((axis for axis in (1, 2) if extent[axis] > 1), default=0)
-    text = " × ".join(f"{number:,}" for number in extent[: last + 1])
-    return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+def launch_text(launch: Launch) -> str:
+    """`16 × 16 blocks of 16 × 16 threads`."""
+    return launch.text.replace(" x ", " × ")
 
 
 def ran_text(extent: Extent) -> str:
@@ -109,7 +95,9 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     if evidence.light:
         light = evidence.light[0]
         speed = numbers.gflops(light.gflops) if light.gflops else numbers.milliseconds(light.milliseconds)
-        found.append(Figure("Speed limit", speed, f"at {_sizes(light.sizes)} on {light.device}", "modelled"))
+        found.append(
+            Figure("Speed limit", speed, f"at {sizes_text(light.sizes)} on {light.device}", "modelled")
+        )
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.evidence import costliest_line
@@ -42,7 +42,7 @@ class VerdictCard:
 
     state: good, fair or poor
     where: `lines 11 and 14`, or ""; role: `look at`, if these aren't the finding's own lines
-    sentence: what is wrong; detail: one example of it, or ""; count: `240 pairs across all cases`, or ""
+    sentence: what is wrong; detail: one example of it, or ""; count: `240 access pairs across all cases`, or ""
     line: where to begin in the source; None if no line is known
     label: the heading of the step
     step: what to do next, or ""; step_line: the line that it is about, if it doesn't name one
@@ -88,7 +88,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
     return VerdictCard(
         name=report.verdict.words,
         state="fair" if missed else _STATES.get(report.verdict, "poor"),
-        where=lines_named(sorted(look)) if look or leading is None else leading.lines,
+        where=_where(leading, () if slowest else look),
         sentence=sentence,
         detail=detail,
         count=_count(leading),
@@ -97,14 +97,19 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         step=step,
         step_line=step_line,
         label=label,
-        role=_role(accepted, missed, slowest) if look else "",
+        role=_role(accepted, missed) if look and not slowest else "",
     )
 
 
-def _role(accepted: bool, missed: str, slowest: int | None) -> str:
+def _where(leading: Finding | None, look: Iterable[int]) -> str:
+    """The lines next to the verdict's name: those to look at, otherwise the finding's."""
+    return lines_named(sorted(look)) or ("" if leading is None else leading.lines)
+
+
+def _role(accepted: bool, missed: str) -> str:
     if not accepted:
         return "look at"
-    return "most work at" if slowest else "goal missed at" if missed else "could be faster at"
+    return "goal missed at" if missed else "could be faster at"
 
 
 def _count(leading: Finding | None) -> str:

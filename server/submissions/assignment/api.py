@@ -24,7 +24,7 @@ class GradeAnswer:
     """Your grade for an assignment.
 
     points: None if you are excused, or if course staff hold your points back
-    why: the reasons for the points, such as "20 % a day late, 2 days"
+    why: the reasons for the points, such as "2 days late, 20 % a day"
     submission: the ID of the submission that counts; None for none
     """
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -187,7 +187,10 @@ def watched(
 
 
 def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tuple[Duration, ...]:
-    """The durations from the submission to the verdict. seconds: of each part, from the report."""
+    """The parts of the time from the submission to the verdict, then the total.
+
+    All are in tenths of a second, so the parts add up. seconds: of each step, from the report
+    """
     judged = page.judged
     if judged is None or judged.ended_at is None:
         return ()
@@ -201,14 +204,22 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
         began = None
     parts += judged.in_vain
     whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
-    # The rest is time between the parts.
-    between = whole - sum(part.seconds for part in parts)
-    if between >= _LEAST_SHOWN:
-        parts.append(Duration("between steps", between))
-    return (*parts, Duration("total", whole, ended=judged.ended_at))
+    return (*_adding_up(parts, round(10 * whole)), Duration("total", round(whole, 1), ended=judged.ended_at))
 
 
-_LEAST_SHOWN = 0.05
+def _adding_up(parts: Sequence[Duration], whole: int) -> Iterator[Duration]:
+    """The parts in tenths of a second, with a part for the rest. whole: their sum."""
+    tenths = [round(10 * part.seconds) for part in parts]
+    rest = whole - sum(tenths)
+    if rest < 0:
+        # Rounding made too much of the parts. This shows least in the longest.
+        tenths[tenths.index(max(tenths))] += rest
+    for part, of_part in zip(parts, tenths, strict=True):
+        yield replace(part, seconds=of_part / 10)
+    if rest > 0:
+        yield Duration("other", rest / 10)
+
+
 _IN_VAIN = {
     AttemptOutcome.LOST: "worker lost, restarted",
     AttemptOutcome.FAULT: "worker error, restarted",
@@ -245,10 +256,9 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         select(Result.report, Result.device_class).where(Result.job_id == job.id)
     ).one_or_none()
     packed, device_class = (None, job.device_class) if row is None else row
-    steps = select(Step.kind, Step.queued_at, Step.started_at).where(Step.job_id == job.id)
-    taken = {kind: (queued_at, started_at) for kind, queued_at, started_at in session.execute(steps)}
-    _, checked_at = taken.get(StepKind.CHECK, (job.queued_at, None))
-    measure_queued_at, measured_at = taken.get(StepKind.MEASURE, (job.queued_at, None))
+    steps = {step.kind: step for step in session.scalars(select(Step).where(Step.job_id == job.id))}
+    checked_at, measured_at = (_began(steps.get(kind)) for kind in (StepKind.CHECK, StepKind.MEASURE))
+    measure = steps.get(StepKind.MEASURE)
     return Judged(
         job.verdict,
         device_class,
@@ -256,12 +266,27 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         packed,
         job.queued_at,
         job.ended_at,
-        _waited("waited", job.queued_at, job.started_at),
-        _waited("waited for a GPU", measure_queued_at, measured_at),
+        _waited("waited", job.queued_at, _earlier(job.started_at, checked_at)),
+        None if measure is None else _waited("waited for a GPU", measure.queued_at, measured_at),
         checked_at,
         measured_at,
         _in_vain(session, job),
     )
+
+
+def _began(step: Step | None) -> datetime | None:
+    """When the last worker began. The dispatcher may see its claim later than that; the worker's seconds show it."""
+    if step is None:
+        return None
+    worked = None
+    if step.ended_at is not None and step.seconds is not None:
+        worked = step.ended_at - timedelta(seconds=step.seconds)
+    return _earlier(step.started_at, worked)
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    """The earlier moment; None if the first is unknown."""
+    return one if one is None or other is None else min(one, other)
 
 
 def _in_vain(session: Session, job: Job) -> tuple[Duration, ...]:

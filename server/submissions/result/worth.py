@@ -13,7 +13,7 @@ from server.courses.models import Assignment, Counts
 from server.courses.service import is_staff, role_in
 from server.submissions.allowance import allowance
 from server.submissions.assignment.tasks import task_of, tasks_for
-from server.submissions.counted_submission import Deadlines, Entry, late_days, valued
+from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
@@ -192,12 +192,17 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
         ):
             return f"the missed {'goal costs' if missed == 1 else 'goals cost'} no points"
         return "this submission counts"
-    stays = (
-        f" stays {out_of(worth.grade.worth_of(counted).points)}"
-        if worth.assignment.most_points
-        else " counts"
-    )
+    instead = f"your {_which(worth, counted)} submission counts"
+    if not worth.assignment.most_points:
+        return f"{instead}, not this one"
+    points = out_of(worth.grade.worth_of(counted).points)
+    equal = points == out_of(points_of(worth) or 0.0)
+    return f"{instead}, with the same points" if equal else f"{instead}: {points}"
+
+
+def _which(worth: Worth, counted: Counted) -> str:
+    """Why the other submission counts, in a word."""
     if worth.assignment.counts is Counts.LAST:
-        return f"your last submission{stays}"
+        return "last"
     chosen = worth.assignment.counts is Counts.CHOSEN and counted.entry.chosen_at is not None
-    return f"your {'chosen submission' if chosen else 'best'}{stays}"
+    return "chosen" if chosen else "best"

@@ -120,5 +120,5 @@ def _late_reasons(assignment: Assignment, achieved: Achieved) -> list[str]:
         found.append(f"{plural(days, 'day')} late, no penalty")
     elif days:
         limit = f", at most {typed_number(most)} %" if each * days > most else ""
-        found.append(f"{typed_number(each)} % a day late, {plural(days, 'day')}{limit}")
+        found.append(f"{plural(days, 'day')} late, {typed_number(each)} % a day{limit}")
     return found

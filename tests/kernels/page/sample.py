@@ -167,7 +167,7 @@ EVIDENCE = Evidence(
     light=(light(TOTALS, LAUNCH, SIZES, device_named("h200"), Footprint(524_288, 262_144)),),
     checklist=(
         ChecklistRow(
-            "occupancy", "Maximizing occupancy", State.YES, "8 blocks and 64 warps fit on an SM at once.",
+            "occupancy", "Maximising occupancy", State.YES, "8 blocks and 64 warps fit on an SM at once.",
             "Other warps have work.", "More requests are under way.",
         ),
         ChecklistRow(
@@ -177,7 +177,7 @@ EVIDENCE = Evidence(
         ChecklistRow(
             "coarsening", "Thread coarsening", State.NO, "A thread makes one element.", "Less work.", "Less traffic.",
         ),
-        ChecklistRow("privatization", "Privatization", State.NOT_NEEDED, "No atomic updates.", "-", "-"),
+        ChecklistRow("privatization", "Privatisation", State.NOT_NEEDED, "No atomic updates.", "-", "-"),
     ),
     advice=(
         Advice("Line 13 reads Nds with 4-way bank conflicts: make its rows one element longer.", 13),

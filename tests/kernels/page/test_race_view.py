@@ -45,6 +45,14 @@ def test_the_steps_light_one_thread_then_both_then_two_phases():
     assert 'class="racing"' not in repaired
 
 
+def test_the_titles_name_the_memory_of_the_element():
+    view = _view(TWO)
+    assert "shared memory Mds[0][3]" in view.title
+    assert all(">Mds[0][3] in shared memory<" in str(step.drawing) for step in view.steps)
+    other = _view(replace(TWO, message=TWO.message.replace("Mds", "P"), example=Example(element="P[0][3]")))
+    assert ">P[0][3]<" in str(other.steps[0].drawing), "its memory is unknown"
+
+
 def test_the_array_has_the_extents_of_its_declaration():
     path = str(_view(TWO).steps[0].drawing).partition('class="cells"')[2].partition("/>")[0]
     assert (path.count("h"), path.count("v")) == (8 + 1, 9 + 1)

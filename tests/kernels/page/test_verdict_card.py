@@ -21,7 +21,7 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
         11: "first access",
         14: "second access",
     }
-    assert (card.state, card.line, card.count) == ("poor", 14, "240 pairs across all cases")
+    assert (card.state, card.line, card.count) == ("poor", 14, "240 access pairs across all cases")
     for kind in (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT):
         assert verdict_card(report(Finding(kind, WRONG, count=9), verdict=kind), LINES).count == ""
 
@@ -61,7 +61,8 @@ def test_an_accepted_kernel_gets_the_next_idea():
     assert (card.label, card.step, card.excerpt) == (NEXT_IDEA, "Unroll.", ())
     lines = (LineEvidence(3, 64, 2, 0), LineEvidence(9, 640, 20, 0))
     card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),), lines=lines)), LINES)
-    assert (card.role, card.where, card.state) == ("most work at", "line 9", "good")
+    assert (card.role, card.where, card.state) == ("", "", "good"), "the line with the most work is no flaw"
+    assert [line.label for line in card.excerpt if line.hit] == ["most work"]
     goal = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
     evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7),), goals=(goal,))
     card = verdict_card(replace(found, evidence=evidence), LINES)

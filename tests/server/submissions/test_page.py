@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -13,15 +11,13 @@ import pytest
 from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from server.courses.models import Assignment, Role
-from server.grading.attempts import begin, claimed
-from server.grading.models import AttemptOutcome, Job
+from server.grading.models import Job
 from server.recording.record import record
 from server.submissions.changes import retry
 from server.submissions.models import Mode
-from server.submissions.verdicts import failed
 from server.web.notices import NOTICES
 from tests.kernels.page.page_text import read
-from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
+from tests.server.course import NOW, SOURCE, check_result, measure_result, report_for, step_of
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import graded, handed_in, overwritten, taken
 from tests.server.submissions.test_card import card
@@ -315,37 +311,6 @@ def test_a_source_that_is_no_text_is_shown_as_far_as_it_goes(portal, ada):
     assert len(page) < 2_000_000
 
 
-def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
-    name, job = handed_in(portal.course, "ada", Mode.RANK)
-    spent = {"compile": 1.0, "check": 1.5, "measure": 4.0}
-    for kind, taken_at, ended_at in ((StepKind.CHECK, 2, 5), (StepKind.MEASURE, 25, 30)):
-        with portal.course.sessions.begin() as session:
-            step = step_of(session, job, kind)
-            begin(session, step, later(taken_at))
-            claimed(session, step, "host-1", later(taken_at))
-            result = (
-                check_result(session, job)
-                if kind is StepKind.CHECK
-                else measure_result(session, job, 5_000.0)
-            )
-            if result.report is not None:
-                result = replace(result, report=replace(result.report, seconds=spent))
-        record(portal.course.sessions, result, later(ended_at))
-    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
-    times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
-    assert times == [
-        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20"), ("measured", "4.0"),
-        ("between steps", "1.5"), ("total", "30"),
-    ]  # fmt: skip
-    moments = [
-        datetime.fromisoformat(each)
-        for each in re.findall(r'datetime="([^"]+)"', shown.partition("</dl>")[0])
-    ]
-    assert moments == [later(seconds) for seconds in (0, 2, 5, 25, 30)]
-    steps = portal.get("ada", f"/api/v1/submissions/{name}").get_json()["steps"]
-    assert [datetime.fromisoformat(step["started_at"]) for step in steps] == [later(2), later(2), later(25)]
-
-
 @ON_SQLITE
 def test_a_course_s_own_exercise_has_no_ladder_of_another_with_its_name(portal, ada):
     name, job = handed_in(portal.course, "ada", Mode.RANK)
@@ -361,25 +326,3 @@ def test_a_course_s_own_exercise_has_no_ladder_of_another_with_its_name(portal, 
         session.get_one(Job, job).exercise.course_id = portal.course.course
     for page in (f"/submissions/{name}", f"/submissions/{name}/report.html"):
         assert next_idea not in ada.page(page)
-
-
-@ON_SQLITE
-def test_what_a_lost_worker_had_begun_is_named(portal, ada):
-    name, job = handed_in(portal.course, "ada")
-    with portal.course.sessions.begin() as session:
-        step = step_of(session, job)
-        begin(session, step, later(2))
-        claimed(session, step, "host-1", later(2))
-        failed(session, step, AttemptOutcome.LOST, "the worker host-1 stopped beating", later(42))
-        begin(session, step, later(43))
-        claimed(session, step, "host-2", later(43))
-        result = check_result(session, job)
-        assert result.report is not None
-        result = replace(result, report=replace(result.report, seconds={"compile": 1.0, "check": 1.5}))
-    record(portal.course.sessions, result, later(46))
-    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
-    times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
-    assert times == [
-        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("worker lost, restarted", "40"),
-        ("between steps", "1.5"), ("total", "46"),
-    ]  # fmt: skip

@@ -58,9 +58,9 @@ def test_the_late_policy_costs_a_step_a_day_up_to_the_highest_penalty(after, poi
 
 def test_the_reason_names_the_rule_the_days_and_the_limit():
     stepped = assignment(late_percent_most=15.0)
-    assert earned(stepped, late_days=1) == (9.0, ("10 % a day late, 1 day",))
-    assert earned(stepped, late_days=2) == (8.5, ("10 % a day late, 2 days, at most 15 %",))
-    assert earned(assignment(), late_days=2) == (8.0, ("10 % a day late, 2 days",))
+    assert earned(stepped, late_days=1) == (9.0, ("1 day late, 10 % a day",))
+    assert earned(stepped, late_days=2) == (8.5, ("2 days late, 10 % a day, at most 15 %",))
+    assert earned(assignment(), late_days=2) == (8.0, ("2 days late, 10 % a day",))
     assert earned(assignment(late_percent_per_day=0.0), late_days=2) == (10.0, ("2 days late, no penalty",))
     assert grade(assignment(), entry(verdict=Verdict.DATA_RACE)).why == ("not accepted",)
 
@@ -86,8 +86,8 @@ def test_a_late_day_has_24_hours_when_clocks_change(month):
     [
         (1, 1, 10, ("1 late day spent",)),
         (2, 2, 10, ("2 late days spent",)),
-        (3, 2, 9, ("2 late days spent", "10 % a day late, 1 day")),
-        (2, 0, 8, ("10 % a day late, 2 days",)),
+        (3, 2, 9, ("2 late days spent", "1 day late, 10 % a day")),
+        (2, 0, 8, ("2 days late, 10 % a day",)),
     ],
 )
 def test_late_days_pay_for_days_and_the_rest_costs_points(late, covered, points, why):
@@ -215,7 +215,7 @@ def test_a_rubric_adds_points_that_lateness_does_not_lower():
     assert (ungraded.points, ungraded.why[-1]) == (9.0, "rubric not graded yet")
     marks = RubricGrade(points={"aa": 4.0, "gone": 7.0}, words={})
     graded = grade_from(given, None, None, [late], marks)
-    assert (graded.points, graded.why) == (13.0, ("10 % a day late, 1 day", "rubric 4 of 6"))
+    assert (graded.points, graded.why) == (13.0, ("1 day late, 10 % a day", "rubric 4 of 6"))
     assert grade_from(given, None, None, [], marks).points is None
     failed = grade_from(given, None, None, [entry(verdict=Verdict.DATA_RACE)], marks)
     assert (failed.points, failed.why) == (4.0, ("not accepted", "rubric 4 of 6"))

@@ -32,12 +32,15 @@ def worth(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more
 def test_what_counts_and_what_stays():
     assert text(RIGHT) == "10/10 points, this submission counts"
     assert text(WRONG) == "0/10 points so far"
-    assert text(WRONG, RIGHT, WRONG) == "0/10 points, your best stays 10/10"
-    assert text(RIGHT, RIGHT, WRONG, counts=Counts.LAST) == "10/10 points, your last submission stays 0/10"
+    assert text(WRONG, RIGHT, WRONG) == "0/10 points, your best submission counts: 10/10"
+    assert text(WRONG, WRONG, entry(3, Verdict.DATA_RACE)).endswith(" counts, with the same points")
+    assert text(entry(3), RIGHT, entry(3)).endswith(" counts, with the same points")
+    assert text(WRONG, RIGHT, WRONG, points=0.0).endswith(", not this one")
+    assert text(RIGHT, RIGHT, WRONG, counts=Counts.LAST) == "10/10 points, your last submission counts: 0/10"
     chosen = entry(1, chosen_at=DUE)
     assert (
         text(entry(3), chosen, entry(3), counts=Counts.CHOSEN)
-        == "10/10 points, your chosen submission stays 10/10"
+        == "10/10 points, your chosen submission counts, with the same points"
     )
 
 
@@ -101,7 +104,7 @@ def test_late_days_are_named():
     late = entry(1, created_at=DUE + SECOND)
     assert (
         text(late, deadlines=Deadlines(DUE, None))
-        == "8/10 points (20 % a day late, 1 day), this submission counts"
+        == "8/10 points (1 day late, 20 % a day), this submission counts"
     )
 
 

@@ -45,7 +45,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """An array, and the place of one element in it."""
+    """An array, and the place of one element in it. space: its memory, such as "shared memory"; "" if unknown."""
 
     element: str
     name: str
@@ -53,6 +53,12 @@ class Shared:
     columns: int
     row: int
     column: int
+    space: str = ""
+
+    @property
+    def label(self) -> str:
+        """The title of the picture: `Mds[0][0] in shared memory`."""
+        return f"{self.element} in {self.space}" if self.space else self.element
 
 
 def race_picture(identity: str, text: str, shared: Shared, bands: Sequence[Band]) -> Markup:
@@ -118,6 +124,6 @@ def _array(shared: Shared) -> str:
     rows = "".join(f"M{left:.1f} {top + row * high:.1f}h{across:.1f}" for row in range(shared.rows + 1))
     columns = "".join(f"M{left + at * wide:.1f} {top:.1f}v{down:.1f}" for at in range(shared.columns + 1))
     return (
-        svg.text(_WIDTH / 2, 18, shared.element, kind="strong", anchor="middle")
+        svg.text(_WIDTH / 2, 18, shared.label, kind="strong", anchor="middle")
         + f'<path class="cells" d="{rows}{columns}"/>'
     )
