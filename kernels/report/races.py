@@ -157,6 +157,8 @@ def race_step(race: Race) -> Step:
     if (step := _in_steps(race)) is not None:
         return step
     found = next((text for fits, text in _ADVICE if fits(race)), Verdict.DATA_RACE.advice)
+    if found == _IN_PLACE:
+        found += _braces(race)
     return Step(found if race.name else found.replace(" of `{name}`", "").replace(" `{name}`", ""))
 
 
@@ -169,6 +171,14 @@ def only_updates(race: Finding, lines: Sequence[str]) -> bool:
     return (
         bool(plain) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
     )
+
+
+def _braces(race: Race) -> str:
+    """A sentence if the loop around the line lacks braces; otherwise ""."""
+    loop = loop_at(race.finding.line, race.lines) if race.finding.line is not None else None
+    if loop is None or loop.word not in {"for", "while"} or parts_of(loop, race.lines).body.startswith("{"):
+        return ""
+    return f" Give the loop at line {loop.first} braces."
 
 
 def _in_steps(race: Race) -> Step | None:
