@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kernels.report.source_facts import code_of_all, names_in, reached_names
 from kernels.wording import lines_named, listed
 
-_MULTIPLIED = re.compile(r"\bmultiplies (\w+)\[(\w+)\]\[(\w+)\] by (\w+)\[(\w+)\]\[(\w+)\]")
+_MULTIPLIED = re.compile(r"\bmultiplies `(\w+)\[(\w+)\]\[(\w+)\]` by `(\w+)\[(\w+)\]\[(\w+)\]`")
 _NEEDED = (("ty", "k"), ("k", "tx"))
 _PAIR = re.compile(r"\[([^\[\]\n]+)\]\s*\[([^\[\]\n]+)\]")
 _FLAT = re.compile(r"\[\s*(\w+|\([^()\[\]\n]*\))\s*\*\s*(\w+)\s*\+\s*([^\[\]\n]+)\]")

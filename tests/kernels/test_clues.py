@@ -56,7 +56,7 @@ def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed,
         ("The result is transposed: P[i][j] has the value of P[j][i].", [5], "writes P", "output at line 5"),
         ("Your kernel leaves elements of P unwritten.", [5], "writes P", "element at line 5"),
         (
-            "Within each tile, your kernel multiplies M[tx][k] by N[k][ty].",
+            "Within each tile, your kernel multiplies `M[tx][k]` by `N[k][ty]`.",
             [5],
             "writes P",
             "threadIdx.y` in the",

@@ -18,7 +18,7 @@ __global__ void mul(float* M, float* N, float* P, int Width) {
 
 
 def message(left: str = "[ty][k]", right: str = "[k][tx]") -> str:
-    return f"Within each tile, your kernel multiplies M{left} by N{right}, not M[ty][k] by N[k][tx]."
+    return f"Within each tile, your kernel multiplies `M{left}` by `N{right}`, not `M[ty][k]` by `N[k][tx]`."
 
 
 def found(text: str, changes: dict[str, str]) -> list[tuple[int, str]]:

@@ -30,12 +30,12 @@ def tile_products(product: Product) -> Iterator[Diagnosis]:
             used = _text(product, of_left, of_right)
             text = f"Within each tile, your kernel multiplies {used}, not {needed}."
             # In a single tile, an incorrect index of the whole matrix has the same effect.
-            yield Diagnosis(f"tile {used}", text, in_all=True)
+            yield Diagnosis(f"tile {used.replace('`', '')}", text, in_all=True)
 
 
 def _text(product: Product, left: tuple[str, str], right: tuple[str, str]) -> str:
     cells = zip(product.names, (left, right), strict=False)
-    return " by ".join(f"{name}[{row}][{column}]" for name, (row, column) in cells)
+    return " by ".join(f"`{name}[{row}][{column}]`" for name, (row, column) in cells)
 
 
 def _tiles(matrix: Doubles, tile: int) -> Doubles:
