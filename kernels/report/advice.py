@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kernels.exercise.model import InputKind
-from kernels.launch import is_launch_comment
+from kernels.launch import Launch, is_launch_comment
 from kernels.report.barrier_place import barrier_place
 from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_step
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
@@ -234,6 +234,17 @@ def _barrier(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     return barrier_step(leading[0], lines)
 
 
+def _spread(launch: Launch) -> list[str]:
+    """The built-in indices that differ in a launch."""
+    extents = zip(("threadIdx", "blockIdx"), (launch.block, launch.grid), strict=True)
+    return [
+        f"{name}.{axis}"
+        for name, sizes in extents
+        for axis, size in zip("xy", sizes, strict=False)
+        if size > 1
+    ]
+
+
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     name = _array(leading[0])
     launch = report.launch
@@ -244,7 +255,7 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
             lines,
             outside=bool(name) and not is_shared(name, lines),
             tiles=_kind(report) not in _OF_KIND and is_shared(name, lines),
-            rows=launch is not None and launch.block[1] > 1,
+            spread=[] if launch is None else _spread(launch),
             in_warps=all("`__syncwarp()`" in each.message for each in leading),
         )
     )

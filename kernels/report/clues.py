@@ -21,6 +21,7 @@ from kernels.report.source_facts import (
     statements_at,
     stores_to,
 )
+from kernels.report.sum_repairs import sum_repair
 from kernels.report.tile_indices import repair_text, repairs, turns_tiles_of_result
 from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
@@ -28,6 +29,7 @@ from kernels.wording import lines_named, listed
 
 _SIZE = re.compile(r"=(\d+)")
 _TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
+_SWAPPED = re.compile(r"\bcomputes (\w+)\*(\w+): the operands are swapped\b")
 _OF_SOME = re.compile(r"\bIn \d+ of \d+ failing cases: [^.]*\.")
 _LEFT_OUT = re.compile(r"\btile is left out\b")
 _RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
@@ -94,6 +96,8 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
         return {reset[0]: f"resets {reset[1]}"}
     if _is_rounded(leading, lines):
         return dict.fromkeys(_rounding_lines(lines)[:_MOST], "rounds")
+    if (of_sum := sum_repair(leading.message, lines)) is not None:
+        return {of_sum.line: of_sum.label}
     if wrong := repairs(leading.message, lines):
         return {each.line: f"indices of {each.name}" for each in wrong[:_MOST]}
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
@@ -118,6 +122,8 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         return f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
     if _is_rounded(leading, lines):
         return f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
+    if (of_sum := sum_repair(leading.message, lines)) is not None:
+        return of_sum.text
     if exchange := _exchange(leading, found, lines):
         return exchange
     if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
@@ -128,11 +134,10 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
     if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
         return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
     if failing_sizes(report).endswith(_ONE_TILE):
-        if list(labels.values()) == [_SAME_TILE]:
-            return (
-                f"Use the number of the phase in the index{at}. This load reads the same tile in each phase."
-            )
         at = _at(found) if len(found) == 2 else at
+        if {*labels.values()} == {_SAME_TILE}:
+            loads = "This load reads" if len(found) == 1 else "These loads read"
+            return f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
     return ""
 
@@ -149,6 +154,9 @@ def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> s
         at = _at(found) if len(found) == len(turned) else ""
         names = listed([f"`{name}`" for name in turned])
         return f"Exchange row and column where your kernel reads {names}{at}. {index}"
+    if swapped := _SWAPPED.search(message):
+        at = _at(found) if len(found) == 2 else ""
+        return f"Exchange `{swapped[2]}` and `{swapped[1]}` where your kernel reads them{at}."
     at = _at(found) if len(found) == 1 else ""
     if _RESULT_TRANSPOSED.search(message):
         return f"Exchange row and column in the index of the output{at}. {index}"
@@ -218,7 +226,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
     for number, name in islice(zeroed, _MOST_TILES):
         loop = loop_line(text, number)
         # A partial sum that is used in any other way belongs inside the loop.
-        uses = re.findall(rf"\b{name}\b(?!\s*=\s*0)", text)
+        uses = re.findall(rf"(?<!float )(?<!double )\b{name}\b(?!\s*=\s*0)", text)
         added = re.findall(rf"\b{name}\s*\+=", text)
         stored = re.findall(rf"\[([^;=]*)\]\s*=\s*{name}\s*;", text)
         if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
@@ -250,8 +258,10 @@ def _changing(load: str, lines: Sequence[str]) -> set[str]:
     if len(heads) != 1:
         return set()
     (head,) = heads
-    inside = [line for number, line in enumerate(code, 1) if loop_line(text, number) >= head]
-    return set(re.findall(r"(\w+)\s*(?:[-+*/]?=(?!=)|\+\+|--)", "\n".join(inside)))
+    inside = "\n".join(line for number, line in enumerate(code, 1) if loop_line(text, number) >= head)
+    # A variable that the loop only sets, as in `int column = tx;`, may have the same value each time.
+    moved = re.findall(r"(\w+)\s*(?:[-+*/]=|\+\+|--)|(?:\+\+|--)\s*(\w+)|\b(\w+)\s*=\s*\3\b", inside)
+    return reached_names({name for names in moved for name in names if name}, inside)
 
 
 def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
@@ -261,6 +271,8 @@ def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
         yield _ENDS_EARLY, "stops early"
     if turned:
         yield re.compile(rf"=.*\b(?:{'|'.join(turned)})\s*\["), f"reads {listed(turned)}"
+    if swapped := _SWAPPED.search(_of_all_cases(finding)):
+        yield re.compile(rf"=.*\b(?:{swapped[1]}|{swapped[2]})\s*\["), "reads the other matrix"
     if _LEFT_OUT.search(finding.message):
         yield _TILES, "number of tiles"
     element = finding.example.element if finding.example is not None else None

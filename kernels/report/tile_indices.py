@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernels.report.source_facts import code_of_all, names_in, reached_names
+from kernels.report.source_facts import code_of_all, names_in, one_name, reached_names
 from kernels.wording import lines_named, listed
 
 _MULTIPLIED = re.compile(r"\bmultiplies `(\w+)\[(\w+)\]\[(\w+)\]` by `(\w+)\[(\w+)\]\[(\w+)\]`")
@@ -118,7 +118,7 @@ class _Kinds:
     """What the indices of a source depend on."""
 
     def __init__(self, code: str) -> None:
-        plain = _one_name(code)
+        plain = one_name(code)
         self._of_x = reached_names({"threadIdx_x"}, plain)
         self._of_y = reached_names({"threadIdx_y"}, plain)
 
@@ -127,13 +127,9 @@ class _Kinds:
         return self._kind(cell.row), self._kind(cell.column)
 
     def _kind(self, index: str) -> str:
-        names = names_in(_one_name(index))
+        names = names_in(one_name(index))
         of_x, of_y = bool(names & self._of_x), bool(names & self._of_y)
         return ("" if of_y else "tx") if of_x else "ty" if of_y else "k"
-
-
-def _one_name(code: str) -> str:
-    return re.sub(r"\bthreadIdx\s*\.\s*([xy])\b", r"threadIdx_\1", code)
 
 
 def _cells_of_tile(matrix: str, code: str) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""Tiled kernels with incorrect indices: each run gives the same next step, and this step repairs the kernel."""
+"""Tiled kernels with one mistake: each run gives the same next step, and this step repairs the kernel."""
 
 from __future__ import annotations
 
@@ -37,6 +37,13 @@ CHANGES = {
     "load of M": {"M[Row * Width + mCol]": "M[mCol * Width + Row]"},
     "load of N": {"N[nRow * Width + Col]": "N[Col * Width + nRow]"},
     "both loads": LOADS,
+    "operands": {
+        "M[Row * Width + mCol]": "N[Row * Width + mCol]",
+        "N[nRow * Width + Col]": "M[nRow * Width + Col]",
+    },
+    "subtracted": {"Pvalue +=": "Pvalue -="},
+    "overwritten": {"Pvalue +=": "Pvalue ="},
+    "an integer": {"float Pvalue = 0.0f": "int Pvalue = 0"},
     "output": {"P[Row * Width + Col]": "P[Col * Width + Row]"},
 }
 
@@ -52,13 +59,17 @@ def changed(changes: dict[str, str]) -> str:
 def as_advised(text: str, advice: str) -> str:
     """The source after the step, which says what to write instead, or at which lines row and column change places."""
     lines = text.split("\n")
-    (places,) = re.findall(r"at lines? ([\d, and]+)", advice)
+    (places,) = re.findall(r"lines? (\d[\d, and]*)", advice.lower())
     for number in map(int, re.findall(r"\d+", places)):
         line = lines[number - 1]
         for needed, found in re.findall(r"`([^`]+)` instead of `([^`]+)`", advice):
             line = line.replace(found, needed)
         if advice.startswith("Exchange row and column"):
             line = re.sub(r"\[(\w+) \* Width \+ (\w+)\]", r"[\2 * Width + \1]", line)
+        if advice.startswith("Exchange `M` and `N`"):
+            line = re.sub(r"\b([MN])\[", lambda read: "NM"["MN".index(read[1])] + "[", line)
+        if advice.startswith("Declare"):
+            line = line.replace("int ", "float ")
         lines[number - 1] = line
     return "\n".join(lines)
 
@@ -68,7 +79,7 @@ def as_advised(text: str, advice: str) -> str:
     "name",
     some_of(CHANGES, 5, str, "tests/kernels/test_tile_indices.py has the other sources, without a run"),
 )
-def test_swapped_indices_are_repaired_by_one_step(name, kept: KeptProcesses, tmp_path):
+def test_one_step_repairs_the_kernel(name, kept: KeptProcesses, tmp_path):
     def graded(text: str, seed: str) -> Report:
         return grade(Job(text.encode(), EXERCISE, arch="sm_90", seed=seed, cache=tmp_path), kept.stages())
 
