@@ -98,7 +98,7 @@ class Verdict(StrEnum):
         "Two threads use the same memory in no fixed order.",
         "Put `__syncthreads()` {between}. Every thread of the block must reach it.",
         "access pair",
-        ("first access", "second access"),
+        ("one access", "other access"),
     )
     UNINITIALIZED_READ = (
         "uninitialized_read",

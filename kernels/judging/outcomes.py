@@ -79,6 +79,9 @@ def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
                 if diagnosis.is_place is wanted:
                     first.setdefault(diagnosis.key, diagnosis)
                     counts[diagnosis.key] = counts.get(diagnosis.key, 0) + 1
+        counts = {
+            key: count for key, count in counts.items() if count == len(diagnoses) or not first[key].in_all
+        }
         if not counts:
             continue
         key = max(counts, key=counts.__getitem__)

@@ -9,6 +9,7 @@ from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
 from kernels.report.clues import cause, failing_sizes
 from kernels.report.model import Report, first_error, verdict_sentence
+from kernels.report.race_accesses import role_of_both, roles
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wording import plural
 
@@ -115,9 +116,9 @@ def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
 
     last: the last line of the source
     """
-    first, second = finding.kind.roles
+    first, second = roles(finding)
     both = finding.other_line not in (None, finding.line)
-    alone = "both accesses" if finding.kind is Verdict.DATA_RACE else ""
+    alone = role_of_both(finding) if finding.kind is Verdict.DATA_RACE else ""
     labels = {finding.other_line: first, finding.line: second if both else alone}
     return {number: text for number, text in labels.items() if number is not None and 1 <= number <= last}
 

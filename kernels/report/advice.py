@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kernels.exercise.model import InputKind
-from kernels.launch import is_launch_comment
+from kernels.launch import Launch, is_launch_comment
+from kernels.report.barrier_place import barrier_place
 from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_step
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
 from kernels.report.endless import endless_step
 from kernels.report.guards import filled, guard, limit_of_all, too_far
 from kernels.report.model import Report
 from kernels.report.races import Race, race_step
-from kernels.report.source_facts import code_of, integer_parameters, is_shared, statements_at
+from kernels.report.source_facts import code_of, integer_parameters, is_shared
 from kernels.report.step import Step
 from kernels.report.unwritten import unwritten_step
 from kernels.source.rules import HOST_CODE
@@ -86,7 +87,7 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
         at=_at(leading),
         first=_at(leading[:1]),
         end=_at(leading[:1]).removeprefix(" at"),
-        between=_between(first, lines),
+        between=barrier_place(leading or [first], lines),
         element=f"`{first.example.element}`" if first.example and first.example.element else "one element",
     )
     return replace(step, text=text)
@@ -98,21 +99,6 @@ def _at(findings: Sequence[Finding]) -> str:
     if len(known) > _MOST_LINES:
         return f" at lines {', '.join(map(str, known[:_MOST_LINES]))} and others"
     return f" at {lines_named(known)}" if known else ""
-
-
-def _between(race: Finding, lines: Sequence[str]) -> str:
-    """The place of a missing barrier, outside a loop around one of the accesses. The other line has the first one."""
-    first, second = race.other_line, race.line
-    if first is None or second is None or first == second:
-        return "between the two accesses"
-    later = max(first, second)
-    # The last one is the outermost.
-    alone = [
-        each for each in statements_at(later, lines) if not each.first <= min(first, second) <= each.last
-    ]
-    if alone and alone[-1].is_loop:
-        return f"{'before' if later == second else 'after'} the loop at line {alone[-1].first}"
-    return f"after line {first}, before line {second} runs"
 
 
 def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -> Step:
@@ -248,6 +234,17 @@ def _barrier(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     return barrier_step(leading[0], lines)
 
 
+def _spread(launch: Launch) -> list[str]:
+    """The built-in indices that differ in a launch."""
+    extents = zip(("threadIdx", "blockIdx"), (launch.block, launch.grid), strict=True)
+    return [
+        f"{name}.{axis}"
+        for name, sizes in extents
+        for axis, size in zip("xy", sizes, strict=False)
+        if size > 1
+    ]
+
+
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     name = _array(leading[0])
     launch = report.launch
@@ -258,7 +255,7 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
             lines,
             outside=bool(name) and not is_shared(name, lines),
             tiles=_kind(report) not in _OF_KIND and is_shared(name, lines),
-            rows=launch is not None and launch.block[1] > 1,
+            spread=[] if launch is None else _spread(launch),
             in_warps=all("`__syncwarp()`" in each.message for each in leading),
         )
     )

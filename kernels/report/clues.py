@@ -21,12 +21,16 @@ from kernels.report.source_facts import (
     statements_at,
     stores_to,
 )
+from kernels.report.sum_repairs import sum_repair
+from kernels.report.tile_indices import repair_text, repairs, turns_tiles_of_result
 from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
-from kernels.wording import lines_named
+from kernels.wording import lines_named, listed
 
 _SIZE = re.compile(r"=(\d+)")
 _TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
+_SWAPPED = re.compile(r"\bcomputes (\w+)\*(\w+): the operands are swapped\b")
+_OF_SOME = re.compile(r"\bIn \d+ of \d+ failing cases: [^.]*\.")
 _LEFT_OUT = re.compile(r"\btile is left out\b")
 _RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
 _UNWRITTEN = re.compile(r"\bunwritten\b")
@@ -92,6 +96,10 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
         return {reset[0]: f"resets {reset[1]}"}
     if _is_rounded(leading, lines):
         return dict.fromkeys(_rounding_lines(lines)[:_MOST], "rounds")
+    if (of_sum := sum_repair(leading.message, lines)) is not None:
+        return {of_sum.line: of_sum.label}
+    if wrong := repairs(leading.message, lines):
+        return {each.line: f"indices of {each.name}" for each in wrong[:_MOST]}
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
     patterns = [*_tile_loads(report, lines), *_patterns(leading)]
     for pattern, text in patterns:
@@ -114,11 +122,10 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         return f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
     if _is_rounded(leading, lines):
         return f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
-    if turned := _TRANSPOSED.search(leading.message):
-        index = "Which of the two belongs to `threadIdx.x`?"
-        return f"Exchange row and column where your kernel reads `{turned[1]}`{at}. {index}"
-    if _RESULT_TRANSPOSED.search(leading.message):
-        return f"Exchange row and column in the index of the output{at}. Which of the two belongs to `threadIdx.x`?"
+    if (of_sum := sum_repair(leading.message, lines)) is not None:
+        return of_sum.text
+    if exchange := _exchange(leading, found, lines):
+        return exchange
     if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
         return text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}"
@@ -127,13 +134,40 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
     if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
         return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
     if failing_sizes(report).endswith(_ONE_TILE):
-        if list(labels.values()) == [_SAME_TILE]:
-            return (
-                f"Use the number of the phase in the index{at}. This load reads the same tile in each phase."
-            )
         at = _at(found) if len(found) == 2 else at
+        if {*labels.values()} == {_SAME_TILE}:
+            loads = "This load reads" if len(found) == 1 else "These loads read"
+            return f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
     return ""
+
+
+def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> str:
+    """Which indices to correct, if some are exchanged; "" if none are known to be.
+
+    found: the lines to look at
+    """
+    if wrong := repairs(leading.message, lines):
+        return repair_text(wrong).replace("{", "{{").replace("}", "}}")
+    message, index = _of_all_cases(leading), "Which of the two belongs to `threadIdx.x`?"
+    if turned := _TRANSPOSED.findall(message):
+        at = _at(found) if len(found) == len(turned) else ""
+        names = listed([f"`{name}`" for name in turned])
+        return f"Exchange row and column where your kernel reads {names}{at}. {index}"
+    if swapped := _SWAPPED.search(message):
+        at = _at(found) if len(found) == 2 else ""
+        return f"Exchange `{swapped[2]}` and `{swapped[1]}` where your kernel reads them{at}."
+    at = _at(found) if len(found) == 1 else ""
+    if _RESULT_TRANSPOSED.search(message):
+        return f"Exchange row and column in the index of the output{at}. {index}"
+    if turns_tiles_of_result(message):
+        return f"Exchange `threadIdx.x` and `threadIdx.y` in the index of the output{at}."
+    return ""
+
+
+def _of_all_cases(finding: Finding) -> str:
+    """The sentences without those on some cases. A tile that is transposed looks like a matrix in a single tile."""
+    return _OF_SOME.sub("", finding.message)
 
 
 def cause(report: Report, lines: Sequence[str]) -> str:
@@ -192,7 +226,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
     for number, name in islice(zeroed, _MOST_TILES):
         loop = loop_line(text, number)
         # A partial sum that is used in any other way belongs inside the loop.
-        uses = re.findall(rf"\b{name}\b(?!\s*=\s*0)", text)
+        uses = re.findall(rf"(?<!float )(?<!double )\b{name}\b(?!\s*=\s*0)", text)
         added = re.findall(rf"\b{name}\s*\+=", text)
         stored = re.findall(rf"\[([^;=]*)\]\s*=\s*{name}\s*;", text)
         if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
@@ -224,17 +258,21 @@ def _changing(load: str, lines: Sequence[str]) -> set[str]:
     if len(heads) != 1:
         return set()
     (head,) = heads
-    inside = [line for number, line in enumerate(code, 1) if loop_line(text, number) >= head]
-    return set(re.findall(r"(\w+)\s*(?:[-+*/]?=(?!=)|\+\+|--)", "\n".join(inside)))
+    inside = "\n".join(line for number, line in enumerate(code, 1) if loop_line(text, number) >= head)
+    # A variable that the loop only sets, as in `int column = tx;`, may have the same value each time.
+    moved = re.findall(r"(\w+)\s*(?:[-+*/]=|\+\+|--)|(?:\+\+|--)\s*(\w+)|\b(\w+)\s*=\s*\3\b", inside)
+    return reached_names({name for names in moved for name in names if name}, inside)
 
 
 def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
     """Patterns of lines with their labels, the most telling first."""
-    turned = _TRANSPOSED.search(finding.message)
+    turned = _TRANSPOSED.findall(_of_all_cases(finding))
     if _EVERY_SECOND.search(finding.message):
         yield _ENDS_EARLY, "stops early"
-    if turned is not None:
-        yield re.compile(rf"=.*\b{turned[1]}\s*\["), f"reads {turned[1]}"
+    if turned:
+        yield re.compile(rf"=.*\b(?:{'|'.join(turned)})\s*\["), f"reads {listed(turned)}"
+    if swapped := _SWAPPED.search(_of_all_cases(finding)):
+        yield re.compile(rf"=.*\b(?:{swapped[1]}|{swapped[2]})\s*\["), "reads the other matrix"
     if _LEFT_OUT.search(finding.message):
         yield _TILES, "number of tiles"
     element = finding.example.element if finding.example is not None else None

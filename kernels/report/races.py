@@ -14,6 +14,7 @@ from kernels.report.source_facts import (
     is_shared,
     loop_at,
     names_in,
+    one_name,
     parts_of,
     reached_names,
     statements_at,
@@ -30,7 +31,7 @@ class Race:
     name: the array, or ""
     outside: whether the array is in global memory
     tiles: whether it is a shared array of a matrix product
-    rows: whether the threads of a block have two indices
+    spread: the built-in indices that differ in the launch, such as `threadIdx.y`
     in_warps: whether `__syncwarp()` is enough for this race and all others
     """
 
@@ -39,7 +40,7 @@ class Race:
     lines: Sequence[str]
     outside: bool
     tiles: bool
-    rows: bool
+    spread: Sequence[str]
     in_warps: bool
 
     def says(self, pattern: str) -> bool:
@@ -84,6 +85,21 @@ class Race:
         """Whether all blocks do the same, because the source never asks for the block."""
         code = code_of_all(self.lines)
         return "threadIdx" in code and "blockIdx" not in code
+
+    @property
+    def unused_index(self) -> str:
+        """The built-in index that the stored element doesn't depend on, if it is one only; "" otherwise."""
+        code = one_name(code_of_all(self.lines))
+        stored = one_name(code_of(self.finding.line, self.lines).partition("=")[0])
+        found = [
+            each
+            for each in self.spread
+            if each.startswith("threadIdx" if self.in_block else "blockIdx")
+            and not names_in(stored) & reached_names({one_name(each)}, code)
+            # A block may share its elements with others on purpose, to add up parts of a sum.
+            and (self.in_block or one_name(each) not in code)
+        ]
+        return found[0] if len(found) == 1 else ""
 
     @property
     def in_place(self) -> bool:
@@ -143,7 +159,7 @@ _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
         lambda race: race.says(r"\basynchronous|\bthe copy\b"),
         "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
     ),
-    (lambda race: race.one_store and race.rows, _OWN_CELL),
+    (lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),
     (lambda race: race.one_store, _ONE_CELL),
     (lambda race: race.in_place and not race.in_warps, _IN_PLACE),
     (lambda race: race.in_warps and not race.outside, "Put `__syncwarp()` {between}."),
@@ -154,9 +170,19 @@ _ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
 
 def race_step(race: Race) -> Step:
     """The step after a race. Most only need a barrier between the two accesses."""
+    if race.outside and race.one_store and race.in_matrix and (unused := race.unused_index):
+        kind, axis = unused.split(".")
+        which = "blocks" if kind == "blockIdx" else "threads"
+        place = "row" if axis == "y" else "column"
+        text = f"The index of `{{name}}`{{first}} doesn't use `{unused}`, so several {which} store to one element. "
+        return Step(
+            f"{text}Compute the {place} as in `blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}`."
+        )
     if (step := _in_steps(race)) is not None:
         return step
     found = next((text for fits, text in _ADVICE if fits(race)), Verdict.DATA_RACE.advice)
+    if found == _IN_PLACE:
+        found += _braces(race)
     return Step(found if race.name else found.replace(" of `{name}`", "").replace(" `{name}`", ""))
 
 
@@ -169,6 +195,14 @@ def only_updates(race: Finding, lines: Sequence[str]) -> bool:
     return (
         bool(plain) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
     )
+
+
+def _braces(race: Race) -> str:
+    """A sentence if the loop around the line lacks braces; otherwise ""."""
+    loop = loop_at(race.finding.line, race.lines) if race.finding.line is not None else None
+    if loop is None or loop.word not in {"for", "while"} or parts_of(loop, race.lines).body.startswith("{"):
+        return ""
+    return f" Give the loop at line {loop.first} braces."
 
 
 def _in_steps(race: Race) -> Step | None:

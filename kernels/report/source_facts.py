@@ -41,6 +41,11 @@ def names_in(code: str) -> set[str]:
     return set(_NAME.findall(code))
 
 
+def one_name(code: str) -> str:
+    """The code with `threadIdx.x` and its like as one name, such as `threadIdx_x`."""
+    return re.sub(r"\b(threadIdx|blockIdx)\s*\.\s*([xyz])\b", r"\1_\2", code)
+
+
 def is_shared(name: str, lines: Sequence[str]) -> bool:
     """Whether a line declares an array of that name in shared memory."""
     return declared_shared(name, lines) is not None

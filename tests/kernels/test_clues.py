@@ -55,6 +55,14 @@ def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed,
         ("Each sum is 0: a tile is left out.", [2], "number of tiles", "up at line 2"),
         ("The result is transposed: P[i][j] has the value of P[j][i].", [5], "writes P", "output at line 5"),
         ("Your kernel leaves elements of P unwritten.", [5], "writes P", "element at line 5"),
+        (
+            "Within each tile, your kernel multiplies `M[tx][k]` by `N[k][ty]`.",
+            [5],
+            "writes P",
+            "threadIdx.y` in the",
+        ),
+        # A transposed tile looks like a transposed matrix where there is only one tile.
+        ("In 4 of 8 failing cases: Your kernel computes M times N transposed.", [5], "writes P", "P[0][0]"),
         ("", [5], "writes P", "P[0][0]"),
     ],
 )

@@ -97,6 +97,39 @@ def test_the_mistake_is_named(key, change):
     assert keys(product_of(37, change))[0] == key
 
 
+def of_cells(left_cell: str, right_cell: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The product if each thread uses these cells of the tiles."""
+
+    def change(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        edge = -len(left) % TILE
+        left, right = (np.pad(each, (0, edge)) for each in (left, right))
+        shape = (len(left) // TILE, TILE) * 2
+        # r, p and c count tiles, the other letters cells in them.
+        cells = f"r{left_cell[0]}p{left_cell[1]},p{right_cell[0]}c{right_cell[1]}"
+        result: np.ndarray = np.einsum(f"{cells}->rycx", left.reshape(shape), right.reshape(shape))
+        return result.reshape(left.shape)[: len(left) - edge, : len(left) - edge]
+
+    return change
+
+
+@pytest.mark.parametrize("width", [2, 16, 37])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("left", "right", "named"),
+    [
+        ("yk", "xk", "M[ty][k] by N[tx][k]"),
+        ("ky", "kx", "M[k][ty] by N[k][tx]"),
+        ("ky", "xk", "M[k][ty] by N[tx][k]"),
+        ("xk", "ky", "M[tx][k] by N[k][ty]"),
+    ],
+)
+def test_the_cells_of_tiles_that_a_kernel_multiplies_are_named(left, right, named, width, seed):
+    found = keys(product_of(width, of_cells(left, right), seed))
+    assert f"tile {named}" in found
+    # In a single tile, the whole matrix is transposed, too.
+    assert ("right_transposed" in found) is ((left, right) == ("yk", "xk") and width < 37)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

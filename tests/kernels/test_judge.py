@@ -268,3 +268,6 @@ def test_only_explanations_of_most_failing_cases_are_given():
         "In 2 of 3 failing cases: B.",
         "In 2 of 3 failing cases: W.",
     ]
+    in_all = Diagnosis("c", "C.", in_all=True)
+    assert explain([[a, in_all], [in_all], [in_all]]) == ["C."]
+    assert explain([[a, in_all], [a, in_all], []]) == ["In 2 of 3 failing cases: A."]

@@ -110,8 +110,8 @@ __global__ void histogram(const int* values, unsigned int* counts, int n, int bi
         # In a scan, a thread reads what another one writes in the same step.
         (SCAN, race(6, 4, "s[1]"), [5], "into a variable, and call `__syncthreads()` again"),
         # The loop has its barrier. Only the one before the loop is missing.
-        ("reduction_missing_barrier", race(13, 10, "part[64]"), [], "before the loop…at line 11"),
-        ("no_first_barrier", race(17, 13, "Mds[0][0]"), [], "before the loop…at line 16"),
+        ("reduction_missing_barrier", race(13, 10, "part[64]"), [], "after line 10."),
+        ("no_first_barrier", race(17, 13, "Mds[0][0]"), [], "after line 14."),
         (HISTOGRAM, race(4, 4, "counts[0]"), [], "`atomicAdd` at line 4."),
         (
             """
@@ -134,7 +134,7 @@ __global__ void mul(float* P, int Width) {
             "scratch_tiles_no_first_barrier",
             race(10, 8, "scratch[0]", "A of block (0,0)"),
             [],
-            "before the loop…at line 9",
+            "after line 8.",
         ),
     ],
 )

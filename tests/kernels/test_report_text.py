@@ -19,7 +19,7 @@ from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, V
 SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))
 RACE = Finding(
     kind=Verdict.DATA_RACE,
-    message="Thread (3,0) of block (0,1) reads Mds[0][3], line 14, while thread (3,1) writes it, line 11.",
+    message="Thread (3,1) of block (0,1) writes `Mds[0][3]`. Thread (3,0) reads it.",
     line=14,
     other_line=11,
     count=240,
@@ -76,7 +76,7 @@ def test_both_lines_of_a_race_are_shown_and_marked():
     lines = render(report(RACE), SOURCE, "my.cu", PLAIN).splitlines()
     eleven = lines.index("  11 |     statement11;")
     fourteen = lines.index("  14 |     statement14;")
-    assert lines[eleven + 1].strip().startswith("|     ^^^^^^^^^^^^ first access")
+    assert lines[eleven + 1].strip().startswith("|     ^^^^^^^^^^^^ write")
     assert lines[fourteen + 1].strip().startswith("|     ^^^^^^^^^^^^")
     assert RACE.count_text in "\n".join(lines)
 
@@ -100,8 +100,8 @@ def test_the_verdict_card_links_the_lines_of_its_first_finding():
     html = str(render_sections(report(RACE), SOURCE, ReportContext("my.cu")))
     card = html.partition('<p class="where">')[2].partition("</p>")[0]
     assert '<a class="to" href="#L11">11</a> and <a class="to" href="#L14">14</a>' in card
-    assert "Second access; first" in html
-    assert "First access; second" in html
+    assert "Read; write at" in html
+    assert "Write; read at" in html
 
 
 def test_a_log_explains_a_verdict_as_the_report_does():

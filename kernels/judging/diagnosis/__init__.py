@@ -32,4 +32,4 @@ def _explanations(output: Product | Sums | Transposed | Solved, wrong: Mask) -> 
         return [rule(output, wrong) for rule in sums.RULES]
     if isinstance(output, Transposed):
         return [rule(output, wrong) for rule in transposes.RULES]
-    return [rule(output, wrong) for rule in products.RULES]
+    return [*products.reordered(output), *(rule(output, wrong) for rule in products.RULES)]

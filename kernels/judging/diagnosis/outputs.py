@@ -18,18 +18,24 @@ class Diagnosis:
     """A mistake that explains an output, or the place of its incorrect elements.
 
     key: the same in all cases with this mistake
+    in_all: whether it explains nothing unless it explains all failing cases
     """
 
     key: str
     text: str
     is_place: bool = False
+    in_all: bool = False
 
 
-def equal(output: Output, candidate: Doubles) -> bool:
-    """Whether this mistake gives the whole output."""
+def equal(output: Output, candidate: Doubles, bound: Doubles | None = None) -> bool:
+    """Whether this mistake gives the whole output.
+
+    bound: the allowed error of each element; None for the expected output's bound
+    """
     if candidate.shape != output.actual.shape:
         return False
-    return not wrong_elements(output.actual, Expected(candidate, output.expected.bound)).any()
+    allowed = output.expected.bound if bound is None else bound
+    return not wrong_elements(output.actual, Expected(candidate, allowed)).any()
 
 
 def never_written(output: Output, wrong: Mask) -> Diagnosis | None:

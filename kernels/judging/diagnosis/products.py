@@ -18,10 +18,14 @@ from kernels.judging.diagnosis.outputs import (
     where,
     whole_numbers,
 )
+from kernels.judging.diagnosis.tile_products import rounding, tile_products
 
 
-def _reordered(product: Product, wrong: Mask) -> Diagnosis | None:
-    """The expected numbers in another order, or a product of swapped or transposed matrices."""
+def reordered(product: Product) -> Iterator[Diagnosis]:
+    """The expected numbers in another order, or products of swapped or transposed matrices.
+
+    In a small output, several of them may agree by chance. The other cases tell them apart.
+    """
     left, right, (m, n, p) = product.left, product.right, product.names
     candidates: tuple[tuple[str, Callable[[], Doubles], str], ...] = (
         ("transposed", lambda: product.expected.values.T,
@@ -29,15 +33,17 @@ def _reordered(product: Product, wrong: Mask) -> Diagnosis | None:
         ("swapped", lambda: right @ left, f"Your kernel computes {n}*{m}: the operands are swapped."),
         ("left_transposed", lambda: left.T @ right, f"Your kernel computes {m} transposed times {n}."),
         ("right_transposed", lambda: left @ right.T, f"Your kernel computes {m} times {n} transposed."),
+        ("both_transposed", lambda: left.T @ right.T,
+         f"Your kernel computes {m} transposed times {n} transposed."),
     )  # fmt: skip
     for key, candidate, text in candidates:
         try:
             values = candidate()
         except ValueError:
             continue  # the shapes don't fit, so the kernel didn't compute this
-        if equal(product, values):
-            return Diagnosis(key, text)
-    return None
+        if equal(product, values, rounding(product)):
+            yield Diagnosis(key, text)
+    yield from tile_products(product)
 
 
 def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
@@ -182,7 +188,6 @@ _BY_CHANCE = 4
 RULES: tuple[Callable[[Product, Mask], Diagnosis | None], ...] = (
     never_written,
     not_a_number,
-    _reordered,
     scaled,
     _missing_terms,
     _shifted,

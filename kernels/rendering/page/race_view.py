@@ -11,14 +11,11 @@ from markupsafe import Markup
 from kernels.expression import Expression, ExpressionError
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
 from kernels.report.model import Report, first_error
+from kernels.report.race_accesses import race_accesses
 from kernels.report.source_facts import code_of
 from kernels.verdict import Verdict
 from kernels.wording import lines_named
 
-_NAME = r"hread \(([\d,]+)\)"
-_BLOCK = r" of block \(([\d,]+)\)"
-_TWO = re.compile(rf"^T{_NAME}{_BLOCK} (\D+?) `[^`]+`.*?\. T{_NAME}(?:{_BLOCK})? (\D+?) it\b")
-_BOTH = re.compile(rf"^T{_NAME}{_BLOCK} and t{_NAME}(?:{_BLOCK})? both (\D+?)s? `")
 _INDEX = re.compile(r"\[(\d+)\]")
 _DEFINED = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$")
 _BARRIER = re.compile(r"\b__syncthreads\w*\s*\(|\bthis_thread_block\(\)\.sync\(|\bblock\.sync\(")
@@ -54,18 +51,21 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
     race = first_error(report.findings, Verdict.DATA_RACE)
     if report.verdict is not Verdict.DATA_RACE or race is None or race.example is None:
         return None
-    accesses = _accesses(race.message, race.other_line, race.line)
+    found = race_accesses(race)
     element = race.example.element or ""
-    if accesses is None or not _INDEX.search(element):
+    if found is None or not _INDEX.search(element):
         return None
-    first, second = accesses
+    first, second = (
+        Access(mark, each.thread, each.verb, each.line, each.block)
+        for mark, each in zip("AB", found, strict=True)
+    )
     shared = replace(_shared(element, lines, report.tile), space=_space(element, first, lines))
     together = "in the same phase. No barrier says which comes first."
     if first.block:
         together = "too. Blocks run in any order, so either may come first."
     steps = [
         (f"{first.sentence(element)}.", [Band((first,))]),
-        (f"{second.sentence(element)} {together}", [Band(accesses)]),
+        (f"{second.sentence(element)} {together}", [Band((first, second))]),
     ]
     if not first.block and first.line != second.line and "`__syncthreads()`" in race.message:
         text = "A barrier between the two makes two phases. Now the order is fixed."
@@ -80,20 +80,6 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
             for number, (text, bands) in enumerate(steps, 1)
         ),
     )
-
-
-def _accesses(message: str, first: int | None, second: int | None) -> tuple[Access, Access] | None:
-    """The two accesses, as the finding's sentence names them."""
-    if (both := _BOTH.match(message)) is not None:
-        one, block, other, there, verb = both.groups()
-        then, first = f"{verb}s", second
-        verb = then
-    elif (two := _TWO.match(message)) is not None:
-        one, block, verb, other, there, then = two.groups()
-    else:
-        return None
-    blocks = (block, there) if there else ("", "")
-    return Access("A", one, verb, first, blocks[0]), Access("B", other, then, second, blocks[1])
 
 
 def _barriers(lines: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
     card = verdict_card(report(RACE), LINES)
     assert [line.number for line in card.excerpt] == list(range(10, 16))
     assert {line.number: line.label for line in card.excerpt if line.hit} == {
-        11: "first access",
-        14: "second access",
+        11: "write",
+        14: "read",
     }
     assert (card.state, card.line, card.count) == ("poor", 14, "240 access pairs across all cases")
     for kind in (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT):
@@ -28,7 +28,14 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
 
 def test_accesses_far_apart_leave_a_gap():
     alone = verdict_card(report(replace(RACE, other_line=RACE.line)), LINES).excerpt
-    assert [line.label for line in alone if line.hit] == ["both accesses"]
+    assert [line.label for line in alone if line.hit] == ["read and write"]
+    both = replace(
+        RACE, other_line=14, message="Thread (0,0) of block (0,0) and thread (1,0) both write `s[0]`."
+    )
+    assert [line.label for line in verdict_card(report(both), LINES).excerpt if line.hit] == ["both write"]
+    assert [
+        line.label for line in verdict_card(report(replace(both, message="")), LINES).excerpt if line.hit
+    ] == ["both accesses"]
     far = verdict_card(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),

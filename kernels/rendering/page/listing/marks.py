@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kernels.report.race_accesses import roles
 from kernels.verdict import Finding, Severity
 
 MOST = 200
@@ -21,7 +22,7 @@ class Mark:
     text: its message; "" at its other line
     line: its other line, or None
     column: the first character in this line; None for the whole line
-    other: the event at the other line, in one word
+    other: the event at the other line, in short
     """
 
     title: str
@@ -45,8 +46,8 @@ def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
         if line is None:
             continue
         other = None if other == line else other
-        there, here = finding.kind.roles if other is not None else ("", "")
-        word_there, word_here = there.partition(" ")[0], here.partition(" ")[0]
+        there, here = roles(finding) if other is not None else ("", "")
+        word_there, word_here = (role.partition(" wait ")[0] for role in (there, here))
         warning, names = finding.severity is Severity.WARNING, (finding.title, finding.headline)
         text, count = finding.message, finding.count_text
         found[line].append(Mark(*names, here, text, count, other, warning, finding.column, word_there))

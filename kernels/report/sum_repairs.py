@@ -1,0 +1,73 @@
+"""The repair of an incorrect sum, if one line of the source is the cause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernels.report.source_facts import code_between, code_of_all, counters_of, loop_at, names_in
+
+_NEGATIVE = "Every element is the negative of the expected value."
+_PRODUCT = re.compile(r"^\s*(\w+)\s*(-?)=(?!=)([^;]*\*[^;]*);", re.MULTILINE)
+_FLOATS, _INTEGERS = re.compile(r"\bfloat\s*\*"), re.compile(r"\b(?:int|unsigned|char|short|long)\s*\*")
+_INTEGER = re.compile(r"^\s*(?:int|unsigned(?:\s+int)?|long)\s+(\w+)\s*=\s*0\s*;", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SumRepair:
+    """A line with its label, and what to write there."""
+
+    line: int
+    label: str
+    text: str
+
+
+def sum_repair(message: str, lines: Sequence[str]) -> SumRepair | None:
+    """The repair; None if not exactly one line shows the mistake.
+
+    message: of the wrong answer
+    """
+    code = code_of_all(lines)
+    found = [*_integers(code), *_products(message, code, lines)]
+    return found[0] if len(found) == 1 else None
+
+
+def _integers(code: str) -> list[SumRepair]:
+    """Integer sums in a kernel whose matrices are floats."""
+    found = []
+    for each in _INTEGER.finditer(code) if _FLOATS.search(code) and not _INTEGERS.search(code) else ():
+        name, line = each[1], _line(code, each.start(1))
+        if _is_output(name, code) and re.search(rf"\b{name}\s*\+=[^;]*\*", code):
+            text = f"Declare `{name}` as `float` at line {line}. An integer loses the fraction of each sum."
+            found.append(SumRepair(line, f"{name} is an integer", text))
+    return found
+
+
+def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:
+    """Products that a loop subtracts, or that overwrite each other."""
+    found = []
+    for each in _PRODUCT.finditer(code):
+        name, minus, value = each.groups()
+        line = _line(code, each.start(1))
+        loop = loop_at(line, lines)
+        if loop is None or not _is_output(name, code) or name in names_in(value):
+            continue
+        if minus and _NEGATIVE in message:
+            text = f"Write `+=` instead of `-=` at line {line}."
+            found.append(SumRepair(line, f"subtracts from {name}", text))
+        inside = code_between(loop.first, loop.last, lines)
+        used = len(re.findall(rf"\b{name}\b", inside)) > 1
+        if not minus and not used and counters_of(loop, lines) & names_in(value):
+            text = f"Line {line} overwrites `{name}` in each step of the loop. Write `+=` instead of `=`."
+            found.append(SumRepair(line, f"overwrites {name}", text))
+    return found
+
+
+def _is_output(name: str, code: str) -> bool:
+    """Whether the kernel stores this variable alone."""
+    return re.search(rf"\]\s*=\s*{name}\s*;", code) is not None
+
+
+def _line(code: str, place: int) -> int:
+    return code.count("\n", 0, place) + 1
