@@ -73,7 +73,7 @@ def test_only_works_of_the_same_kernel_share_a_process(kernels, processes):
 
 
 def test_a_process_ends_after_its_last_work(monkeypatch):
-    monkeypatch.setattr(workplace_gpu, "_MOST_WORKS", 2)
+    monkeypatch.setattr(workplace_gpu, "MOST_WORKS", 2)
     supply = Supply(measured)
     verdicts(GpuPlace(supply), *["1/a.cu"] * 5)
     assert len(supply.runners) == 3

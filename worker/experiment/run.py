@@ -14,6 +14,7 @@ from worker.contract.messages import CheckWork
 from worker.experiment.folder import Folder, Keep
 from worker.experiment.plan import Group, Plan, PlannedPoint, rejected, result_of
 from worker.supervision.cores import cores
+from worker.workplaces.gpu import MOST_WORKS
 from worker.workplaces.workplace import MeasuringWorkplace
 
 _AT_ONCE = 1000
@@ -40,6 +41,11 @@ def check_slots(gpus: int, *, counts: bool) -> int:
     return max(1, cores() - gpus if counts or not gpus else 2 * cores() // 3)
 
 
+def processes(plan: Plan, left: Sequence[int]) -> int:
+    """How many GPU processes the points need if all are correct. Another one starts when it is needed."""
+    return len({plan.point(number).point.kernel for number in left}) + len(left) // MOST_WORKS
+
+
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
     """The points still to run. A point that ended in a system error runs again."""
     done = {each.number for each in results if each.verdict is not Verdict.SYSTEM_ERROR}
@@ -64,7 +70,9 @@ def run(
         left = points.missing(range(len(plan.points)))
         if left:
             slots = min(len(left), check_slots(len(gpus), counts=plan.measure.counts))
-            pool = stack.enter_context(Pool(cache, gpus, slots, len(left)))
+            for place in gpus:
+                place.expect(processes(plan, left))
+            pool = stack.enter_context(Pool(cache, gpus, slots))
             points.run(left, lambda: pool)
     return points.all()
 

@@ -27,7 +27,7 @@ Each takes up to 1.5 GiB of the GPU's memory. With eight, an H200 takes a quarte
 The CPU device takes so long for each kernel that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
 
-_MOST_WORKS = 64
+MOST_WORKS = 64
 """Works of one kernel in one process. Their modules stay loaded until its end."""
 
 logger = logging.getLogger(__name__)
@@ -115,10 +115,10 @@ class GpuWorkplace:
         """Wait until a process is ready, as in a worker that has run for a while. Raises SandboxFailure."""
         self._kept = self._kept or self._start().take()
 
-    def expect(self, steps: int | None) -> None:
-        self._expected, spares = steps, self._spares
+    def expect(self, processes: int | None) -> None:
+        self._expected, spares = processes, self._spares
         if spares is not None:
-            spares.limit(steps)
+            spares.limit(processes)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Judge and measure, and complete the check's report."""
@@ -171,7 +171,7 @@ class GpuWorkplace:
         progress("measuring")
         answer = None
         works = process.works + 1
-        last = not work.kernel or works == _MOST_WORKS
+        last = not work.kernel or works == MOST_WORKS
         try:
             answer = answer_of(_Told(process.runner, progress, last), work.request)
         except SandboxFailure as failure:

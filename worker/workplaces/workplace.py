@@ -63,13 +63,10 @@ class Workplace(Protocol):
 
 
 class MeasuringWorkplace(Workplace, Protocol):
-    """A workplace with processes that take long to start and serve one step each."""
+    """A workplace with processes that take long to start."""
 
-    def expect(self, steps: int | None) -> None:
-        """Start processes for at most so many steps, counted from the first one; None for any number.
-
-        Any thread may call it.
-        """
+    def expect(self, processes: int | None) -> None:
+        """Start no more processes ahead than so many, counted from the first one; None for any number."""
 
 
 class StepFault(RuntimeError):
