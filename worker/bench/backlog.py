@@ -150,6 +150,7 @@ class Pool:
         ]
 
     def __enter__(self) -> Self:
+        self._switched = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
         for slot in self._slots:
             slot.start()
@@ -161,6 +162,7 @@ class Pool:
                 slot.end()
             for slot in self._slots:
                 slot.join()
+        sys.setswitchinterval(self._switched)
 
     @property
     def cpu_seconds(self) -> Mapping[str, float]:

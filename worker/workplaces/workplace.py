@@ -62,13 +62,6 @@ class Workplace(Protocol):
         """End all processes. Safe to call twice."""
 
 
-class MeasuringWorkplace(Workplace, Protocol):
-    """A workplace with processes that take long to start."""
-
-    def expect(self, processes: int | None) -> None:
-        """Start no more processes ahead than so many, counted from the first one; None for any number."""
-
-
 class StepFault(RuntimeError):
     """Why a step has no report, for course staff. The submission is not the cause."""
 

@@ -225,7 +225,7 @@ class Library:
 
     @classmethod
     def of(cls, backend: Backend, judge: Judge, case: CasePlan, seed: int) -> Self | None:
-        """The library with inputs of its own. None without a product or memory.
+        """The library after its first runs of this shape. None without a product or memory.
 
         seed: of its inputs, which the kernel never gets
         """
@@ -243,7 +243,9 @@ class Library:
         made = recipes(case, InputKind.INTEGERS_LEFT, seed)
         judge.make(made[left.name], first)
         judge.make(made[right.name], second)
-        return cls(backend, first, second, third, (left.rows, left.columns, right.columns))
+        shape = (left.rows, left.columns, right.columns)
+        backend.load_library(first, second, third, *shape)
+        return cls(backend, first, second, third, shape)
 
     def run(self) -> None:
         self.backend.flush()
