@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from kernels.exercise.model import InputKind
 from kernels.launch import Launch, is_launch_comment
-from kernels.report.barrier_place import barrier_place
-from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_step
+from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, barrier_step
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
 from kernels.report.endless import endless_step
 from kernels.report.guards import filled, guard, limit_of_all, too_far

@@ -258,5 +258,5 @@ def _place(session: Session, reader: Reader, assignment: Assignment, person: int
 def _not_two(place: Place) -> Refused:
     return Refused(
         404, "not_found", "These attempts can't be compared",
-        "Open the history and pick two attempts, one in each column.",
+        "Open the list of submissions. Choose one left circle and one right circle.",
     )  # fmt: skip
