@@ -37,6 +37,6 @@ def unpack_changed(packed: bytes) -> ChangedCheck:
     """Read it back; raises ValueError for anything else."""
     try:
         plain = zlib.decompressobj().decompress(packed, _MOST_BYTES)
-        return from_plain(ChangedCheck, json.loads(plain))
+        return from_plain(ChangedCheck, json.loads(plain), lenient=True)
     except (zlib.error, WireError) as error:
         raise ValueError(str(error)) from error

@@ -126,33 +126,6 @@ def test_a_pool_grades_again_with_the_same_slots(tmp_path, monkeypatch):
     assert Warm.made == 2
 
 
-def test_a_gpu_expects_what_no_other_gpu_and_no_check_ended(tmp_path, monkeypatch):
-    expected: dict[int, list[int | None]] = {0: [], 1: []}
-
-    class SecondFails(Passing):
-        def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
-            passed = super().do(message, worker, progress)
-            return replace(passed, report=FINE, measure=None) if message.ticket.job == 1 else passed
-
-    class Told(GpuPlace):
-        def __init__(self, gpu: int) -> None:
-            super().__init__(Supply())
-            self.gpu = gpu
-
-        def expect(self, steps: int | None) -> None:
-            super().expect(steps)
-            expected[self.gpu].append(steps)
-
-    monkeypatch.setattr(backlog, "CpuWorkplace", SecondFails)
-    with Pool(tmp_path, [Told(0), Told(1)], slots=2, most=5) as pool:
-        graded = pool.grade([work()] * 5)
-    measured = {gpu: sum(each.steps[-1].gpu == gpu for each in graded) for gpu in expected}
-    assert sum(measured.values()) == 4
-    assert {gpu: (each[0], each[-1]) for gpu, each in expected.items()} == {
-        gpu: (5, number) for gpu, number in measured.items()
-    }
-
-
 @pytest.mark.usefixtures("passing")
 @pytest.mark.parametrize(
     ("failure", "verdict", "error"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, StepResult, pack_work
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.workplaces import gpu as workplace_gpu
+from worker.workplaces.workplace import ABORTED
 
 pytestmark = linux
 
@@ -73,7 +75,7 @@ def test_only_works_of_the_same_kernel_share_a_process(kernels, processes):
 
 
 def test_a_process_ends_after_its_last_work(monkeypatch):
-    monkeypatch.setattr(workplace_gpu, "_MOST_WORKS", 2)
+    monkeypatch.setattr(workplace_gpu, "MOST_WORKS", 2)
     supply = Supply(measured)
     verdicts(GpuPlace(supply), *["1/a.cu"] * 5)
     assert len(supply.runners) == 3
@@ -99,6 +101,32 @@ def test_a_used_process_that_died_is_replaced():
     verdicts(place, "1/a.cu")
     supply.runners[0].usable = False
     assert verdicts(place, "1/a.cu") == [Verdict.ACCEPTED]
+    assert len(supply.runners) == 2
+
+
+def test_an_aborted_or_lost_process_is_not_kept():
+    aborts = Supply()
+    place = GpuPlace(aborts)
+
+    def abort(request: MeasureRequest) -> MeasureResponse:
+        place.abort()
+        return measured(request)
+
+    aborts.answer = abort
+    assert done(place, "1/a.cu").fault == ABORTED
+    wait_until(lambda: aborts.runners[0].closed_by)
+
+    lost = Supply(lambda request: replace(measured(request), lost=True))
+    assert verdicts(GpuPlace(lost), "1/a.cu", "1/a.cu") == [Verdict.ACCEPTED] * 2
+    assert len(lost.runners) == 2
+
+
+def test_matrices_in_module_variables_need_a_process_each(monkeypatch):
+    supply = Supply(measured)
+    case = PLAN.cases[0]
+    named = replace(case, matrices=tuple(replace(each, symbol="M") for each in case.matrices))
+    monkeypatch.setattr(sys.modules[__name__], "PLAN", replace(PLAN, cases=(named,)))
+    verdicts(GpuPlace(supply), "1/a.cu", "1/a.cu")
     assert len(supply.runners) == 2
 
 

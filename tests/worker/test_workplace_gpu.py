@@ -106,8 +106,8 @@ def test_a_large_gpu_has_more_processes_ready(monkeypatch, gib, processes):
         return nvml.GpuFacts(index, "a card", gib * 2**30, "9.0", "", "", 0)
 
     monkeypatch.setattr(workplace_gpu, "gpu", gpu)
-    assert workplace_gpu.spares_for(0) == processes
-    assert workplace_gpu.spares_for(None) < processes
+    assert workplace_gpu.ahead(0) == processes
+    assert workplace_gpu.ahead(None) < processes
 
 
 def done(place: GpuWorkplace, message: StepMessage) -> StepResult:

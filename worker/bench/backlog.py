@@ -25,7 +25,7 @@ from kernels.verdict import Verdict
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
 from worker.supervision.cores import cores, step_back
 from worker.workplaces.cpu import CpuWorkplace
-from worker.workplaces.workplace import MeasuringWorkplace, Workplace
+from worker.workplaces.workplace import Workplace
 
 _SWITCH_SECONDS = 0.0005
 """After this time, a thread that packs a result gives way to one that answers a GPU process."""
@@ -110,7 +110,7 @@ def encoded(source: bytes) -> str:
 def work_off(
     works: Sequence[CheckWork],
     cache: Path,
-    gpus: Sequence[MeasuringWorkplace] = (),
+    gpus: Sequence[Workplace] = (),
     slots: int | None = None,
     told: Callable[[Graded], None] = lambda _: None,
 ) -> Backlog:
@@ -136,15 +136,8 @@ class Pool:
     Use it as a context manager. After an exception in `grade`, it can only be closed.
     """
 
-    def __init__(
-        self, cache: Path, gpus: Sequence[MeasuringWorkplace], slots: int, most: int | None = None
-    ) -> None:
-        """Start nothing yet. The other parameters mean the same as in `work_off`.
-
-        most: submissions in all calls of `grade` together; None for any number
-        """
-        self._gpus, self._most = gpus, most
-        self._elsewhere = [0] * len(gpus)
+    def __init__(self, cache: Path, gpus: Sequence[Workplace], slots: int) -> None:
+        """Start nothing yet. The parameters mean the same as in `work_off`."""
         self._checks = [CpuWorkplace(cache) for _ in range(slots)]
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
         self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
@@ -157,9 +150,8 @@ class Pool:
         ]
 
     def __enter__(self) -> Self:
+        self._switched = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
-        for place in self._gpus:
-            place.expect(self._most)
         for slot in self._slots:
             slot.start()
         return self
@@ -170,6 +162,7 @@ class Pool:
                 slot.end()
             for slot in self._slots:
                 slot.join()
+        sys.setswitchinterval(self._switched)
 
     @property
     def cpu_seconds(self) -> Mapping[str, float]:
@@ -206,17 +199,8 @@ class Pool:
                 continue
             steps = (begun.pop(which), step) if which in begun else (step,)
             graded[which] = Graded(which, steps)
-            self._expect_less(step.gpu)
             told(graded[which])
         return tuple(each for _, each in sorted(graded.items()))
-
-    def _expect_less(self, done_by: int | None) -> None:
-        """A submission is done, so the other GPUs won't measure it."""
-        if self._most is None:
-            return
-        for gpu, place in enumerate(self._gpus):
-            self._elsewhere[gpu] += gpu != done_by
-            place.expect(self._most - self._elsewhere[gpu])
 
 
 class _Slot(threading.Thread):

@@ -16,7 +16,7 @@ from kernels.wire import to_plain
 from worker.bench.backlog import Graded, encoded, text_of, work_off
 from worker.bench.throughput import Throughput, binds, throughput
 from worker.contract.messages import CheckWork
-from worker.workplaces.workplace import MeasuringWorkplace
+from worker.workplaces.workplace import Workplace
 
 EXERCISE = "tiled"
 
@@ -69,7 +69,7 @@ class Bench:
     arch: str
     cache: Path
     device_class: str
-    gpus: Sequence[MeasuringWorkplace] = ()
+    gpus: Sequence[Workplace] = ()
     slots: int | None = None
 
 

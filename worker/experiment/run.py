@@ -14,12 +14,13 @@ from worker.contract.messages import CheckWork
 from worker.experiment.folder import Folder, Keep
 from worker.experiment.plan import Group, Plan, PlannedPoint, rejected, result_of
 from worker.supervision.cores import cores
-from worker.workplaces.workplace import MeasuringWorkplace
+from worker.workplaces.gpu import MOST_WORKS
+from worker.workplaces.workplace import Workplace
 
 _AT_ONCE = 1000
 """Points that are handed to the workplaces together: their texts are in memory at the same time."""
 
-_CPU_SECONDS, _GPU_SECONDS, _START_SECONDS = 0.9, 0.3, 1.5
+_CPU_SECONDS, _GPU_SECONDS, _START_SECONDS = 0.9, 0.2, 1.5
 """For the estimate before a run: a core's and a GPU's for a point, and the time to start."""
 
 Told = Callable[[int], None]
@@ -35,9 +36,20 @@ def estimate(points: int, gpus: int) -> float:
 def check_slots(gpus: int, *, counts: bool) -> int:
     """How many points are checked at once.
 
-    Without counts, a check is short, and the run waits for the GPU. Its processes then need free cores.
+    Without counts, a check is short, and the run waits for the GPU. Then a third of the cores stays free for the GPU's
+    processes.
     """
-    return max(1, cores() - gpus if counts or not gpus else 2 * cores() // 3)
+    most = cores() - gpus
+    return max(1, most if counts or not gpus else min(most, 2 * cores() // 3))
+
+
+def processes(plan: Plan, left: Sequence[int]) -> int:
+    """How many GPU processes the points need if all are correct. Another one starts when it is needed.
+
+    With several kernels, each needs one for the first points of its texts, and one for the rest.
+    """
+    kernels = len({plan.point(number).point.kernel for number in left})
+    return (kernels if kernels < 2 else 2 * kernels) + len(left) // MOST_WORKS
 
 
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
@@ -50,7 +62,7 @@ def run(
     plan: Plan,
     folder: Folder,
     cache: Path,
-    gpus: Sequence[MeasuringWorkplace] = (),
+    gpus: Sequence[Workplace] = (),
     told: Told = lambda _: None,
 ) -> list[PointResult]:
     """Run what is missing, and return all results.
@@ -64,7 +76,7 @@ def run(
         left = points.missing(range(len(plan.points)))
         if left:
             slots = min(len(left), check_slots(len(gpus), counts=plan.measure.counts))
-            pool = stack.enter_context(Pool(cache, gpus, slots, len(left)))
+            pool = stack.enter_context(Pool(cache, gpus, slots))
             points.run(left, lambda: pool)
     return points.all()
 

@@ -22,7 +22,7 @@ from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
 from worker.experiment.run import Points, Told, check_slots
-from worker.workplaces.workplace import MeasuringWorkplace
+from worker.workplaces.workplace import Workplace
 
 
 def tunes(manifest: Manifest) -> bool:
@@ -40,7 +40,7 @@ def tune(
     manifest: Manifest,
     folder: Folder,
     cache: Path,
-    gpus: Sequence[MeasuringWorkplace] = (),
+    gpus: Sequence[Workplace] = (),
     told: Told = lambda _: None,
 ) -> list[PointResult]:
     """Search for the best point, and return the results of all that were tried.
@@ -70,7 +70,7 @@ class _Results:
         folder: Folder,
         stack: ExitStack,
         cache: Path,
-        gpus: Sequence[MeasuringWorkplace],
+        gpus: Sequence[Workplace],
     ) -> None:
         experiment = from_plain_definition(manifest.definition)
         self.models = experiment.measure.counts and quantity(experiment.design.goal).basis is Basis.MEASURED
@@ -106,7 +106,7 @@ class _Results:
     def _pool(self) -> Pool:
         """The machine's slots, which start with the first point."""
         if self._started is None:
-            slots = min(AT_ONCE, check_slots(len(self._gpus), counts=self.models))
+            slots = min(AT_ONCE, check_slots(len(self._gpus), counts=self.plan.measure.counts))
             self._started = self._stack.enter_context(Pool(self._cache, self._gpus, slots))
         return self._started
 

@@ -141,10 +141,12 @@ class Backend(Protocol):
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
-        """Multiply two row-major matrices with the device's library in full single precision, timed.
+        """Multiply two row-major matrices with the device's library in full single precision, timed."""
 
-        The library has loaded what it needs before.
-        """
+    def load_library(
+        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
+    ) -> None:
+        """Let the library load what it needs for the first product of this shape, without waiting."""
 
     def flush(self) -> None:
         """Empty the caches for the next launch, and end any reservation for persisting data."""

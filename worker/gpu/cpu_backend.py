@@ -219,6 +219,10 @@ class CpuBackend:
             self._words(out)[: rows * columns].view(np.float32)[:] = (a @ b).reshape(-1)
         return self._took(_MULTIPLY_MS + _THREAD_MS * rows * columns)
 
+    def load_library(
+        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
+    ) -> None: ...
+
     def flush(self) -> None: ...
 
     def wait(self) -> None:

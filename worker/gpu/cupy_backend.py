@@ -207,22 +207,26 @@ class CupyBackend:
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
     ) -> Timed:
         """Multiply with cuBLAS. Its matrices are column-major, so this computes the transposed product."""
-
-        def product() -> None:
-            cublas.sgemm(
-                self._blas, cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_N, columns, rows, inner,
-                self._one.ctypes.data, right.place, columns, left.place, inner,
-                self._zero.ctypes.data, out.place, columns,
-            )  # fmt: skip
-
         self._start()
-        if (shape := (rows, inner, columns)) not in self._multiplied:
-            for _ in range(_UNTIMED):
-                product()
-            self._multiplied.add(shape)
         # keep the device busy, because starting the library takes longer than starting a kernel
         self._empty_caches()
-        return self._timed(product, seconds=60.0)
+        return self._timed(lambda: self._product(left, right, out, rows, inner, columns), seconds=60.0)
+
+    def load_library(
+        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
+    ) -> None:
+        if (shape := (rows, inner, columns)) not in self._multiplied:
+            self._start()
+            for _ in range(_UNTIMED):
+                self._product(left, right, out, rows, inner, columns)
+            self._multiplied.add(shape)
+
+    def _product(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None:
+        cublas.sgemm(
+            self._blas, cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_N, columns, rows, inner,
+            self._one.ctypes.data, right.place, columns, left.place, inner,
+            self._zero.ctypes.data, out.place, columns,
+        )  # fmt: skip
 
     def flush(self) -> None:
         """Write more than the caches hold, and reset persisting lines."""

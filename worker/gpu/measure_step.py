@@ -67,7 +67,6 @@ def measure(
     ask: returns two new random numbers from the parent
     clock_mhz: of the device after the request before; 0 if there was none
     """
-    judge.release()  # memory of the kernel before this one
     job = _Job(request, backend, judge)
     bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet, clock_mhz)
     job.judge_small_cases()
@@ -78,7 +77,13 @@ def measure(
         job.leave_out_ranking(request.ranking)
     else:
         job.measure_ranking(request.ranking, bench)
-    return job.response()
+    answer = job.response()
+    if answer.measurement is not None:
+        # for the next request; otherwise the device would count as busy until then
+        with contextlib.suppress(DeviceFault):
+            backend.wait()
+        judge.release()
+    return answer
 
 
 def _effort(request: MeasureRequest) -> Effort:

@@ -30,7 +30,7 @@ class Loaded:
 
 
 class Modules:
-    """The compilations of a job. Each is loaded on first use and stays loaded, so its variables keep their values."""
+    """The compilations of a job. Each is loaded on first use until the process ends, so its variables keep values."""
 
     def __init__(self, backend: Backend, codes: Sequence[WireCode]) -> None:
         self._backend = backend

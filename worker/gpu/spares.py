@@ -222,7 +222,7 @@ class Spares:
         """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
         self._most: int | None = None
-        self._taken = 0
+        self._taken = self._asking = 0
         self._quiet = quiet_file()
         self._changed = threading.Condition()
         self._waiting: deque[Runner | SandboxFailure] = deque()
@@ -233,9 +233,9 @@ class Spares:
         self._starter.start()
 
     def limit(self, most: int | None) -> None:
-        """Start no process that isn't needed.
+        """Start no process ahead that isn't needed.
 
-        most: how many all calls of `take` get together; None for any number
+        most: how many all calls of `take` probably get together; None for any number
         """
         with self._changed:
             self._most = most
@@ -291,7 +291,10 @@ class Spares:
 
     def _next(self) -> Runner | SandboxFailure:
         with self._changed:
+            self._asking += 1
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed or self._waiting)
+            self._asking -= 1
             if self._closed:
                 raise SandboxFailure(Failure.START, "no more processes are started")
             spare = self._waiting.popleft()
@@ -307,7 +310,8 @@ class Spares:
 
     def _wanted(self) -> int:
         """How many processes should wait."""
-        return self._ahead if self._most is None else min(self._ahead, self._most - self._taken)
+        ahead = self._ahead if self._most is None else min(self._ahead, self._most - self._taken)
+        return max(ahead, self._asking)
 
     def _keep_ahead(self) -> None:
         """The starter's thread. A failed start waits in the queue like a process, and `take` reports it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from dataclasses import dataclass, replace
@@ -27,13 +26,13 @@ Each takes up to 1.5 GiB of the GPU's memory. With eight, an H200 takes a quarte
 The CPU device takes so long for each kernel that more processes would only waste memory."""
 _LARGE_BYTES = 32 * 2**30
 
-_MOST_WORKS = 64
+MOST_WORKS = 64
 """Works of one kernel in one process. Their modules stay loaded until its end."""
 
 logger = logging.getLogger(__name__)
 
 
-def spares_for(device: int | None) -> int:
+def ahead(device: int | None) -> int:
     """How many processes to keep warm on a GPU; None for the CPU device."""
     if device is None:
         return _AHEAD_WITHOUT_GPU
@@ -66,6 +65,11 @@ class _Process:
     works: int = 0
 
 
+def _keeps_memory(request: MeasureRequest) -> bool:
+    """Whether matrices are variables of modules, which keep their memory until the process ends."""
+    return any(matrix.symbol is not None for case in request.plan.cases for matrix in case.matrices)
+
+
 class GpuWorkplace:
     """Measures kernels one by one, in processes that were started ahead.
 
@@ -84,21 +88,19 @@ class GpuWorkplace:
         arch: str,
         cache: Path,
         wall_seconds: float = WALL_SECONDS,
-        ahead: int | None = None,
     ) -> None:
         """Start nothing yet.
 
         device: the GPU's number in bus order; None for the CPU device
         device_class: the class of the results
         arch: architecture to compile for, such as "sm_90"
-        ahead: processes to keep warm; None for as many as submissions need
         """
         self._device, self._device_class, self._arch = device, device_class, arch
-        self._cache, self._wall_seconds, self._ahead = cache, wall_seconds, ahead or spares_for(device)
+        self._cache, self._wall_seconds = cache, wall_seconds
         self._spares: Spares | None = None
         self._expected: int | None = None
         self._kept: Runner | None = None
-        self._between: _Process | None = None
+        self._shared: _Process | None = None
         self._at_work: Runner | None = None
         self._in_work = self._aborted = self._left_running = False
         self._changing = threading.Lock()
@@ -115,10 +117,10 @@ class GpuWorkplace:
         """Wait until a process is ready, as in a worker that has run for a while. Raises SandboxFailure."""
         self._kept = self._kept or self._start().take()
 
-    def expect(self, steps: int | None) -> None:
-        self._expected, spares = steps, self._spares
+    def expect(self, processes: int | None) -> None:
+        self._expected, spares = processes, self._spares
         if spares is not None:
-            spares.limit(steps)
+            spares.limit(processes)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Judge and measure, and complete the check's report."""
@@ -148,12 +150,14 @@ class GpuWorkplace:
             raise StepFault(f"this slot measures, but got a step of the kind {message.ticket.kind}")
         work = self._unpacked(message.measure)
         done = None
-        if (used := self._used_by(work.kernel)) is not None:
-            with contextlib.suppress(SandboxFailure):
+        if (used := self._shared_for(work.kernel)) is not None:
+            try:
                 done = self._done(work, used, progress)
-        return done or self._certain(work, progress)
+            except SandboxFailure as failure:
+                logger.info("a used process failed, so a new one does the work again: %s", failure)
+        return self._in_new_process(work, progress) if done is None else done
 
-    def _certain(self, work: MeasureWork, progress: Progress) -> Done:
+    def _in_new_process(self, work: MeasureWork, progress: Progress) -> Done:
         """Do the work in a new process, whatever the answer is."""
         process = _Process(self._take())
         try:
@@ -171,7 +175,7 @@ class GpuWorkplace:
         progress("measuring")
         answer = None
         works = process.works + 1
-        last = not work.kernel or works == _MOST_WORKS
+        last = not work.kernel or works == MOST_WORKS or _keeps_memory(work.request)
         try:
             answer = answer_of(_Told(process.runner, progress, last), work.request)
         except SandboxFailure as failure:
@@ -179,12 +183,12 @@ class GpuWorkplace:
                 raise StepFault(ABORTED) from failure
             raise
         finally:
-            measured = answer is not None and answer.measurement is not None
+            measured = answer is not None and answer.measurement is not None and not answer.lost
             with self._changing:
                 self._at_work = None
                 if measured and not last and not self._aborted:
-                    self._between = _Process(process.runner, work.kernel, works)
-            if self._between is None:
+                    self._shared = _Process(process.runner, work.kernel, works)
+            if self._shared is None:
                 self._let_go(process.runner)
             self._left_running = answer is None or answer.lost
         if self._aborted:
@@ -224,13 +228,13 @@ class GpuWorkplace:
         """The processes started ahead. Raises SandboxFailure, or NVRTCUnavailable without a compiler."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
-            self._spares = Spares(self._device, prepared, self._ahead, self._wall_seconds)
+            self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds)
             self.expect(self._expected)
         return self._spares
 
-    def _used_by(self, kernel: str) -> _Process | None:
+    def _shared_for(self, kernel: str) -> _Process | None:
         """The process that has measured works of this kernel and can go on; any other one is closed."""
-        process, self._between = self._between, None
+        process, self._shared = self._shared, None
         if process is None:
             return None
         if process.kernel != kernel or not process.runner.usable:
@@ -238,7 +242,7 @@ class GpuWorkplace:
             return None
         with self._changing:
             if self._aborted:
-                self._between = process
+                self._shared = process
                 raise StepFault(ABORTED)
             self._at_work = process.runner
         return process
@@ -284,9 +288,9 @@ class GpuWorkplace:
         if self._kept is not None:
             self._let_go(self._kept)
             self._kept = None
-        if self._between is not None:
-            self._let_go(self._between.runner)
-            self._between = None
+        if self._shared is not None:
+            self._let_go(self._shared.runner)
+            self._shared = None
         if self._spares is not None:
             self._spares.close()
             self._spares = None

@@ -62,16 +62,6 @@ class Workplace(Protocol):
         """End all processes. Safe to call twice."""
 
 
-class MeasuringWorkplace(Workplace, Protocol):
-    """A workplace with processes that take long to start and serve one step each."""
-
-    def expect(self, steps: int | None) -> None:
-        """Start processes for at most so many steps, counted from the first one; None for any number.
-
-        Any thread may call it.
-        """
-
-
 class StepFault(RuntimeError):
     """Why a step has no report, for course staff. The submission is not the cause."""
 

@@ -27,9 +27,9 @@ from worker.contract.messages import CheckWork, StepKind, StepResult, Ticket
 from worker.experiment import run as running
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed
-from worker.experiment.run import estimate, run
+from worker.experiment.run import check_slots, estimate, processes, run
 from worker.experiment.setup import Machine, set_up
-from worker.workplaces.gpu import GpuWorkplace
+from worker.workplaces.gpu import MOST_WORKS, GpuWorkplace
 
 pytestmark = linux
 
@@ -200,6 +200,22 @@ def test_each_layout_is_checked_and_counted_with_its_own_inputs(tmp_path):
     assert rows.counted is not None
     assert columns.counted is not None
     assert columns.counted.totals.global_load_sectors > 4 * rows.counted.totals.global_load_sectors
+
+
+def test_a_gpu_process_takes_many_points_of_one_kernel(tmp_path):
+    _, plan = planned(tmp_path, "TILE_WIDTH=4,8", "Width=64:191")
+    assert len(plan.points) == 256
+    assert processes(plan, range(3)) == 1
+    assert processes(plan, range(256)) == 1 + 256 // MOST_WORKS > 2
+
+
+def test_checks_without_counts_leave_cores_to_the_gpu(monkeypatch):
+    monkeypatch.setattr(running, "cores", lambda: 12)
+    assert check_slots(0, counts=False) == 12
+    assert check_slots(1, counts=True) == 11
+    assert check_slots(1, counts=False) == 8
+    monkeypatch.setattr(running, "cores", lambda: 1)
+    assert check_slots(1, counts=True) == check_slots(1, counts=False) == 1
 
 
 @pytest.mark.long("the short suite measures with such a workplace in tests/worker/test_workplace_gpu.py")

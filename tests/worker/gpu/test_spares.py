@@ -144,7 +144,6 @@ def test_no_process_starts_that_nothing_needs():
         assert all(waiting.take() is not dead for _ in range(2))
         waiting.limit(2)
         assert not waiting._waiting
-        waiting.limit(3)
         assert len(numbers(waiting.take(), 1)) == 2
 
 

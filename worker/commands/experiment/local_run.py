@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from worker.experiment.plan import Plan
     from worker.experiment.setup import Machine
     from worker.gpu.nvml import GpuFacts
-    from worker.workplaces.workplace import MeasuringWorkplace
+    from worker.workplaces.workplace import Workplace
 
 _BAR = 20
-_AHEAD = 1
-"""Processes to keep warm. Points of a kernel share one, so few are needed, and each start slows down the others."""
 
 
 def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
@@ -42,15 +40,16 @@ def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
 def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
     """Run what is missing in a folder that has its manifest, and write its report."""
     from kernels.compile.nvrtc import NVRTCUnavailable
-    from worker.experiment.run import missing
+    from worker.experiment.run import missing, processes
     from worker.experiment.tuning import budget
 
-    whole = budget(manifest)
-    left = max(0, whole - manifest.points + len(missing(plan, folder.results())))
+    whole, open_points = budget(manifest), missing(plan, folder.results())
+    left = max(0, whole - manifest.points + len(open_points))
     _announce(left, manifest, gpu)
     with contextlib.ExitStack() as stack:
         try:
-            places = [stack.enter_context(_place(gpu, manifest.arch))] if gpu is not None and left else []
+            needed = processes(plan, open_points)
+            places = [stack.enter_context(_place(gpu, manifest.arch, needed))] if gpu and left else []
         except NVRTCUnavailable as reason:
             raise SystemFault(str(reason)) from reason
         # the rest is imported while the GPU starts
@@ -160,13 +159,14 @@ def _about(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def _place(gpu: GpuFacts, arch: str) -> Iterator[MeasuringWorkplace]:
-    """Where kernels are measured."""
+def _place(gpu: GpuFacts, arch: str, processes: int) -> Iterator[Workplace]:
+    """Where kernels are measured. processes: how many are probably needed."""
     from kernels.compile.nvrtc import installed_version
     from worker.workplaces.gpu import GpuWorkplace
 
     installed_version()  # says at once if the compiler is missing
-    place = GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder(), ahead=_AHEAD)
+    place = GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder())
+    place.expect(processes)
     with contextlib.closing(place):
         place.prepare()  # the GPU takes longest to start
         yield place
