@@ -43,13 +43,10 @@ def check_slots(gpus: int, *, counts: bool) -> int:
     return max(1, most if counts or not gpus else min(most, 2 * cores() // 3))
 
 
-def processes(plan: Plan, left: Sequence[int]) -> int:
-    """How many GPU processes the points need if all are correct. Another one starts when it is needed.
-
-    With several kernels, each needs one for the first points of its texts, and one for the rest.
-    """
-    kernels = len({plan.point(number).point.kernel for number in left})
-    return (kernels if kernels < 2 else 2 * kernels) + len(left) // MOST_WORKS
+def processes(plan: Plan, left: Sequence[int]) -> int | None:
+    """How many GPU processes points of one kernel need if all are correct; None if several kernels alternate."""
+    kernels = {plan.point(number).point.kernel for number in left}
+    return 1 + len(left) // MOST_WORKS if len(kernels) == 1 else None
 
 
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:

@@ -159,8 +159,8 @@ def _about(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def _place(gpu: GpuFacts, arch: str, processes: int) -> Iterator[Workplace]:
-    """Where kernels are measured. processes: how many are probably needed."""
+def _place(gpu: GpuFacts, arch: str, processes: int | None) -> Iterator[Workplace]:
+    """Where kernels are measured. processes: as in `processes`."""
     from kernels.compile.nvrtc import installed_version
     from worker.workplaces.gpu import GpuWorkplace
 
