@@ -147,12 +147,14 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
 
 def _several_for_each_thread(report: Report) -> str:
     """The advice if the launch has fewer threads than elements, and each thread wrote one; "" otherwise."""
-    for check in report.checks if report.launch is not None else ():
+    if report.launch is None:
+        return ""
+    threads = report.launch.threads * report.launch.blocks
+    for check in report.checks:
         found = _INCORRECT.search(check.note)
         if found is None or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
             continue
         missing, elements = (int(count.replace(",", "")) for count in found.groups())
-        threads = report.launch.threads * report.launch.blocks
         if threads == elements - missing and elements % threads == 0:
             counts = f"{plural(threads, 'thread')} for {plural(elements, 'element')}"
             return f"The launch has {counts}, so each thread must write {elements // threads}."
