@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from kernels.compile.diagnostics import NEVER_CLOSED
 from kernels.exercise.model import InputKind
 from kernels.launch import Launch, is_launch_comment
 from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, barrier_step
@@ -51,6 +52,7 @@ _LAUNCH_COMMENT = (
 _ONE_ERROR = "Correct this one error{first}. The compiler found no other."
 _REPAIRS = (
     (r"^A `;` is missing at the end of this line", "Add `;` at the end of{end}."),
+    (NEVER_CLOSED, "Add a `}}` where the unclosed block ends, often at the end of the file."),
     (r"`(\w+)` is undefined\. Did you mean `([\w:]+)`\?", r"Write `\2` instead of `\1`{first}."),
 )
 """Sentences of compiler errors, each with its repair."""
