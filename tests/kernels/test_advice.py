@@ -104,7 +104,7 @@ def test_a_square_matrix_is_limited_by_the_kernels_only_size(elements, square):
         example=Example(element="M[17][0]", case="Width=17 real"),
     )
     advice = advice_for(of(found), KERNEL)
-    assert ("`Row` and `k` must both be less than `Width`." in advice) is square
+    assert ("`Row` and `k` must both" in advice) is square
 
 
 @pytest.mark.parametrize(
