@@ -55,7 +55,13 @@ def sizes_text(sizes: Mapping[str, int]) -> str:
 
 def rounded_points(value: float) -> str:
     """Points of a grade, with at most two decimals: `10`, `7.5`, `3.33`."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return short_number(value, 2)
+
+
+def short_number(value: float, digits: int = 1) -> str:
+    """A number without zeros after its last digit: `16`, `7.5`."""
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kernels.analysis.remedies import COARSE, Bound, coalesced, coarsened, gain, tiled, undivided
 from kernels.analysis.subject import Subject, line_of_most
 from kernels.evidence import ChecklistRow, State, Verb
-from kernels.wording import plural
+from kernels.wording import plural, short_number
 
 _GOOD_OCCUPANCY, _FAIR_OCCUPANCY = 0.75, 0.4
 _GOOD_SECTORS, _FAIR_SECTORS = 0.95, 0.6
@@ -86,7 +86,9 @@ def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
     else:
         requests = sum(access.requests for _, access in accesses)
-        evidence = f"{_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
+        evidence = (
+            f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
+        )
         if worst is not None:
             evidence += f" Line {worst} causes most of the unneeded ones."
     return ChecklistRow(
@@ -117,7 +119,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
     evidence = (
         f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
     )
-    evidence += f"; {_number(32 * lanes)} of 32 threads are active per instruction."
+    evidence += f"; {short_number(32 * lanes)} of 32 threads are active per instruction."
     edges = subject.has_edges and not divergent
     if edges and state is not State.YES:
         evidence += " Blocks at the edge reach past the matrix."
@@ -166,17 +168,17 @@ def _reuse(subject: Subject) -> tuple[State, str]:
         times = read / subject.input_elements if subject.input_elements else 1.0
         if times <= _FEW_REPEATS:
             return State.NOT_NEEDED, "Each element is read once, so there is nothing to reuse."
-        return State.PARTLY, f"Each element is read {_number(times)} times."
+        return State.PARTLY, f"Each element is read {short_number(times)} times."
     uses = 2 * subject.product.volume / read
     aim = min(
         extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
     )
-    often = _number(uses)
+    often = short_number(uses)
     text = f"Each element read from global memory is used {'once' if often == '1' else f'{often} times'}"
     if uses >= _MUCH_REUSE * aim:
-        return State.YES, f"{text}; tiles of {subject.tile} give {_number(aim)}."
+        return State.YES, f"{text}; tiles of {subject.tile} give {short_number(aim)}."
     state = State.PARTLY if uses >= _SOME_REUSE else State.NO
-    return state, f"{text}; tiles of {subject.tile} would give {_number(aim)}."
+    return state, f"{text}; tiles of {subject.tile} would give {short_number(aim)}."
 
 
 def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
@@ -243,12 +245,6 @@ def _graded(value: float, good: float, fair: float) -> State:
     if value >= good:
         return State.YES
     return State.PARTLY if value >= fair else State.NO
-
-
-def _number(value: float, digits: int = 1) -> str:
-    """A number without zeros after its last digit: `16`, `7.5`."""
-    text = f"{value:.{digits}f}"
-    return text.rstrip("0").rstrip(".")
 
 
 def _percent(share: float) -> str:

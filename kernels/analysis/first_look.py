@@ -19,12 +19,15 @@ from kernels.evidence import (
     TheoryRow,
     Verb,
 )
+from kernels.wording import short_number
 
 _MOST = 5
 _WORTH_IT = 0.03
 _LOW_OCCUPANCY = 0.5
 _USED_ONCE = 1.5
 _TOO_OFTEN = 0.1
+_SEVERAL_TIMES = 2
+_CYCLES_A_BARRIER = 10
 _LONG_LOOP = 4
 _USUAL_TILE = 16
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
@@ -59,9 +62,10 @@ def first_look(
     """
     least = _WORTH_IT * _whole_cost(subject)
     possible = sorted(
-        (*_candidates(subject), *_read_too_often(subject, rows)), key=lambda candidate: -candidate.cost
+        (*_candidates(subject), *_read_too_often(subject, rows), *_waits_too_often(subject, rows)),
+        key=lambda candidate: -candidate.cost,
     )
-    found = [each for each in possible if each.cost > least]
+    found = _coalescing_first([each for each in possible if each.cost > least])
     missed = [(goal, _cause(goal, possible)) for goal in goals if not goal.met]
     causes = [cause for _, cause in missed]
     advice = [_unmet(subject, goal, cause) for goal, cause in missed]
@@ -72,6 +76,14 @@ def first_look(
     elif not found and all(goal.met for goal in goals):
         advice.insert(0, _next(subject))
     return tuple(advice[:_MOST])
+
+
+def _coalescing_first(found: Sequence[_Candidate]) -> list[_Candidate]:
+    """The problems, with uncoalesced accesses before bank conflicts. Other indices often remove both."""
+    wide = [each for each in found if each.counters.endswith("_sectors")]
+    first = next((at for at, each in enumerate(found) if each.counters.endswith("_conflicts")), len(found))
+    later = [each for each in found[first:] if each not in wide]
+    return [*found[:first], *(each for each in wide if each in found[first:]), *later]
 
 
 def _whole_cost(subject: Subject) -> float:
@@ -102,7 +114,8 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
 
 def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
     ideal = access.ideal_sectors / access.requests if access.requests else 0
-    touches = f"a request of a warp touches {access.sectors_per_request:.2f} sectors; {ideal:.2f} are enough"
+    moved, enough = short_number(access.sectors_per_request, 2), short_number(ideal, 2)
+    touches = f"a request of a warp touches {moved} sectors; {enough} are enough"
     text = f"Line {line} {_VERBS[access.verb]} {access.name or 'global memory'} "
     wide = subject.launch.block[0]
     # A narrow block needs one piece for each row of the warp. More sectors have another cause.
@@ -233,6 +246,19 @@ def _read_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_Ca
     share = row.departs / (1 + row.departs)
     cost = share * subject.totals.global_load_sectors / SECTORS_A_CYCLE
     yield _Candidate(cost, Advice(text, row.line), "global_load")
+
+
+def _waits_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_Candidate]:
+    """Advice for a tiled kernel with several times the textbook's barriers."""
+    row = next((row for row in rows if row.key == "barriers"), None)
+    if row is None or row.counted is None or row.departs < _SEVERAL_TIMES:
+        return
+    text = (
+        f"A block passes {row.counted:,.0f} barriers. The textbook's kernel has {row.expected:,.0f}: {row.formula}. "
+        "Look for a `__syncthreads()` in an inner loop, and move it behind this loop."
+    )
+    cost = (row.counted - row.expected) * subject.launch.blocks * _CYCLES_A_BARRIER
+    yield _Candidate(cost, Advice(text))
 
 
 def _cause(goal: GoalResult, possible: Sequence[_Candidate]) -> _Candidate | None:

@@ -158,6 +158,7 @@ WITHOUT_MASK = {
     "__ballot": "__ballot_sync(0xffffffff, ...)",
 }
 """Warp functions that CUDA 12 removed, and their successors, whose first argument is a mask of lanes."""
+NEVER_CLOSED = "A `{` is never closed"
 _WAY_OUT = "remove it, or put it between `#ifndef TILELAB` and `#endif`."
 _PLAIN = (
     (
@@ -248,7 +249,7 @@ def sentence(message: str, meant: str = "", otherwise: str = "") -> str:
     for words, plain in _PLAIN:
         if words in message:
             return plain
-    plain_message = _QUOTED.sub(r"`\1`", message.rstrip())
+    plain_message = _QUOTED.sub(r"`\1`", message.rstrip(" :"))  # candidates follow a colon on other lines
     text = plain_message[:1].upper() + plain_message[1:]
     text = text if text.endswith((".", "?", "!")) else text + "."
     return f"{text} {advice}" if (advice := hint(message, meant, otherwise)) else text
@@ -259,7 +260,7 @@ def hint(message: str, meant: str = "", otherwise: str = "") -> str:
     if 'expected a ";"' in message:
         return "Add the missing `;` at the end of this line or the line before."
     if 'expected a "}"' in message:
-        return "A `{` is never closed. Count the braces."
+        return f"{NEVER_CLOSED}. Count the braces."
     if "initializer not allowed for __shared__" in message:
         return "Let the threads store the first values, then call `__syncthreads()`."
     if "has already been declared in the current scope" in message:

@@ -5,6 +5,7 @@ All cases run, the smallest first. The verdict follows from the findings of all 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -229,7 +230,16 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
 
 
 def _in_case(finding: Finding, case: CasePlan) -> Finding:
-    return replace(finding, example=replace(finding.example or Example(), case=case.name))
+    example = replace(finding.example or Example(), case=case.name)
+    return replace(finding, message=_with_size(finding, case), example=example)
+
+
+def _with_size(finding: Finding, case: CasePlan) -> str:
+    """The message. An array's number of elements gets the case's sizes, which explain it."""
+    sizes = size_text(case)
+    if finding.kind is not Verdict.OUT_OF_BOUNDS or not sizes:
+        return finding.message
+    return re.sub(r"( elements?)\)(?=\.$)", rf"\1, {sizes})", finding.message)
 
 
 def _with_blocks(finding: Finding, case: CasePlan) -> Finding:

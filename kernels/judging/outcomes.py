@@ -79,8 +79,11 @@ def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
                 if diagnosis.is_place is wanted:
                     first.setdefault(diagnosis.key, diagnosis)
                     counts[diagnosis.key] = counts.get(diagnosis.key, 0) + 1
+        proven = {each.key for case in diagnoses for each in case if each.proves}
         counts = {
-            key: count for key, count in counts.items() if count == len(diagnoses) or not first[key].in_all
+            key: count
+            for key, count in counts.items()
+            if key in proven and (count == len(diagnoses) or not first[key].in_all)
         }
         if not counts:
             continue

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from kernels.compile.diagnostics import NEVER_CLOSED
 from kernels.exercise.model import InputKind
 from kernels.launch import Launch, is_launch_comment
 from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, barrier_step
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
 from kernels.report.endless import endless_step
-from kernels.report.guards import filled, guard, limit_of_all, too_far
+from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
 from kernels.report.model import Report
 from kernels.report.races import Race, race_step
 from kernels.report.source_facts import code_of, integer_parameters, is_shared
@@ -51,6 +52,7 @@ _LAUNCH_COMMENT = (
 _ONE_ERROR = "Correct this one error{first}. The compiler found no other."
 _REPAIRS = (
     (r"^A `;` is missing at the end of this line", "Add `;` at the end of{end}."),
+    (NEVER_CLOSED, "Add a `}}` where the unclosed block ends, often at the end of the file."),
     (r"`(\w+)` is undefined\. Did you mean `([\w:]+)`\?", r"Write `\2` instead of `\1`{first}."),
 )
 """Sentences of compiler errors, each with its repair."""
@@ -184,8 +186,9 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     names = [name for name in dict.fromkeys(map(_array, leading)) if name.isidentifier()]
     if not names:
         return None
-    if (past := too_far(leading[0], lines)) is not None:
-        return past
+    for mistake in (too_far, either_is_enough):
+        if (past := mistake(leading[0], lines)) is not None:
+            return past
     if len(names) > 1 or len({finding.line for finding in leading}) > 1:
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
         text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"

@@ -25,7 +25,7 @@ from kernels.report.sum_repairs import sum_repair
 from kernels.report.tile_indices import repair_text, repairs, turns_tiles_of_result
 from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
-from kernels.wording import lines_named, listed
+from kernels.wording import lines_named, listed, plural
 
 _SIZE = re.compile(r"=(\d+)")
 _TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
@@ -44,6 +44,7 @@ _ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*
 _STORED_TILES = re.compile(r"^\s*(\w+)\s*\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
+_INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
 _EVERY_SECOND = re.compile(r"\badds up every second element\b")
 _ENDS_EARLY = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*>\s*1u?\s*;[^;]*(?:/=?\s*2|>>=?\s*1)")
 _NARROW = re.compile(r"\bnarrower format\b")
@@ -130,6 +131,8 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
         return text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}"
     if _UNWRITTEN.search(leading.message):
+        if several := _several_for_each_thread(report):
+            return several
         return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
     if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
         return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
@@ -139,6 +142,22 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
             loads = "This load reads" if len(found) == 1 else "These loads read"
             return f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
         return f"Look at the indices of the loads{at}. Each phase must load another tile."
+    return ""
+
+
+def _several_for_each_thread(report: Report) -> str:
+    """The advice if the launch has fewer threads than elements, and each thread wrote one; "" otherwise."""
+    if report.launch is None:
+        return ""
+    threads = report.launch.threads * report.launch.blocks
+    for check in report.checks:
+        found = _INCORRECT.search(check.note)
+        if found is None or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
+            continue
+        missing, elements = (int(count.replace(",", "")) for count in found.groups())
+        if threads == elements - missing and elements % threads == 0:
+            counts = f"{plural(threads, 'thread')} for {plural(elements, 'element')}"
+            return f"The launch has {counts}, so each thread must write {elements // threads}."
     return ""
 
 

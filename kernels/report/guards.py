@@ -7,19 +7,23 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from kernels.report.source_facts import (
+    code_between,
     code_of,
     code_of_all,
     declared_shared,
     integer_parameters,
     is_shared,
     names_in,
+    parts_of,
     reached_names,
+    statements_at,
 )
 from kernels.report.step import Step
 from kernels.verdict import Finding
 from kernels.wording import listed
 
 _LONGEST = 70
+_EITHER = re.compile(r"\b(\w+)\s*<\s*\w+\s*\|\|\s*(\w+)\s*<(?![<=])")
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
 
 
@@ -43,7 +47,8 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
     if element.count("[") < 2 and _stores_together(index, code):
         condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
         return f"Run line {finding.line} only if {condition}."
-    return f"Guard {access}{at}. {_limit(index, element, limit, lines)}{filled([finding], lines)}"
+    inside = _limit(finding, index, limit, lines)
+    return f"Guard {access}{at}. {inside}{filled([finding], lines)}"
 
 
 def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
@@ -69,6 +74,23 @@ def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
     return None
 
 
+def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
+    """The step for a `||` between the limits of two indices of the access; None without one."""
+    own = code_of(finding.line, lines)
+    used = names_in(" ".join(re.findall(r"\[([^\[\]]*)\]", own)))
+    tests = [(finding.line or 0, own.partition("?")[0])] if "?" in own else []
+    tests += [
+        (each.first, parts_of(each, lines).condition)
+        for each in statements_at(finding.line or 0, lines)
+        if each.word == "if" and not re.search(r"\belse\b", code_between(each.first, each.last, lines))
+    ]
+    for number, test in tests:
+        if (found := _EITHER.search(test)) is not None and {found[1], found[2]} <= used:
+            text = f"The `||` at line {number} lets a thread pass if only one index is inside. Write `&&` instead."
+            return Step(text, {number: "one of two is enough"})
+    return None
+
+
 def limit_of_all(findings: Sequence[Finding], names: Sequence[str], lines: Sequence[str]) -> str:
     """What the indices of accesses to several lines or arrays must be less than."""
     elements = [each.example.element or "" for each in findings if each.example is not None]
@@ -86,17 +108,19 @@ def filled(findings: Sequence[Finding], lines: Sequence[str]) -> str:
     return f" A thread without an element writes 0 to {listed(arrays)}." if arrays else ""
 
 
-def _limit(index: str, element: str, limit: str, lines: Sequence[str]) -> str:
+def _limit(finding: Finding, index: str, limit: str, lines: Sequence[str]) -> str:
+    element = (finding.example and finding.example.element) or ""
     if element.count("[") < 2:
         return f"{f'`{index}`' if index else 'Its index'} must be less than {limit}."
     parts = _ROW_MAJOR.fullmatch(index)
     # `ph * TILE + tx + Row * Width` has the same form. Only a parameter can be the width of a matrix.
     if parts is None or parts["width"] not in integer_parameters(lines):
         return "Its row and its column must be inside the matrix."
-    row = parts["row"].strip("()")
-    return (
-        f"`{parts['column']}` must be less than `{parts['width']}`, and `{row}` less than the number of rows."
-    )
+    row, column, width = parts["row"].strip("()"), parts["column"], parts["width"]
+    size, elements = _only_size(finding), _elements(finding)
+    if integer_parameters(lines) == [width] and size is not None and elements == size * size:
+        return f"`{row}` and `{column}` must both be less than `{width}`."
+    return f"`{column}` must be less than `{width}`, and `{row}` less than the number of rows."
 
 
 def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
@@ -105,11 +129,22 @@ def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
     An index of a block alone, such as `output[blockIdx.x]`, ends earlier.
     """
     lengths = integer_parameters(lines)
-    sizes = re.findall(r"=(\d+)", (finding.example and finding.example.case) or "")
-    length = re.search(r"\(([\d,]+) elements?\)", finding.message)
     of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
-    same = length is not None and sizes == [length[1].replace(",", "")]
+    elements = _elements(finding)
+    same = elements is not None and elements == _only_size(finding)
     return lengths[0] if same and of_thread and len(lengths) == 1 else ""
+
+
+def _only_size(finding: Finding) -> int | None:
+    """The size of the example's case, if it has only one."""
+    sizes = re.findall(r"=(\d+)", (finding.example and finding.example.case) or "")
+    return int(sizes[0]) if len(sizes) == 1 else None
+
+
+def _elements(finding: Finding) -> int | None:
+    """The number of elements of the finding's array."""
+    found = re.search(r"\(([\d,]+) elements?[,)]", finding.message)
+    return None if found is None else int(found[1].replace(",", ""))
 
 
 def _stores_together(index: str, code: str) -> bool:

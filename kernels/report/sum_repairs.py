@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernels.judging.diagnosis.products import CUT_FACTORS
 from kernels.report.source_facts import code_between, code_of_all, counters_of, loop_at, names_in
+from kernels.wording import lines_named, listed
 
 _NEGATIVE = "Every element is the negative of the expected value."
 _PRODUCT = re.compile(r"^\s*(\w+)\s*(-?)=(?!=)([^;]*\*[^;]*);", re.MULTILINE)
 _FLOATS, _INTEGERS = re.compile(r"\bfloat\s*\*"), re.compile(r"\b(?:int|unsigned|char|short|long)\s*\*")
-_INTEGER = re.compile(r"^\s*(?:int|unsigned(?:\s+int)?|long)\s+(\w+)\s*=\s*0\s*;", re.MULTILINE)
+_INTEGER = re.compile(r"^\s*(?:int|unsigned(?:\s+int)?|long)\s+(\w+)\s*=\s*0(?:\.0*)?f?\s*;", re.MULTILINE)
+_TILES = re.compile(r"__shared__\s+(?:int|unsigned(?:\s+int)?|long|short)\s+([^;]*);")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ def sum_repair(message: str, lines: Sequence[str]) -> SumRepair | None:
     message: of the wrong answer
     """
     code = code_of_all(lines)
-    found = [*_integers(code), *_products(message, code, lines)]
+    found = [*_integers(code), *_integer_tiles(message, code), *_products(message, code, lines)]
     return found[0] if len(found) == 1 else None
 
 
@@ -42,6 +45,21 @@ def _integers(code: str) -> list[SumRepair]:
             text = f"Declare `{name}` as `float` at line {line}. An integer loses the fraction of each sum."
             found.append(SumRepair(line, f"{name} is an integer", text))
     return found
+
+
+def _integer_tiles(message: str, code: str) -> list[SumRepair]:
+    """Tiles of integers, if the result proves that they lose the fractions of a matrix."""
+    if CUT_FACTORS not in message or not _FLOATS.search(code) or _INTEGERS.search(code):
+        return []
+    named: dict[str, int] = {}
+    for each in _TILES.finditer(code):
+        named |= dict.fromkeys(re.findall(r"(\w+)\s*\[", each[1]), _line(code, each.start(1)))
+    if not named:
+        return []
+    names, numbers = [f"`{name}`" for name in named], sorted({*named.values()})
+    where = f"{listed(names)} as `float` at {lines_named(numbers)}"
+    text = f"Declare {where}. An integer loses the fraction of each element."
+    return [SumRepair(numbers[0], f"{next(iter(named))} holds integers", text)]
 
 
 def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:

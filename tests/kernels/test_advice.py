@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernels.launch import Launch
@@ -92,6 +94,34 @@ def outside(line, element):
 )
 def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, advice):
     assert advice in advice_for(of(outside(line, element)), KERNEL)
+
+
+@pytest.mark.parametrize(("elements", "square"), [(17 * 17, True), (34, False)])
+def test_a_square_matrix_is_limited_by_the_kernels_only_size(elements, square):
+    found = replace(
+        outside(4, "M[17][0]"),
+        message=f"`M` ({elements:,} elements, Width=17).",
+        example=Example(element="M[17][0]", case="Width=17 real"),
+    )
+    advice = advice_for(of(found), KERNEL)
+    assert ("`Row` and `k` must both" in advice) is square
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("x = (row < n || col < n) ? M[row * n + col] : 0;", True),
+        ("if (row < n || col < n) x = M[row * n + col];", True),
+        ("if (row < n && col < n) x = M[row * n + col];", False),
+        ("if (row < n || all) x = M[row * n + col];", False),
+        ("if (row < n || other < n) x = M[row * n + col];", False),
+        ("if (row < n || col < n) x = 0; else x = M[row * n + col];", False),
+        ("x = M[row * n + col]; y = row < n || col < n;", False),
+    ],
+)
+def test_an_or_between_the_limits_of_two_indices_is_named(code, named):
+    lines = ["__global__ void K(float* M, int n) {", code, "}"]
+    assert ("The `||` at line 2" in advice_for(of(outside(2, "M[17][0]")), lines)) is named
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernels.rendering.findings import headline
@@ -72,6 +74,23 @@ def test_a_diagnosis_leads_to_lines_of_the_source(diagnosis, lines, label, advic
     assert {line.label for line in card.excerpt if line.hit} == {label}
     assert (card.role, card.line) == ("look at", lines[0])
     assert advice in card.step
+
+
+@pytest.mark.parametrize(
+    ("missing", "written"),
+    [
+        ("3,072 of 4,096", "4"),
+        # Some threads wrote more than one element, or none.
+        ("3,071 of 4,096", ""),
+        ("3,073 of 4,096", ""),
+    ],
+)
+def test_a_launch_with_fewer_threads_than_elements_needs_several_writes(missing, written):
+    plain = _wrong("Your kernel leaves elements of P unwritten.")
+    check = CaseCheck("Width=64 integers_left", CaseStatus.FAILED, f"{missing} elements incorrect")
+    step = advice_for(replace(plain, checks=(check,), launch_sizes={"Width": 64}), SOURCE.split("\n"))
+    assert ("1,024 threads for 4,096 elements" in step) is bool(written)
+    assert step.endswith(f"must write {written}.") is bool(written)
 
 
 def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():

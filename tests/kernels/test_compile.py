@@ -270,6 +270,14 @@ def test_other_errors_stand_on_their_lines_beside_host_functions():
     assert (finding.line, "undeclared" in finding.message) == (6, True)
 
 
+def test_a_message_before_a_list_of_candidates_ends_without_its_colon():
+    source = "struct H { __device__ operator float() const; __device__ operator double() const; };\n"
+    source += SIGNATURE + " { H h; P[0] += h * P[1]; }"
+    (first, *_) = refused(source)
+
+    assert first.message.endswith(" applies.")
+
+
 def test_an_error_in_inline_assembly_says_so():
     (first, *_) = refused(f'{SIGNATURE} {{ asm("foo.bar;"); }}')
 

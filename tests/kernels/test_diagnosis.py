@@ -10,7 +10,9 @@ import pytest
 
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, Transposed, mismatch, show, wrong_elements
 from kernels.judging.diagnosis import diagnose
+from kernels.judging.diagnosis.products import CUT_FACTORS
 from kernels.judging.inputs import Expected
+from kernels.judging.outcomes import explain
 
 TILE = 16
 
@@ -218,6 +220,32 @@ def real_product(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Prod
 def test_whole_numbers_are_named_where_fractions_are_due():
     assert keys(real_product(lambda a, b: np.trunc(a @ b))) == ["whole_numbers"]
     assert keys(real_product(lambda a, b: np.trunc(a @ b) + 0.5)) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a, b: np.trunc(a) @ b,
+        lambda a, b: a @ np.trunc(b),
+        lambda a, b: np.trunc(a) @ np.trunc(b),
+    ],
+)
+def test_inputs_without_fractions_are_named(change):
+    assert keys(real_product(change))[0] == "cut_factors"
+
+
+def test_other_sums_and_sums_of_zero_do_not_prove_cut_inputs():
+    assert "cut_factors" not in keys(real_product(lambda a, b: np.rint(a) @ b))
+    product = real_product(lambda a, b: 0 * a)
+    left = product.left / 10
+    small = replace(product, left=left, expected=Expected(left @ product.right, product.expected.bound))
+    of_zero = diagnose(small, wrong_elements(small.actual, small.expected))
+    cut = diagnose(
+        given := real_product(lambda a, b: np.trunc(a) @ b), wrong_elements(given.actual, given.expected)
+    )
+    assert "cut_factors" in {each.key for each in of_zero}
+    assert CUT_FACTORS not in " ".join(explain([of_zero]))
+    assert CUT_FACTORS in " ".join(explain([of_zero, cut]))
 
 
 def test_whole_numbers_are_not_named_where_whole_numbers_are_due_or_all_are_zero():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernels.analysis.first_look import first_look
-from kernels.evidence import AccessEvidence, Advice, GoalResult, LineEvidence, Verb
+from kernels.evidence import AccessEvidence, Advice, GoalResult, LineEvidence, TheoryRow, Verb
 from kernels.occupancy import Occupancy
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject
@@ -43,7 +43,28 @@ def test_exchanged_axes_are_the_first_thing_with_line_and_figures():
     first = advice(SWAPPED, "naive", 128)[0]
     assert first.line == 8
     assert "uncoalesced" in first.text
-    assert "16.00 sectors" in first.text
+    assert "16 sectors; 2 are enough" in first.text
+
+
+def test_uncoalesced_accesses_come_before_bank_conflicts():
+    source = (
+        solution("tiled")
+        .read_text("utf-8")
+        .replace("threadIdx.x", "AXIS")
+        .replace("threadIdx.y", "threadIdx.x")
+    )
+    found = advice(source.replace("AXIS", "threadIdx.y"), "tiled", 128, 16)
+    kinds = [name for each in found for name in ("uncoalesced", "bank conflicts") if name in each.text]
+    assert set(kinds) == {"uncoalesced", "bank conflicts"}
+    assert kinds == sorted(kinds, reverse=True)
+
+
+@pytest.mark.parametrize(("counted", "named"), [(272, True), (48, False), (None, False)])
+def test_several_times_the_textbooks_barriers_are_named(counted, named):
+    departs = 0 if counted is None else (counted - 32) / 32
+    row = TheoryRow("barriers", "barriers of a block", "2 x 16 phases", 32, counted, "barriers", departs)
+    found = first_look(subject(), (row,))
+    assert any("passes 272 barriers" in each.text for each in found) is named
 
 
 def test_bank_conflicts_come_first_in_a_kernel_that_turns_its_tiles():

@@ -135,6 +135,12 @@ def test_findings_of_all_cases_become_one_with_the_smallest_example():
     assert (finding.example.element, finding.example.case) == ("Mds[0][17]", "Width=17 integers_left")
 
 
+def test_an_access_outside_an_array_shows_the_size_that_its_length_follows_from():
+    outside = Finding(Verdict.OUT_OF_BOUNDS, "Reads `M[1][0]`, past the end of `M` (1 element).", 9)
+    (finding,) = judge(plan(), FakeDevice(findings=lambda *_: [outside]), (SMALL,)).findings
+    assert finding.message.endswith("(1 element, Width=1).")
+
+
 def test_errors_come_before_warnings_and_in_order_of_precedence():
     late = Finding(Verdict.UNINITIALIZED_READ, "u", 3)
     early = Finding(Verdict.OUT_OF_BOUNDS, "o", 9)

@@ -285,6 +285,10 @@ def test_a_second_store_of_the_same_value_is_deleted(source, line, name, words):
     ("messages", "words"),
     [
         (["A `;` is missing at the end of this line."], "Add `;`"),
+        (
+            ["Expected a `}`. A `{` is never closed. Count the braces."],
+            "Add a `}` where the unclosed block ends",
+        ),
         (["`row` is undefined. Did you mean `Other`?"], "Write `Other`"),
         (["Expected a declaration."], "this one error at line 1"),
         (["Expected a declaration.", "`row` is undefined."], "Start with the first error at line 1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernels.judging.diagnosis.products import CUT_FACTORS
 from kernels.report.advice import next_step
 from kernels.report.sum_repairs import sum_repair
 from tests.kernels.test_next_steps import race
@@ -25,6 +26,7 @@ NEGATIVE = "Every element is the negative of the expected value."
         ("", "sum +=", "sum =", 4),
         (NEGATIVE, "sum +=", "sum -=", 4),
         ("", "float sum", "int sum", 2),
+        ("", "float sum = 0", "int sum = 0.0f", 2),
         # These may be correct.
         ("", "", "", None),
         ("", "sum +=", "sum -=", None),
@@ -38,6 +40,26 @@ NEGATIVE = "Every element is the negative of the expected value."
 def test_a_line_is_named_if_it_alone_spoils_the_sum(message, right, wrong, line):
     found = sum_repair(message, SOURCE.replace(right, wrong).split("\n"))
     assert (None if found is None else found.line) == line
+
+
+CUT = f"The result matches {CUT_FACTORS}."
+TILES = "__global__ void mul(const float* M, float* P) {{\n{}\n}}"
+
+
+@pytest.mark.parametrize(
+    ("message", "declared", "advice"),
+    [
+        (CUT, "__shared__ int Ms[16][16];", "`Ms` as `float` at line 2."),
+        (CUT, "__shared__ int Ms[16][16], Ns[16];", "`Ms` and `Ns` as `float` at line 2."),
+        (CUT, "__shared__ int Ms[16];\n__shared__ int Ns[16];", "`Ms` and `Ns` as `float` at lines 2 and 3."),
+        ("", "__shared__ int Ms[16][16];", ""),
+        (CUT, "__shared__ float Ms[16][16];", ""),
+        (CUT, "int* given; __shared__ int Ms[16];", ""),
+    ],
+)
+def test_an_integer_tile_is_named_if_the_result_proves_lost_fractions(message, declared, advice):
+    found = sum_repair(message, TILES.format(declared).split("\n"))
+    assert advice in found.text if found is not None else not advice
 
 
 def test_an_integer_sum_of_integers_is_no_mistake():

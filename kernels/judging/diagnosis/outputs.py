@@ -19,12 +19,14 @@ class Diagnosis:
 
     key: the same in all cases with this mistake
     in_all: whether it explains nothing unless it explains all failing cases
+    proves: whether this case's output proves it; if not, another case's must
     """
 
     key: str
     text: str
     is_place: bool = False
     in_all: bool = False
+    proves: bool = True
 
 
 def equal(output: Output, candidate: Doubles, bound: Doubles | None = None) -> bool:

@@ -20,6 +20,8 @@ from kernels.judging.diagnosis.outputs import (
 )
 from kernels.judging.diagnosis.tile_products import rounding, tile_products
 
+CUT_FACTORS = "inputs without their fractions"
+
 
 def reordered(product: Product) -> Iterator[Diagnosis]:
     """The expected numbers in another order, or products of swapped or transposed matrices.
@@ -151,6 +153,20 @@ def _sums(product: Product, narrow: Callable[[Doubles, bool], Doubles]) -> Itera
         yield total
 
 
+def _cut_factors(product: Product, wrong: Mask) -> Diagnosis | None:
+    """The product of inputs without their fractions. A product of 0 alone proves nothing."""
+    bound = rounding(product)
+    whole_left, whole_right = np.trunc(product.left), np.trunc(product.right)
+    pairs = ((whole_left, product.right), (product.left, whole_right), (whole_left, whole_right))
+    for left, right in pairs:
+        values = left @ right
+        differs = (np.abs(values - product.expected.values) > bound).any()
+        if differs and equal(product, values, bound):
+            text = f"The result matches {CUT_FACTORS}. Is a value stored in an `int`?"
+            return Diagnosis("cut_factors", text, in_all=True, proves=bool(values.any()))
+    return None
+
+
 def _narrow_text(name: str) -> Diagnosis:
     text = f"The result matches {name} arithmetic: the numbers were rounded to a narrower format than float."
     return Diagnosis("narrow_format", text)
@@ -192,6 +208,7 @@ RULES: tuple[Callable[[Product, Mask], Diagnosis | None], ...] = (
     _missing_terms,
     _shifted,
     _narrow_format,
+    _cut_factors,
     all_zero,
     whole_numbers,
     where,
