@@ -68,6 +68,7 @@ def test_a_student_varies_the_tile_of_a_submission_and_gets_the_curve(portal: Po
     assert "2 of 2 points" in page
     assert page.count("<td>accepted</td>") == 2
     assert "Nothing was measured" in page or "measured" in page
+    assert re.findall(r'id="sizes">[^<]*', page) == ['id="sizes">All points ran at Width=2,048.']
     assert (latest(portal).state, latest(portal).submission_id is not None) == (ExperimentState.DONE, True)
     assert "2 of 3" in ada.page(f"/submissions/{submission}/vary")
 
