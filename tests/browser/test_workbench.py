@@ -218,8 +218,13 @@ def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
         ),
     )
     student.keyboard.press("Control+Enter")
-    expect(student.locator("[data-says]")).to_contain_text("Not submitted.")
+    expect(student.locator("[data-says]")).to_contain_text("Not checked.")
     expect(editor(student)).to_contain_text("MatrixMulKernel")
+    student.set_viewport_size(NARROW)
+    tab(student, "Code").click()
+    student.get_by_role("button", name="Submit").click()
+    expect(student.locator("[data-says]")).to_contain_text("Not submitted.")
+    expect(student.locator("[data-says]")).to_be_in_viewport()
 
 
 def test_what_the_page_says_of_a_refused_text_ends_with_its_repair(student, portal, complaints):
@@ -229,6 +234,7 @@ def test_what_the_page_says_of_a_refused_text_ends_with_its_repair(student, port
     refusal, says = student.locator("[data-mistake], #source-error"), student.locator(".editor-says")
     expect(refusal).to_have_count(2)
     expect(student).to_have_url(f"{portal.url}{COURSE}tiled/")
+    expect(student.get_by_role("heading", name="Not checked")).to_be_visible()
     student.get_by_role("button", name="Repair").click()
     expect(says).to_be_visible()
     expect(refusal).to_have_count(0)
