@@ -52,7 +52,7 @@ def test_the_modelled_bound_names_the_size_that_it_is_for():
     light = replace(EVIDENCE.light[0], sizes={"Width": 2048})
     analysis = replace(ANALYSIS, evidence=replace(EVIDENCE, light=(light,)))
     notes = {each.title: each.note for each in figures(analysis)}
-    assert "2,048" in notes["Speed limit"]
+    assert "2,048" in notes["Speed of light"]
 
 
 def test_nothing_is_fetched():
