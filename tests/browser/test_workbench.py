@@ -283,6 +283,14 @@ def test_a_waiting_check_is_cancelled_in_place(page, site):
     assert page.url == f"{site.url}{SITE}"
 
 
+def test_a_check_that_a_worker_started_is_not_said_to_be_free(page, site):
+    site.let_in(page.context, "checking")
+    page.goto(f"{site.url}/submissions/{site.names['checking']}")
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.locator(".if-waiting")).to_be_hidden()
+    expect(page.locator(".if-waiting")).not_to_be_empty()
+
+
 def test_late_days_are_spent_only_after_a_question(page, site, complaints):
     complaints.allow("status of 409")
     site.course.person("tardy")
