@@ -228,8 +228,12 @@ class GoalResult:
             f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
             for value in (self.counted, self.at_most)
         )
-        unit = " bytes" if self.counter.endswith("_bytes") else ""
-        return f"Goal not met: {self.text}. Counted {counted}{unit}. The limit is {most}{unit}."
+        return f"Goal not met: {self.text}. Counted {counted}{self.unit}. The limit is {most}{self.unit}."
+
+    @property
+    def unit(self) -> str:
+        """The words after both numbers."""
+        return " bytes" if self.counter.endswith("_bytes") else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ def parse_values(text: str) -> tuple[int, ...]:
 def _range(text: str) -> list[int]:
     match = _RANGE.fullmatch(text)
     if match is None:
-        raise AxisError(f"`{text}` isn't a number or a range. Write ranges as 1:8, 64:256:+64 or 512:4096:*2")
+        raise AxisError(
+            f"`{text}` isn't a number or a range such as 1:8. Separate values with commas, such as 4,8,16"
+        )
     first, last, step = int(match[1]), int(match[2]), int(match[4] or 1)
     multiplies = match[3] == "*"
     if first > last:

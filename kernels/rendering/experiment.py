@@ -15,7 +15,7 @@ from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
 from kernels.verdict import CPU_DEVICE, Verdict
-from kernels.wording import part_of, plural
+from kernels.wording import part_of, plural, sizes_text
 
 _BOLD, _DIM = "1", "2"
 SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "M elements/s", "ms", "mJ"})
@@ -57,6 +57,17 @@ def verdicts_text(results: Sequence[PointResult]) -> str:
     """How many points have which verdict."""
     counts = Counter(each.verdict.value.replace("_", " ") for each in results)
     return f"Verdicts: {', '.join(f'{count:,} {verdict}' for verdict, count in counts.items())}."
+
+
+def fixed_sizes(results: Sequence[PointResult]) -> str:
+    """The sizes that no axis varies: `Width=2,048`; "" for none."""
+    return sizes_text(
+        {
+            name: value
+            for name, value in (results[0].sizes if results else {}).items()
+            if name not in results[0].params and all(each.sizes.get(name) == value for each in results)
+        }
+    )
 
 
 def _failures(results: Sequence[PointResult]) -> list[str]:

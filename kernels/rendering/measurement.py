@@ -275,7 +275,7 @@ def _bound(found: Measurement | None, light: Light) -> list[tuple[str, str]]:
     if share > 1:
         against += " It is faster than the model allows, so the model doesn't fit this kernel."
     elif dict(light.sizes) != dict(found.sizes):
-        against += f" At {sizes_named(found.sizes)} the bound differs."
+        against += f" At {sizes_named(found.sizes)} the speed of light differs."
     return [("modelled", bound), ("measured against modelled", against)]
 
 

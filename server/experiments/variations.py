@@ -11,6 +11,7 @@ from kernels.experiment.axes import axis as checked_axis
 from kernels.experiment.model import Axis
 from kernels.experiment.model import Experiment as Definition
 from kernels.experiment.roles import Role, UnfitAxis, roles
+from kernels.verdict import Verdict
 from server.submissions.models import Submission
 
 TILE, SIZE = "tile", "size"
@@ -53,6 +54,8 @@ class Variation:
 
 def variation_of(submission: Submission, what: str) -> Variation:
     """How a submission's kernel can be varied; raises NoVariation."""
+    if submission.verdict is not Verdict.ACCEPTED:
+        raise NoVariation("This kernel isn't accepted. You can vary the kernel of an accepted submission.")
     assignment = submission.assignment
     try:
         exercise = read_exercise(assignment.exercise.name, assignment.exercise.definition)

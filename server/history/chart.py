@@ -51,7 +51,7 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
     title = (
         "Progress over submissions and checks"
         if not modelled
-        else "Modelled bounds of submissions and checks"
+        else "Modelled speed of light of submissions and checks"
     )
     names = [*_axis(up, metric), *_names(attempts, modelled=modelled)]
     left = round(_LETTER * max(len(name) for _, name in names)) + _GAP
@@ -122,7 +122,7 @@ def _round(mark: float, metric: Metric) -> str:
 
 def _names(attempts: Sequence[Attempt], *, modelled: bool) -> list[tuple[float, str]]:
     """The labels of the rows below the grid, with their heights."""
-    none = [(_WRONG + 4, "no bound" if modelled else "no speed")] if _without(attempts) else []
+    none = [(_WRONG + 4, "no value" if modelled else "no speed")] if _without(attempts) else []
     return [*none, (_HEIGHT - 12, "No.")]
 
 

@@ -55,7 +55,7 @@ class Attention:
     copies: open pairs of students with identical files, by assignment
     extensions: open extension requests, by assignment
     faults: submissions that ended in a system error; waiting: submissions that aren't graded yet
-    recent: submissions within the last day; workers: running ones
+    recent: submissions within the last day, without checks; workers: running ones
     never_here: students who never signed in or used a token
     with_code: students who joined with a code; with_code_lately: within the last day
     """
@@ -88,7 +88,9 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
     copies, asked = count_copies(session, numbers), count_open(session, numbers)
     in_course = Submission.assignment_id.in_(numbers)
     recent = (
-        select(func.count()).select_from(Submission).where(in_course, Submission.created_at > now - RECENT)
+        select(func.count())
+        .select_from(Submission)
+        .where(in_course, Submission.mode == Mode.RANK, Submission.created_at > now - RECENT)
     )
     return Attention(
         tuple(_deadlines(session, found, students, now)), tuple(_refused(found, now)),

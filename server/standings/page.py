@@ -36,7 +36,7 @@ _IN_ORDER = {
     Order.DATE: ("newest first", "oldest first"),
     Order.SHARE: ("highest share of cuBLAS first", "lowest share of cuBLAS first"),
     Order.OCCUPANCY: ("highest occupancy first", "lowest occupancy first"),
-    Order.BOUND: ("best bound first", "worst bound first"),
+    Order.BOUND: ("best speed of light first", "worst speed of light first"),
     Order.LAUNCH: ("largest tile first", "smallest tile first"),
 }
 """What an order has first, and what it has first if it is reversed."""
@@ -275,7 +275,7 @@ def _columns(path: str, query: Query, unit: str, chosen: str, *, measured: bool)
         Shown.SHARE: ("Of cuBLAS", "measured"),
         Shown.OCCUPANCY: ("Occupancy", "modelled"),
         Shown.DATE: ("Submitted" if measured else "Accepted since", ""),
-        Shown.BOUND: ("Bound", "modelled"),
+        Shown.BOUND: ("Speed of light", "modelled"),
         Shown.LAUNCH: ("Tile · grid · block", ""),
     }
     return tuple(

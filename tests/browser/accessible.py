@@ -68,6 +68,12 @@ _CUT = """() => [...document.querySelectorAll("select")].filter((each) => {
   return drawn.measureText(each.selectedOptions[0].text).width > each.clientWidth - padding - 16;
 }).map((each) => `${each.name}: ${each.selectedOptions[0].text}`)"""
 
+# How far a student is, and where a page is: neither says much if it is cut. Above an editor, breadcrumbs may be.
+_WHOLE = "main > .crumbs:not(.one-line) :is(li, a), .neighbours .course-bar > span"
+_SHORTENED = f"""() => [...document.querySelectorAll("{_WHOLE}")]
+  .filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth && each.clientWidth > 0)
+  .map((each) => each.textContent)"""
+
 
 def assert_accessible(page: Page) -> None:
     """No violation of WCAG 2.2 AA or of good practice at either width, in either scheme; the window stays as it is."""
@@ -93,6 +99,7 @@ def faults(page: Page) -> list[str]:
             ]
         found += _sideways(page)
         found += [f"{place}: the value is cut of {select}" for select in page.evaluate(_CUT)]
+        found += [f"{place}: a text is cut: {text}" for text in page.evaluate(_SHORTENED)]
     for width in _ZOOMED:
         page.set_viewport_size({"width": width, "height": 900})
         found += _sideways(page)

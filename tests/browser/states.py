@@ -68,6 +68,7 @@ def brought(course: ACourse) -> dict[str, str]:
             cancel(session, jobs[name], session.get_one(Person, course.people[name]))
         other = create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
         other.due_at = datetime.now(UTC) + timedelta(days=2)
+        other.title = "Sum of a vector of any length, reduced by the threads of one block"
         session.add(StagedRegrade(assignment_id=other.id, started_at=NOW))
     return {name: public_id(course, job) for name, job in jobs.items()}
 

@@ -218,8 +218,13 @@ def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
         ),
     )
     student.keyboard.press("Control+Enter")
-    expect(student.locator("[data-says]")).to_contain_text("Not submitted.")
+    expect(student.locator("[data-says]")).to_contain_text("Not checked.")
     expect(editor(student)).to_contain_text("MatrixMulKernel")
+    student.set_viewport_size(NARROW)
+    tab(student, "Code").click()
+    student.get_by_role("button", name="Submit").click()
+    expect(student.locator("[data-says]")).to_contain_text("Not submitted.")
+    expect(student.locator("[data-says]")).to_be_in_viewport()
 
 
 def test_what_the_page_says_of_a_refused_text_ends_with_its_repair(student, portal, complaints):
@@ -229,8 +234,9 @@ def test_what_the_page_says_of_a_refused_text_ends_with_its_repair(student, port
     refusal, says = student.locator("[data-mistake], #source-error"), student.locator(".editor-says")
     expect(refusal).to_have_count(2)
     expect(student).to_have_url(f"{portal.url}{COURSE}tiled/")
+    expect(student.get_by_role("heading", name="Not checked")).to_be_visible()
     student.get_by_role("button", name="Repair").click()
-    expect(says).to_be_visible()
+    expect(says).to_contain_text(re.compile(r"Line \d+: replaced"))
     expect(refusal).to_have_count(0)
     student.get_by_role("button", name="Check").click()
     expect(verdict(student)).to_have_text("accepted", timeout=LONG)
@@ -275,6 +281,14 @@ def test_a_waiting_check_is_cancelled_in_place(page, site):
     expect(page.locator("#panel #taken-back")).to_be_visible()
     expect(page.locator("[data-says]").first).to_have_text("Cancelled.")
     assert page.url == f"{site.url}{SITE}"
+
+
+def test_a_check_that_a_worker_started_is_not_said_to_be_free(page, site):
+    site.let_in(page.context, "checking")
+    page.goto(f"{site.url}/submissions/{site.names['checking']}")
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.locator(".if-waiting")).to_be_hidden()
+    expect(page.locator(".if-waiting")).not_to_be_empty()
 
 
 def test_late_days_are_spent_only_after_a_question(page, site, complaints):

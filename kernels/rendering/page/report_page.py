@@ -36,7 +36,7 @@ _KEY = (
     "Speed",
     "Bandwidth",
     "Of cuBLAS",
-    "Speed limit",
+    "Speed of light",
     "Occupancy",
     "Time",
     "Sectors needed",

@@ -95,9 +95,8 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     if evidence.light:
         light = evidence.light[0]
         speed = numbers.gflops(light.gflops) if light.gflops else numbers.milliseconds(light.milliseconds)
-        found.append(
-            Figure("Speed limit", speed, f"at {sizes_text(light.sizes)} on {light.device}", "modelled")
-        )
+        note = f"at {sizes_text(light.sizes)} on {light.device}"
+        found.append(Figure("Speed of light", speed, note, "modelled"))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from flask import Response, jsonify, render_template, request, url_for
 from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
-from kernels.rendering.experiment import NOTHING_MEASURED, verdicts_text
+from kernels.rendering.experiment import NOTHING_MEASURED, fixed_sizes, verdicts_text
 from kernels.rendering.page.experiment_page import PlotView
 from server.accounts.access import not_allowed, nothing_here, viewer
 from server.accounts.models import Person
@@ -54,6 +54,7 @@ class ExperimentPage:
     search: what a search did so far; "" for an experiment without one
     submitted: the kernels that are submissions, with their IDs, for readers who may see that
     paused: the deadline before which no point starts; None for none
+    sizes: the sizes that no axis varies
     failed: how many points ended in a system error and may be retried
     more: the number of the last point in the table, if there are more; -1 otherwise
     pinned: the assignment whose page links to it
@@ -69,6 +70,7 @@ class ExperimentPage:
     submitted: dict[str, str]
     paused: datetime | None
     verdicts: str
+    sizes: str
     measured: bool
     failed: int
     pictures: list[PlotView]
@@ -239,6 +241,7 @@ def _page(public_id: str) -> ExperimentPage:
             if found.state is ExperimentState.RUNNING
             else None,
             verdicts=verdicts_text(shown) if shown else "",
+            sizes=fixed_sizes(shown),
             failed=failed(session, found) if visible.may_change else 0,
             measured=any(each.measurement is not None for each in shown),
             pictures=pictures(shown, definition_of(found.plan)),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flask import request
 
 from kernels.source.paste.decoding import as_utf8, decode
-from kernels.source.paste.repairs import repair_of
+from kernels.source.paste.repairs import Repair, repair_of
 from kernels.wording import byte_size
 from server.accounts.digest import digest_of
 from server.courses.models import SOURCE_BYTES
@@ -40,7 +40,7 @@ class Sent:
     text: for the editor, if the page is shown again: the typed text, or the file's text
     source: the source to submit; None if the form has a mistake
     key: of the form, new each time that the form is shown
-    repaired: the repaired text, if the compiler can't read this one
+    repaired: how to repair the text, if the compiler can't read it
     late_days: how many late days it may spend; None if its sender wasn't asked
     changes: what the repair changed, if the Repair button sent the form; then `text` is the repaired text
     """
@@ -50,7 +50,7 @@ class Sent:
     mode: Mode
     key: str
     mistake: Mistake | None = None
-    repaired: str | None = None
+    repaired: Repair | None = None
     changes: tuple[str, ...] | None = None
     late_days: int | None = None
 
@@ -94,7 +94,7 @@ def read_sent() -> Sent:
     text = _lines(found.content.decode())
     if repair is not None:
         mistake = Mistake(TEXT, "repairable", repair.sentence)
-        return Sent(text, None, mode, given, mistake, repaired=repair.text)
+        return Sent(text, None, mode, given, mistake, repaired=repair)
     if asked:
         return Sent(text, None, mode, given, changes=())
     return Sent(text, found, mode, given, late_days=days)

@@ -10,6 +10,7 @@ from datetime import datetime
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
+from kernels.source.paste.repairs import Repair
 from server.accounts.access import Viewer, nothing_here
 from server.accounts.digest import digest_of
 from server.courses.access import Membership, Reader
@@ -56,7 +57,7 @@ class Editor:
     instead: the source of the text, for the button that restores it
     asked: whether the reader asked for this text; then no draft replaces it
     kept: whether the reader just sent this text; then it is newer than any draft
-    repaired: the repaired text, for the Repair button
+    repaired: for the Repair button
     """
 
     text: str
@@ -66,7 +67,7 @@ class Editor:
     instead: str
     asked: bool = False
     kept: bool = False
-    repaired: str | None = None
+    repaired: Repair | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from server.submissions.assignment.form import Sent, read_sent
 from server.submissions.assignment.own_activity import own_activity
 from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in
+from server.submissions.models import Mode
 from server.submissions.new_submission import submit
 from server.submissions.refusals import DiskFull, NotAccepted, SpendsLateDays, TooOften
 from server.submissions.service import SubmissionInput
@@ -138,6 +139,7 @@ def _page(
         mistake=mistake,
         changes=sent.changes if sent else None,
         refused=refused,
+        checks=sent is not None and sent.mode is Mode.CHECK,
         told=partial(_told, reader=reader),
     )
 

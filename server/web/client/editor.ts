@@ -256,7 +256,7 @@ class Editor {
     event.preventDefault();
     endRefusal();
     this.replace(repaired.content.textContent ?? "", "input.repair");
-    this.say("Repaired. Undo restores the earlier text. Check or submit it now.");
+    this.say(`Repaired. ${repaired.dataset["changes"] ?? ""} Undo restores the earlier text. Check or submit it now.`);
     this.view.focus();
   }
 

@@ -118,9 +118,9 @@ class Workbench {
         dropSent(String(sent.get("key")));
         if (this.area?.form === form) this.area.dispatchEvent(new Event("taken"));
         this.show(outcome);
-      } else if (page.querySelector("[data-mistake]") !== null) form.submit(); // shows the page with the mistake
+      } else if (page.querySelector("[data-mistake]") !== null) showMistake(form, button);
       else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page);
-      else this.refuse(page);
+      else this.refuse(page, button);
     } catch {
       this.tell("No answer from the server. Try again: it submits only once.");
     } finally {
@@ -136,9 +136,13 @@ class Workbench {
     this.tell("");
   }
 
-  private refuse(page: Document): void {
+  private refuse(page: Document, button: HTMLButtonElement): void {
+    const what = button.name === "mode" && button.value === "check" ? "checked" : "submitted";
     const reason = page.querySelector("[data-refusal] p")?.textContent ?? "You are signed out. Reload the page to sign in.";
-    this.tell(`Not submitted. ${reason.replace(/ Your text is still in the editor\.$/, "")}`);
+    this.tell(`Not ${what}. ${reason.replace(/ Your text is still in the editor\.$/, "")}`);
+    if (WIDE.matches) return;
+    this.tab("work");
+    for (const place of all("[data-says]", this.bench)) place.scrollIntoView({ block: "center" });
   }
 
   private async showEarlier(): Promise<void> {
@@ -219,6 +223,12 @@ function loadEditor(area: HTMLTextAreaElement): void {
   const whenIdle = (): void => void ("requestIdleCallback" in window ? requestIdleCallback(load) : setTimeout(load, IDLE_MS));
   if (document.readyState === "complete") whenIdle();
   else window.addEventListener("load", whenIdle);
+}
+
+/** Show the page with the mistake, as without this script. */
+function showMistake(form: HTMLFormElement, button: HTMLButtonElement): void {
+  form.append(make("input", { type: "hidden", name: button.name, value: button.value }));
+  form.submit();
 }
 
 for (const bench of all("[data-bench]")) new Workbench(bench);

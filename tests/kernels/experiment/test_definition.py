@@ -66,6 +66,12 @@ def test_an_axis_that_cannot_be_read_is_refused(text):
         parse_axis(text)
 
 
+@pytest.mark.parametrize("values", ["4 8 16", "4;8;16", "5,7,abc"])
+def test_values_without_commas_are_refused_with_commas(values):
+    with pytest.raises(AxisError, match=r"`(4 8 16|4;8;16|abc)` .* commas, such as 4,8,16"):
+        parse_axis(f"T={values}")
+
+
 def test_a_list_of_a_file_has_no_more_values_than_a_range():
     with pytest.raises(DefinitionError, match="more than 10,000 values") as refused:
         read_definition(FILE.replace("[4, 8, 16]", str([*range(10_001), 10_000])))

@@ -10,7 +10,7 @@ import pytest
 
 from kernels.analysis.model import Analysis
 from kernels.compile.diagnostics import Diagnostic
-from kernels.evidence import Advice, Evidence, LineEvidence
+from kernels.evidence import Advice, Evidence, GoalResult, LineEvidence
 from kernels.rendering.page.render import render_page
 from kernels.rendering.page.summary import figures
 from kernels.verdict import Finding, Severity, Verdict
@@ -52,7 +52,7 @@ def test_the_modelled_bound_names_the_size_that_it_is_for():
     light = replace(EVIDENCE.light[0], sizes={"Width": 2048})
     analysis = replace(ANALYSIS, evidence=replace(EVIDENCE, light=(light,)))
     notes = {each.title: each.note for each in figures(analysis)}
-    assert "2,048" in notes["Speed limit"]
+    assert "2,048" in notes["Speed of light"]
 
 
 def test_nothing_is_fetched():
@@ -133,6 +133,12 @@ def test_the_numbers_of_the_sample_are_shown():
     ):
         assert shown in words, shown
     assert "256<sup>3</sup>" in HTML
+
+
+def test_both_numbers_of_a_goal_have_its_unit():
+    goal = GoalResult("Load less", "global_load_bytes", 8_388_608, 33_554_432, met=True)
+    page = render_page(replace(ANALYSIS, evidence=replace(EVIDENCE, goals=(goal,))), SOURCE)
+    assert "8,388,608 bytes counted, at most 33,554,432 bytes" in page
 
 
 def test_every_line_can_be_linked_to():

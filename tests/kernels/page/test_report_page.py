@@ -58,10 +58,10 @@ def key_figures(page: str) -> list[str]:
 
 
 def test_an_accepted_kernel_has_at_most_four_key_figures():
-    assert key_figures(page_of(evidence=EVIDENCE)) == ["Speed limit", "Lost to bank conflicts"]
+    assert key_figures(page_of(evidence=EVIDENCE)) == ["Speed of light", "Lost to bank conflicts"]
     measured = measured_report()
     given = {name: getattr(measured, name) for name in ("measurement", "measured_occupancy", "evidence")}
-    assert key_figures(page_of(**given)) == ["Speed", "Of cuBLAS", "Speed limit", "Occupancy"]
+    assert key_figures(page_of(**given)) == ["Speed", "Of cuBLAS", "Speed of light", "Occupancy"]
     assert key_figures(page_of(**given, verdict=Verdict.WRONG_ANSWER)) == []
     assert key_figures(page_of()) == []
 

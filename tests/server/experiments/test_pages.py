@@ -11,9 +11,11 @@ from sqlalchemy import select
 
 from kernels.exercise import find_exercise, load_exercise
 from kernels.experiment.templates import template_files
+from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Role
 from server.experiments.models import Experiment, ExperimentState
+from server.submissions.models import Mode
 from tests.server.databases import ON_SQLITE
 from tests.server.experiments.started import (
     KERNEL,
@@ -66,6 +68,7 @@ def test_a_student_varies_the_tile_of_a_submission_and_gets_the_curve(portal: Po
     assert "2 of 2 points" in page
     assert page.count("<td>accepted</td>") == 2
     assert "Nothing was measured" in page or "measured" in page
+    assert re.findall(r'id="sizes">[^<]*', page) == ['id="sizes">All points ran at Width=2,048.']
     assert (latest(portal).state, latest(portal).submission_id is not None) == (ExperimentState.DONE, True)
     assert "2 of 3" in ada.page(f"/submissions/{submission}/vary")
 
@@ -108,7 +111,20 @@ def test_a_size_is_varied_within_the_quota_and_a_mistake_is_shown(portal: Portal
 def test_a_kernel_with_its_own_launch_tile_has_no_tile_to_vary(portal: Portal):
     text = b"//!tilelab tile=16\n" + KERNEL.replace("TILE_WIDTH", "SIDE").encode()
     submission = portal.course.hand_in("ada", text).submission.public_id
+    grade(portal.course)
     assert "sets its own tile" in client_of(portal, "ada").page(f"/submissions/{submission}/vary?what=tile")
+
+
+@pytest.mark.parametrize("verdict", [None, Verdict.WRONG_ANSWER])
+def test_a_kernel_that_is_not_accepted_is_not_varied(portal: Portal, verdict: Verdict | None):
+    submission = portal.course.hand_in("ada", KERNEL.encode(), Mode.CHECK).submission.public_id
+    if verdict is not None:
+        grade(portal.course, verdict)
+    ada = client_of(portal, "ada")
+    answer = ada.post_form(f"/submissions/{submission}/vary", what="tile", axis="TILE_WIDTH", values="8")
+    assert (answer.status_code, 'name="values"' in answer.get_data(as_text=True)) == (422, False)
+    with portal.course.sessions.begin() as session:
+        assert session.scalars(select(Experiment)).all() == []
 
 
 def test_the_state_is_for_an_open_page(portal: Portal):

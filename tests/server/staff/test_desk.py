@@ -24,6 +24,7 @@ from server.grading.models import Step
 from server.staff.attention import attention
 from server.staff.roster.service import Wanted as WantedMembers
 from server.staff.roster.service import roster
+from server.submissions.models import Mode
 from tests.server.course import AFTER_ANY_PAUSE, NOW
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
@@ -135,6 +136,16 @@ def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(port
     assert ">bob</a></td>" in page
     assert 'data-needs="workers"' in page
     assert Verdict.ACCEPTED.value in page
+
+
+def test_the_overview_counts_submissions_without_checks_and_marks_checks(portal: Portal) -> None:
+    ina, now = client_of(portal, "ina", Role.INSTRUCTOR), datetime.now(UTC)
+    for mode in (Mode.RANK, Mode.CHECK, Mode.CHECK):
+        portal.course.hand_in("ada", mode=mode, now=now)
+    with portal.course.sessions.begin() as session:
+        assert attention(session, portal.course.course, now).recent == 1
+    page = ina.page("/staff/gpu/")
+    assert [page.count(f"<td>{mode}</td>") for mode in ("submission", "check")] == [1, 2]
 
 
 def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: Portal) -> None:

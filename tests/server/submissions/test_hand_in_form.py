@@ -103,13 +103,18 @@ def test_a_text_that_the_compiler_cannot_read_is_repaired_by_one_press(portal: P
     page = refused.get_data(as_text=True)
     assert (refused.status_code, typed(page)) == (422, text)
     assert 'data-mistake="repairable"' in page
-    repaired = re.search(r'<template id="source-repaired">(.*?)</template>', page, re.DOTALL)
+    repaired = re.search(
+        r'<template id="source-repaired" data-changes="(.*?)">(.*?)</template>', page, re.DOTALL
+    )
     assert repaired
     answer = ada.post_form(FORM, source=text, repair="source", key=key_of(page))
     page = answer.get_data(as_text=True)
     assert (answer.status_code, handed_in(portal)) == (200, [])
-    assert typed(page) == unescape(repaired[1]) == f"{KERNEL}int a;\n"
+    assert typed(page) == unescape(repaired[2]) == f"{KERNEL}int a;\n"
     assert 'data-repaired="2"' in page
+    assert unescape(repaired[1]) == " ".join(
+        map(unescape, re.findall(r"<li>([^<]*: (?:removed|replaced)[^<]*)", page))
+    )
     again = ada.post_form(FORM, source=typed(page), repair="source")
     assert 'data-repaired="0"' in again.get_data(as_text=True)
     assert ada.post_form(FORM, source=typed(page), mode="rank", key=key_of(page)).status_code == 303
