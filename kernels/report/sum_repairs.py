@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernels.judging.diagnosis.products import CUT_FACTORS
 from kernels.report.source_facts import code_between, code_of_all, counters_of, loop_at, names_in
-from kernels.wording import lines_named, listed
+from kernels.wording import CUT_FACTORS, lines_named, listed
 
 _NEGATIVE = "Every element is the negative of the expected value."
 _PRODUCT = re.compile(r"^\s*(\w+)\s*(-?)=(?!=)([^;]*\*[^;]*);", re.MULTILINE)

@@ -283,7 +283,7 @@ def _parts(items: Sequence[Any]) -> list[Sequence[Any]]:
 _KEPT = frozenset(
     {
         "verdict", "exercise", "device", "arch", "tile", "measurement", "environment", "occupancy",
-        "measured_occupancy", "resources", "launch", "seconds", "seed", "schema", "isolation",
+        "measured_occupancy", "resources", "launch", "launch_sizes", "seconds", "seed", "schema", "isolation",
     }
 )  # fmt: skip
 _UNKNOWN = Verdict.SYSTEM_ERROR

@@ -10,9 +10,9 @@ import pytest
 
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, Transposed, mismatch, show, wrong_elements
 from kernels.judging.diagnosis import diagnose
-from kernels.judging.diagnosis.products import CUT_FACTORS
 from kernels.judging.inputs import Expected
 from kernels.judging.outcomes import explain
+from kernels.wording import CUT_FACTORS
 
 TILE = 16
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.judging.diagnosis.products import CUT_FACTORS
 from kernels.report.advice import next_step
 from kernels.report.sum_repairs import sum_repair
+from kernels.wording import CUT_FACTORS
 from tests.kernels.test_next_steps import race
 from tests.kernels.test_report_text import report
 

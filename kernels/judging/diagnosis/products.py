@@ -19,8 +19,7 @@ from kernels.judging.diagnosis.outputs import (
     whole_numbers,
 )
 from kernels.judging.diagnosis.tile_products import rounding, tile_products
-
-CUT_FACTORS = "inputs without their fractions"
+from kernels.wording import CUT_FACTORS
 
 
 def reordered(product: Product) -> Iterator[Diagnosis]:
