@@ -88,17 +88,18 @@ class GpuWorkplace:
         arch: str,
         cache: Path,
         wall_seconds: float = WALL_SECONDS,
+        processes: int | None = None,
     ) -> None:
         """Start nothing yet.
 
         device: the GPU's number in bus order; None for the CPU device
         device_class: the class of the results
         arch: architecture to compile for, such as "sm_90"
+        processes: how many are probably needed in all; None for any number
         """
         self._device, self._device_class, self._arch = device, device_class, arch
-        self._cache, self._wall_seconds = cache, wall_seconds
+        self._cache, self._wall_seconds, self._processes = cache, wall_seconds, processes
         self._spares: Spares | None = None
-        self._expected: int | None = None
         self._kept: Runner | None = None
         self._shared: _Process | None = None
         self._at_work: Runner | None = None
@@ -116,11 +117,6 @@ class GpuWorkplace:
     def warm(self) -> None:
         """Wait until a process is ready, as in a worker that has run for a while. Raises SandboxFailure."""
         self._kept = self._kept or self._start().take()
-
-    def expect(self, processes: int | None) -> None:
-        self._expected, spares = processes, self._spares
-        if spares is not None:
-            spares.limit(processes)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Judge and measure, and complete the check's report."""
@@ -229,7 +225,7 @@ class GpuWorkplace:
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
             self._spares = Spares(self._device, prepared, ahead(self._device), self._wall_seconds)
-            self.expect(self._expected)
+            self._spares.limit(self._processes)
         return self._spares
 
     def _shared_for(self, kernel: str) -> _Process | None:

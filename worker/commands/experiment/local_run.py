@@ -165,8 +165,7 @@ def _place(gpu: GpuFacts, arch: str, processes: int | None) -> Iterator[Workplac
     from worker.workplaces.gpu import GpuWorkplace
 
     installed_version()  # says at once if the compiler is missing
-    place = GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder())
-    place.expect(processes)
+    place = GpuWorkplace(gpu.index, gpu.device_class, arch, cache_folder(), processes=processes)
     with contextlib.closing(place):
         place.prepare()  # the GPU takes longest to start
         yield place
