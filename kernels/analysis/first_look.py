@@ -80,10 +80,8 @@ def first_look(
 
 def _coalescing_first(found: Sequence[_Candidate]) -> list[_Candidate]:
     """The problems, with uncoalesced accesses before bank conflicts. Other indices often remove both."""
-    wide = [each for each in found if each.counters.endswith("_sectors")]
     first = next((at for at, each in enumerate(found) if each.counters.endswith("_conflicts")), len(found))
-    later = [each for each in found[first:] if each not in wide]
-    return [*found[:first], *(each for each in wide if each in found[first:]), *later]
+    return [*found[:first], *sorted(found[first:], key=lambda each: not each.counters.endswith("_sectors"))]
 
 
 def _whole_cost(subject: Subject) -> float:

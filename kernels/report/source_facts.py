@@ -36,6 +36,11 @@ def code_between(first: int, last: int, lines: Sequence[str]) -> str:
     return code_of_all(lines[first - 1 : last])
 
 
+def line_at(code: str, place: int) -> int:
+    """The number of the line with this character."""
+    return code.count("\n", 0, place) + 1
+
+
 def names_in(code: str) -> set[str]:
     """The names in a piece of code, also keywords."""
     return set(_NAME.findall(code))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernels.report.source_facts import code_between, code_of_all, counters_of, loop_at, names_in
+from kernels.report.source_facts import code_between, code_of_all, counters_of, line_at, loop_at, names_in
 from kernels.wording import CUT_FACTORS, lines_named, listed
 
 _NEGATIVE = "Every element is the negative of the expected value."
@@ -39,7 +39,7 @@ def _integers(code: str) -> list[SumRepair]:
     """Integer sums in a kernel whose matrices are floats."""
     found = []
     for each in _INTEGER.finditer(code) if _FLOATS.search(code) and not _INTEGERS.search(code) else ():
-        name, line = each[1], _line(code, each.start(1))
+        name, line = each[1], line_at(code, each.start(1))
         if _is_output(name, code) and re.search(rf"\b{name}\s*\+=[^;]*\*", code):
             text = f"Declare `{name}` as `float` at line {line}. An integer loses the fraction of each sum."
             found.append(SumRepair(line, f"{name} is an integer", text))
@@ -52,7 +52,7 @@ def _integer_tiles(message: str, code: str) -> list[SumRepair]:
         return []
     named: dict[str, int] = {}
     for each in _TILES.finditer(code):
-        named |= dict.fromkeys(re.findall(r"(\w+)\s*\[", each[1]), _line(code, each.start(1)))
+        named |= dict.fromkeys(re.findall(r"(\w+)\s*\[", each[1]), line_at(code, each.start(1)))
     if not named:
         return []
     names, numbers = [f"`{name}`" for name in named], sorted({*named.values()})
@@ -66,7 +66,7 @@ def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:
     found = []
     for each in _PRODUCT.finditer(code):
         name, minus, value = each.groups()
-        line = _line(code, each.start(1))
+        line = line_at(code, each.start(1))
         loop = loop_at(line, lines)
         if loop is None or not _is_output(name, code) or name in names_in(value):
             continue
@@ -84,7 +84,3 @@ def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:
 def _is_output(name: str, code: str) -> bool:
     """Whether the kernel stores this variable alone."""
     return re.search(rf"\]\s*=\s*{name}\s*;", code) is not None
-
-
-def _line(code: str, place: int) -> int:
-    return code.count("\n", 0, place) + 1

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernels.report.source_facts import code_of_all, names_in, one_name, reached_names
+from kernels.report.source_facts import code_of_all, line_at, names_in, one_name, reached_names
 from kernels.wording import lines_named, listed
 
 _MULTIPLIED = re.compile(r"\bmultiplies `(\w+)\[(\w+)\]\[(\w+)\]` by `(\w+)\[(\w+)\]\[(\w+)\]`")
@@ -155,6 +155,6 @@ def _cells(name: str, code: str) -> list[Cell]:
             return []
         row, width, column = (match[1], "", match[2]) if pair else match.group(1, 2, 3)
         store = _STORE.match(code, match.end())
-        line = code.count("\n", 0, place.start()) + 1
+        line = line_at(code, place.start())
         found.append(Cell(name, line, row.strip(), column.strip(), width, store[1] if store else ""))
     return found

@@ -12,7 +12,7 @@ from kernels.expression import Expression, ExpressionError
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
 from kernels.report.model import Report, first_error
 from kernels.report.race_accesses import race_accesses
-from kernels.report.source_facts import code_of
+from kernels.report.source_facts import code_of, is_shared
 from kernels.verdict import Verdict
 from kernels.wording import lines_named
 
@@ -93,9 +93,7 @@ def _space(element: str, access: Access, lines: Sequence[str]) -> str:
     """The memory of the element; "" if the source doesn't show it."""
     if access.block:
         return "global memory"
-    named = re.compile(rf"\b__shared__\b.*\b{re.escape(element.partition('[')[0])}\s*\[")
-    declared = any(named.search(code_of(number, lines)) for number in range(1, len(lines) + 1))
-    return "shared memory" if declared else ""
+    return "shared memory" if is_shared(element.partition("[")[0], lines) else ""
 
 
 def _shared(element: str, lines: Sequence[str], tile: int) -> Shared:

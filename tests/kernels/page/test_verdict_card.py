@@ -68,7 +68,7 @@ def test_an_accepted_kernel_gets_the_next_idea():
     assert (card.label, card.step, card.excerpt) == (NEXT_IDEA, "Unroll.", ())
     lines = (LineEvidence(3, 64, 2, 0), LineEvidence(9, 640, 20, 0))
     card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),), lines=lines)), LINES)
-    assert (card.role, card.where, card.state) == ("", "", "good"), "the line with the most work is no flaw"
+    assert (card.role, card.where, card.state) == ("", "", "good"), "the line with the most work isn't a flaw"
     assert [line.label for line in card.excerpt if line.hit] == ["most work"]
     goal = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
     evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7),), goals=(goal,))
