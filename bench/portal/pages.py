@@ -79,7 +79,7 @@ PAGES: Mapping[str, Page] = {
     "leaderboard": _by_student(f"{WORK}/board/{DEVICE_CLASS}"),
     "home": _by_student("/"),
     "assignment": _by_student(f"{WORK}/"),
-    "history": _by_student(f"{WORK}/history"),
+    "own submissions": _by_student(f"{WORK}/history"),
     "staff: submissions": _by_staff(f"/staff/{COURSE}/submissions"),
     "staff: gradebook": _by_staff(f"/staff/{COURSE}/grades"),
     "staff: overview": _by_staff(f"/staff/{COURSE}/"),

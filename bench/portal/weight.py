@@ -58,7 +58,7 @@ def _pages(submission: int) -> Mapping[str, str]:
         "course": f"/courses/{COURSE}/",
         "assignment": f"{WORK}/",
         "result": f"/submissions/{public_id(submission)}",
-        "history": f"{WORK}/history",
+        "own submissions": f"{WORK}/history",
         "leaderboard": f"{WORK}/board/{DEVICE_CLASS}",
         "account": "/account",
         "staff: overview": f"{staff}/",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +31,8 @@ _MOST_PREDICTED = 4000
 _IN_VAIN = 48
 """If so many of the most promising points can't win, the search doesn't look for another one."""
 
+_Model = Callable[[Sequence[int]], Sequence[PointResult]]
+
 
 class Source(Protocol):
     """Where results come from.
@@ -49,9 +51,9 @@ class Source(Protocol):
 
 def search(points: Sequence[Point], design: Design, source: Source) -> Iterator[Tuning]:
     """Try points until the budget is used or no point can win; gives the state after each few points."""
-    state = _Search(points, design, source)
+    state = _Search(points, design, source.model if source.models else None)
     while chosen := state.choose():
-        state.measure(chosen)
+        state.learn(chosen, source.measure(chosen))
         yield state.tuning(None)
     yield state.tuning(state.stopped)
 
@@ -62,33 +64,19 @@ def next_points(points: Sequence[Point], design: Design, results: Sequence[Point
     The order of the results changes nothing. So a search goes on from its stored results alone.
     """
     known = {each.number: each for each in results}
-    state = _Search(points, design, _Known(known))
-    state.measure(sorted(known))
+    state = _Search(points, design, model=None)
+    state.learn(sorted(known), [known[number] for number in sorted(known)])
     return state.choose()
 
 
-class _Known:
-    """Results that are there."""
-
-    def __init__(self, results: Mapping[int, PointResult]) -> None:
-        self.models = False
-        self._results = results
-
-    def model(self, numbers: Sequence[int]) -> Sequence[PointResult]:
-        raise NotImplementedError
-
-    def measure(self, numbers: Sequence[int]) -> Sequence[PointResult]:
-        return [self._results[number] for number in numbers]
-
-
 class _Search:
-    """What is known of the points."""
+    """What is known of the points. model: counts and models points before they are tried, if it is possible."""
 
-    def __init__(self, points: Sequence[Point], design: Design, source: Source) -> None:
+    def __init__(self, points: Sequence[Point], design: Design, model: _Model | None) -> None:
         self._coordinates = coordinates(points)
         self._goal = quantity(design.goal)
         self._budget = min(design.points, len(points))
-        self._source = source
+        self._model = model
         self._order = random.Random(design.seed).sample(range(len(points)), len(points))  # noqa: S311 - it must repeat
         self._models: dict[int, PointResult] = {}
         self._tried: dict[int, PointResult] = {}
@@ -115,16 +103,16 @@ class _Search:
 
     def _fit(self, picked: Sequence[int]) -> Sequence[int]:
         """The points that run and may win, by their models."""
-        if not self._source.models:
+        if self._model is None:
             return picked
         new = [number for number in picked if number not in self._models]
-        self._models |= dict(zip(new, self._source.model(new), strict=True))
+        self._models |= dict(zip(new, self._model(new), strict=True))
         hopeless = {*self._unfit(), *self._pruned()}
         return [number for number in picked if number not in hopeless]
 
-    def measure(self, numbers: Sequence[int]) -> None:
-        """Try these points."""
-        self._tried |= dict(zip(numbers, self._source.measure(numbers), strict=True))
+    def learn(self, numbers: Sequence[int], results: Sequence[PointResult]) -> None:
+        """Take the results of these points, which are now tried."""
+        self._tried |= dict(zip(numbers, results, strict=True))
 
     def tuning(self, stopped: Stop | None) -> Tuning:
         """What was done so far."""

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup
 
 from kernels.rendering.page.links import linked
+from kernels.wording import plural
 from server.accounts import limits
 from server.accounts.access import nothing_here, viewer
 from server.courses.access import Reader, assignment_for, member_of, reader_of
@@ -81,7 +82,11 @@ def hand_in(course: str, name: str) -> Response:
     try:
         accepted = submit(submitted)
     except limits.TooOften as error:
-        often = TooOften("You submitted too often. Wait a minute, then submit again.", error.seconds)
+        often = TooOften(
+            f"You checked or submitted {error.limit.count} times within a minute, which is the limit. Try again in "
+            f"{plural(error.seconds, 'second')}.",
+            error.seconds,
+        )
         return _again(reader, sent, often)
     except NotAccepted as error:
         return _again(reader, sent, error)
