@@ -165,7 +165,8 @@ def _run_all(
         planned: list[PlannedPoint] = []
 
         def works(some: Sequence[int] = some, planned: list[PlannedPoint] = planned) -> Iterator[CheckWork]:
-            for number in some:
+            # axes usually rise, so the last points take longest: a run shouldn't end with them alone
+            for number in reversed(some):
                 point = plan.point(number)
                 if reason := plan.unfit(point):
                     keep(rejected(plan, point, reason))
