@@ -243,6 +243,22 @@ def test_who_only_checked_a_right_kernel_is_told_that_it_counts_for_nothing_yet(
     assert ("data-closed" in page) is told
 
 
+@ON_SQLITE
+@pytest.mark.parametrize(("role", "left"), [(Role.STUDENT, False), (Role.ASSISTANT, True)], ids=str)
+def test_without_attempts_only_staff_can_submit_a_checked_version(portal, role, left):
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.attempts = "", 1
+    reader = client_of(portal, "reader", role)
+    (_, ranked), (name, checked) = (
+        handed_in(portal.course, "reader", mode) for mode in (Mode.RANK, Mode.CHECK)
+    )
+    for job in (ranked, checked):
+        graded(portal.course, job)
+    page = reader.page(f"/submissions/{name}")
+    assert ('name="mode" value="rank"' in page, "data-no-attempts" in page) == (left, not left)
+
+
 def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):
     name, job = handed_in(portal.course, "ada")
     taken(portal.course, job)
