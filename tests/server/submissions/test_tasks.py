@@ -50,9 +50,11 @@ def test_what_is_ahead_comes_before_what_is_late_and_what_is_over_does_not_come(
         task("wrong", 2 * DAY, Verdict.DATA_RACE, device_class=""),
         task("untouched", 3 * DAY),
         task("any-time", None),
+        replace(task("excused", -DAY), grade=Grade(excused=True)),
+        replace(task("excuse-not-released", None), grade=Grade(excused=True, held=True)),
     ]
     assert [one.slug for one in due_next(tasks, NOW)] == [
-        "wrong", "untouched", "any-time", "late-and-wrong", "long-late", "right",
+        "wrong", "untouched", "any-time", "excuse-not-released", "late-and-wrong", "long-late", "right",
     ]  # fmt: skip
 
 
