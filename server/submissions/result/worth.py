@@ -147,7 +147,7 @@ def worth_text(worth: Worth) -> str:
         return f"Worth {upto}{earns}{' plus the rubric' if grade.rubric_most else ''} if you submit it"
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"
-    if grade.excused:
+    if grade.excused and (worth.as_staff or not grade.held):
         return "Excused, doesn’t count"
     points = points_of(worth)
     if points is None:

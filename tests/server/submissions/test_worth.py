@@ -160,7 +160,8 @@ def test_no_verdict_says_nothing():
 
 @pytest.mark.parametrize("decision", [{}, {"score": 3.0}, {"excused": True}])
 def test_a_decision_that_is_held_shows_nowhere(decision):
-    assert text(WRONG, held=True, **decision) == text(WRONG, held=True)
+    for points in (10.0, 0.0):
+        assert text(WRONG, held=True, points=points, **decision) == text(WRONG, held=True, points=points)
     assert worth(WRONG, held=True, attempts_left=2, **decision).again == Again(None, 2)
     assert (worth(WRONG, held=True, attempts_left=2, as_staff=True, **decision).again is None) is bool(
         decision
