@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from kernels.verdict import Verdict
 from server.accounts.models import MailKind, Person
-from server.courses.models import Assignment, Course, Extension, Membership, Role
+from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
 from server.courses.service import shown_at
 from server.grading.models import Job, JobKind
 from server.submissions.counted_submission import due_for
@@ -133,7 +133,7 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
 
 
 def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
-    """Deadlines of the next day, for students without an accepted submission."""
+    """Deadlines of the next day, for students who still have something to do."""
     extended = select(Extension.assignment_id).where(Extension.due_at > now)
     query = (
         select(Assignment)
@@ -157,11 +157,24 @@ def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
 
 
 def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
-    """The students without an accepted submission, each with the extension, if there is one."""
+    """The students without an accepted submission, each with the extension, if there is one.
+
+    Excused students are left out once they may know it.
+    """
     done = select(Submission.person_id).where(
         Submission.assignment_id == assignment.id,
         Submission.mode == Mode.RANK,
         Submission.verdict == Verdict.ACCEPTED,
+    )
+    excused = (
+        select(Correction.person_id)
+        .join(Assignment, Assignment.id == Correction.assignment_id)
+        .where(
+            Correction.assignment_id == assignment.id,
+            Correction.excused,
+            Correction.held.is_(False),
+            Assignment.grades_held.is_(False),
+        )
     )
     own = and_(Extension.person_id == Person.id, Extension.assignment_id == assignment.id)
     return (
@@ -173,6 +186,7 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
             Membership.role == Role.STUDENT,
             Membership.dropped_at.is_(None),
             Person.id.not_in(done),
+            Person.id.not_in(excused),
         )
     )
 

@@ -144,12 +144,13 @@ def _answer(
 
 
 def _grade_answer(grade: Grade) -> GradeAnswer | None:
-    if grade.points is None and not grade.excused:
+    # Without a submission, a decision that isn't released must not show.
+    if grade.counted is None and (grade.held or (grade.points is None and not grade.excused)):
         return None
     return GradeAnswer(
         points=None if grade.held else grade.points,
         why=() if grade.held else grade.why,
-        excused=grade.excused and not grade.held,
+        excused=grade.excuse_released,
         held=grade.held,
         submission=None if grade.counted is None else grade.counted.entry.public_id,
     )

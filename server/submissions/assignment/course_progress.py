@@ -69,7 +69,7 @@ def course_bar(session: Session, reader: Reader) -> CourseBar | None:
 
 def course_progress(tasks: Sequence[Task]) -> CourseProgress:
     """Sum up a student's tasks in one course."""
-    found = [task for task in tasks if not task.grade.excused]
+    found = [task for task in tasks if not task.grade.excuse_released]
     valued = [task for task in found if task.points]
     released = [task for task in valued if not task.grade.held]
     return CourseProgress(

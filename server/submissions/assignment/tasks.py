@@ -108,13 +108,14 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
     """Choose the tasks that are still worth doing. tasks: by deadline.
 
     First come open tasks before their deadline, then late ones, the latest deadline first. Then come done tasks that
-    can be improved. Left out are closed tasks, done tasks after their deadline, and done tasks that can't be improved.
+    can be improved. Left out are closed and excused tasks, done tasks after their deadline, and done tasks that can't
+    be improved.
     """
     ahead: list[Task] = []
     late: list[Task] = []
     done: list[Task] = []
     for task in tasks:
-        if task.closed(now) or task.at_its_best:
+        if task.closed(now) or task.at_its_best or task.grade.excuse_released:
             continue
         if not task.overdue(now):
             (done if task.done else ahead).append(task)

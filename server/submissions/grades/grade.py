@@ -71,6 +71,11 @@ class Grade:
         return self.computed_why
 
     @property
+    def excuse_released(self) -> bool:
+        """Whether the student is excused, and may know it."""
+        return self.excused and not self.held
+
+    @property
     def late_days(self) -> int:
         """The late days that the points depend on."""
         return self.counted.late_days if self.counted is not None and self.score is None else 0

@@ -67,6 +67,7 @@ class SubmissionPage:
     course_zone: the time zone for readers without their own
     limited: whether the number of such submissions is limited, so a started one uses an attempt or a check
     own: whether it is the reader's; staff: whether the reader is course staff
+    viewed: whether course staff view the page as the student, and can't submit
     form: the key of the form that sent it; "" for another reader or a program
     status: its progress; judged: the result that gave its verdict, None before the first verdict
     closed_at: when the student's last chance to submit ended; None if the assignment is open
@@ -88,6 +89,7 @@ class SubmissionPage:
     email: str
     own: bool
     staff: bool
+    viewed: bool
     mode: Mode
     limited: bool
     device_class: str
@@ -102,6 +104,12 @@ class SubmissionPage:
     @property
     def file(self) -> str:
         return f"{self.assignment}-{self.public_id[:8]}.cu"
+
+    @property
+    def has_editor(self) -> bool:
+        """Whether the reader can change the source in the assignment's editor. Course staff can after it closed."""
+        over = self.archived or self.viewed or (self.closed_at is not None and not self.staff)
+        return self.own and not over
 
     @property
     def waits(self) -> bool:
@@ -135,8 +143,13 @@ class SubmissionPage:
         return failed and self.status.over and not self.archived and (self.own or self.staff)
 
 
-def read_page(session: Session, person: int, public_id: str, now: datetime) -> SubmissionPage | None:
-    """Read the page; None if there is no such submission, or the person may not see it."""
+def read_page(
+    session: Session, person: int, public_id: str, now: datetime, *, viewed: bool = False
+) -> SubmissionPage | None:
+    """Read the page; None if there is no such submission, or the person may not see it.
+
+    viewed: whether course staff view it as the person
+    """
     found = visible_submission(session, person, public_id)
     if found is None:
         return None
@@ -158,6 +171,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         email=found.person.email,
         own=found.person_id == person,
         staff=staff,
+        viewed=viewed,
         mode=found.mode,
         limited=found.mode is Mode.CHECK or assignment.attempts is not None,
         device_class=found.device_class,

@@ -201,7 +201,8 @@ def again(public_id: str) -> Response:
 def _page(public_id: str) -> SubmissionPage:
     who = viewer()
     with site().readers.begin() as session:
-        page = read_page(session, who.id, public_id, datetime.now(UTC))
+        viewed = who.viewing is not None
+        page = read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed)
     if page is None:
         raise nothing_here()
     return page

@@ -15,6 +15,7 @@ from server.submissions.allowance import allowance
 from server.submissions.assignment.tasks import task_of, tasks_for
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days, valued
 from server.submissions.grades.grade import Grade
+from server.submissions.grades.late_days import late_days_of
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
 from server.submissions.rules.points import reachable
@@ -27,6 +28,7 @@ class Worth:
     now: for a check, which would count from now on
     as_staff: whether the reader sees points that aren't released yet
     attempts_left: None if unlimited
+    covered: how many days a submission would be late now that spent late days pay
     """
 
     assignment: Assignment
@@ -36,6 +38,7 @@ class Worth:
     now: datetime
     as_staff: bool = False
     attempts_left: int | None = None
+    covered: int = 0
 
     @property
     def counts(self) -> bool:
@@ -44,14 +47,18 @@ class Worth:
         return counted is not None and counted.entry.submission_id == self.entry.submission_id
 
     @property
+    def best_now(self) -> float:
+        """The most points of a new submission that spends no more late days."""
+        return reachable(self.assignment, late_days(self.now, self.deadlines) - self.covered)
+
+    @property
     def again(self) -> Again | None:
         """The chance to earn more than this submission does; None if it doesn't count or can't be improved."""
         # A decision that isn't released must not show.
         decided = (self.grade.excused or self.grade.score is not None) and (
             self.as_staff or not self.grade.held
         )
-        best = reachable(self.assignment, late_days(self.now, self.deadlines))
-        gain = best - valued(self.assignment, self.deadlines, self.entry).points
+        gain = self.best_now - valued(self.assignment, self.deadlines, self.entry).points
         perfect = self.entry.accepted and round(gain, 6) <= 0
         over = self.deadlines.closed(self.now) or self.attempts_left == 0
         if decided or over or perfect or not self.counts:
@@ -77,11 +84,13 @@ class Earned:
     """What the page of a submission says about its points.
 
     text: of `worth_text`; again: None if there is nothing to improve, or no chance
+    attempts_left: None if unlimited
     rubric: None if the page doesn't show one to the reader
     """
 
     text: str = ""
     again: Again | None = None
+    attempts_left: int | None = None
     rubric: RubricSheet | None = None
 
 
@@ -100,17 +109,21 @@ def earned(session: Session, submission: Submission, now: datetime, *, as_staff:
     if own is None:
         return Earned()
     left = _attempts_left(session, submission, now)
-    worth = Worth(assignment, task.deadlines, task.grade, own, now, as_staff, left)
+    covered = 0
+    if task.overdue(now):
+        days = late_days_of(session, assignment, submission.person_id, now)
+        covered = min(days.here, days.late)
+    worth = Worth(assignment, task.deadlines, task.grade, own, now, as_staff, left, covered)
     sheet = sheet_of(session, submission, task.grade, as_staff=as_staff)
-    return Earned(worth_text(worth), worth.again, sheet)
+    return Earned(worth_text(worth), worth.again, left, sheet)
 
 
 def _attempts_left(session: Session, submission: Submission, now: datetime) -> int | None:
-    """None if unlimited. In an archived course none are left."""
+    """None if unlimited, as for course staff. In an archived course none are left."""
     assignment = submission.assignment
     if assignment.course.archived_at is not None:
         return 0
-    if assignment.attempts is None:
+    if assignment.attempts is None or is_staff(role_in(session, submission.person_id, assignment.course_id)):
         return None
     return allowance(session, assignment, submission.person_id, now).left
 
@@ -126,15 +139,15 @@ def worth_text(worth: Worth) -> str:
         return ""
     if entry.mode is Mode.CHECK:
         kernel = worth.assignment.points
-        if not entry.accepted or not kernel or worth.deadlines.closed(worth.now):
+        over = worth.deadlines.closed(worth.now) or worth.attempts_left == 0
+        if not entry.accepted or not kernel or over:
             return "Check, doesn’t count"
         upto = "up to " if worth.assignment.speed_tiers or worth.assignment.goals_percent < 100 else ""
-        days = late_days(worth.now, worth.deadlines)
-        earns = f"{rounded_points(reachable(worth.assignment, days))}/{rounded_points(kernel)}"
+        earns = f"{rounded_points(worth.best_now)}/{rounded_points(kernel)}"
         return f"Worth {upto}{earns}{' plus the rubric' if grade.rubric_most else ''} if you submit it"
     if grade.held and most and not worth.as_staff:
         return "Points not released yet"
-    if grade.excused:
+    if grade.excused and (worth.as_staff or not grade.held):
         return "Excused, doesn’t count"
     points = points_of(worth)
     if points is None:

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import Engine, select, update
 
 from server.accounts.models import MailKind, Person
-from server.courses.models import Assignment, Role
+from server.courses.models import Assignment, Correction, Role
 from server.database.engine import Sessions
 from server.grading.models import Job
 from server.mail.models import Mail
@@ -102,6 +102,22 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
     course.person("cleo")
     assert sender.round(later(DAY)) == 2
     assert len(mails.subjects("cleo")) == 1
+
+
+@ON_SQLITE
+def test_an_excuse_that_is_released_leaves_out_the_deadline(course: ACourse, mails: Inbox) -> None:
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).due_at = later(DAY)
+    for name, excused, held in (("ada", True, False), ("bob", True, True), ("cleo", False, False)):
+        decision = {"excused": excused, "held": held, "corrected_at": later(0)}
+        person = course.person(name)
+        with course.sessions.begin() as session:
+            session.add(Correction(assignment_id=course.assignment, person_id=person, **decision))
+    assert mailer(course, mails).round(later(10)) == 2
+    assert [len(mails.subjects(name)) for name in ("ada", "bob", "cleo")] == [0, 1, 1]
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).grades_held = True
+    assert mailer(course, mails).round(later(20)) == 1
 
 
 def test_nobody_hears_who_joined_by_a_code_or_turned_it_off(course: ACourse, mails: Inbox) -> None:

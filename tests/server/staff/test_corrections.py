@@ -23,6 +23,7 @@ from server.staff.losses import students_grades
 from server.submissions.changes import regrade
 from server.submissions.grades.grade import Grade
 from tests.server.course import NOW
+from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import handed_in, judged
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -178,6 +179,24 @@ def test_held_points_are_for_staff_until_they_are_released(
     assert row_of(portal, "ada") == ["10", "10", ""]
     assert put("").status_code == 303
     assert "10 of 10 points" in ada.page("/courses/gpu/tiled/")
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("decision", [{"score": "7"}, {"excused": "yes"}], ids=str)
+def test_programs_of_a_student_see_no_decision_that_is_held(
+    portal: Portal, ina: BrowserClient, decision: dict[str, str]
+) -> None:
+    def own() -> Any:
+        (one,) = portal.get("ada", "/api/v1/assignments").get_json()["assignments"]
+        return one["grade"]
+
+    portal.course.person("ada")
+    for held, hidden in (("yes", True), ("", False)):
+        ina.post_form(grade_page(portal, "ada"), held=held, reason="x", **decision)
+        assert (own() is None) is hidden
+    counts = handed_in(portal.course, "ada")
+    ina.post_form(grade_page(portal, "ada"), held="yes", reason="x", **decision)
+    assert own() == {"points": None, "why": [], "excused": False, "held": True, "submission": counts}
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -12,6 +12,8 @@ from server.submissions.models import Submission
 from tests.server.course import NOW
 from tests.server.experiments.started import started
 from tests.server.staff.graded import handed_in
+from tests.server.submissions.graded import graded
+from tests.server.submissions.graded import handed_in as checked
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -59,6 +61,14 @@ def test_the_form_is_not_shown(portal: Portal) -> None:
     assert 'id="hand-in-form"' not in page
     assert "You can’t submit in this view" in page
     assert 'id="hand-in-form"' in client_of(portal, "ada").page("/courses/gpu/tiled/")
+
+
+def test_results_lead_to_no_form(portal: Portal) -> None:
+    public_id, job = checked(portal.course, "ada")
+    graded(portal.course, job)
+    for reader, shown in ((viewing(portal), False), (client_of(portal, "ada"), True)):
+        page = reader.page(f"/submissions/{public_id}")
+        assert (f"?from={public_id}" in page, 'name="mode" value="rank"' in page) == (shown, shown)
 
 
 def test_nothing_is_done_for_the_student(portal: Portal) -> None:

@@ -141,6 +141,8 @@ def test_the_form_asks_before_it_spends_a_day_and_keeps_the_text(portal: Portal)
     end(portal, Verdict.ACCEPTED)
     assert ">10 of 10 points" in ada.page(PAGE)
     assert 'id="late-days">You have 2 of 3' in ada.page(PAGE)
+    ada.post_form(FORM, source=KERNEL, mode="check")
+    assert "Worth 10/10" in ada.page(f"/submissions/{end(portal, Verdict.ACCEPTED)}")
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
     assert 'id="late-days">1 of 3' in ina.page(f"/staff/gpu/students/{portal.course.person('ada')}")
 

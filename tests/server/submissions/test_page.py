@@ -243,6 +243,45 @@ def test_who_only_checked_a_right_kernel_is_told_that_it_counts_for_nothing_yet(
     assert ("data-closed" in page) is told
 
 
+@ON_SQLITE
+def test_after_closing_only_staff_are_led_to_an_editor(portal, ada):
+    kinds = {"checked": (Mode.CHECK, {}), "failed": (Mode.RANK, RACE), "waits": (Mode.RANK, None)}
+    clients = {"ada": ada, "turing": client_of(portal, "turing", Role.ASSISTANT)}
+    addresses = {}
+    for name, client in clients.items():
+        for kind, (mode, report) in kinds.items():
+            public_id, job = handed_in(portal.course, name, mode)
+            if report is not None:
+                graded(portal.course, job, **report)
+            addresses[name, kind] = public_id
+        public_id, _ = handed_in(portal.course, name)
+        client.post_form(f"/submissions/{public_id}/cancel")
+        addresses[name, "cancelled"] = public_id
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).closes_at = NOW
+    for (name, kind), public_id in addresses.items():
+        page = clients[name].page(f"/submissions/{public_id}")
+        assert (f"?from={public_id}" in page) is (name == "turing"), kind
+        assert ("data-closed" in page) is (name == "ada" and kind == "checked")
+        assert ('name="mode" value="rank"' in page) is (name == "turing" and kind == "checked")
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("role", "left"), [(Role.STUDENT, False), (Role.ASSISTANT, True)], ids=str)
+def test_without_attempts_only_staff_can_submit_a_checked_version(portal, role, left):
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.attempts = "", 1
+    reader = client_of(portal, "reader", role)
+    (_, ranked), (name, checked) = (
+        handed_in(portal.course, "reader", mode) for mode in (Mode.RANK, Mode.CHECK)
+    )
+    for job in (ranked, checked):
+        graded(portal.course, job)
+    page = reader.page(f"/submissions/{name}")
+    assert ('name="mode" value="rank"' in page, "data-no-attempts" in page) == (left, not left)
+
+
 def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):
     name, job = handed_in(portal.course, "ada")
     taken(portal.course, job)

@@ -50,9 +50,11 @@ def test_what_is_ahead_comes_before_what_is_late_and_what_is_over_does_not_come(
         task("wrong", 2 * DAY, Verdict.DATA_RACE, device_class=""),
         task("untouched", 3 * DAY),
         task("any-time", None),
+        replace(task("excused", -DAY), grade=Grade(excused=True)),
+        replace(task("excuse-not-released", None), grade=Grade(excused=True, held=True)),
     ]
     assert [one.slug for one in due_next(tasks, NOW)] == [
-        "wrong", "untouched", "any-time", "late-and-wrong", "long-late", "right",
+        "wrong", "untouched", "any-time", "excuse-not-released", "late-and-wrong", "long-late", "right",
     ]  # fmt: skip
 
 
@@ -98,10 +100,11 @@ def test_progress_leaves_out_what_is_excused_or_not_released():
         replace(task("right", DAY), points=10.0, grade=Grade(counted)),
         replace(task("held", DAY), points=10.0, grade=Grade(counted, held=True)),
         replace(task("excused", DAY), points=10.0, grade=Grade(excused=True)),
+        replace(task("excuse-not-released", DAY), points=10.0, grade=Grade(excused=True, held=True)),
         replace(task("given", DAY), points=5.0, grade=Grade(score=2.0)),
         replace(task("untouched", DAY), points=0.0),
     ]
-    assert course_progress(tasks) == CourseProgress(done=2, of=4, points=10.0, most=15.0, held=1)
+    assert course_progress(tasks) == CourseProgress(done=2, of=5, points=10.0, most=15.0, held=2)
 
 
 def test_tasks_without_a_place_follow_by_deadline():

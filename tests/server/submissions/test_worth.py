@@ -23,7 +23,7 @@ def text(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more:
 
 def worth(of: Entry, *entries: Entry, deadlines: Deadlines = NO_DEADLINE, **more: Any) -> Worth:
     own = {key: more.pop(key) for key in ("score", "excused", "held") if key in more}
-    seen = {key: more.pop(key) for key in ("as_staff", "attempts_left") if key in more}
+    seen = {key: more.pop(key) for key in ("as_staff", "attempts_left", "covered") if key in more}
     given = assignment(**more)
     grade = Grade(counted(given, deadlines, entries or (of,)), **own)
     return Worth(given, deadlines, grade, of, max(DUE, of.created_at), **seen)
@@ -100,6 +100,16 @@ def test_a_faster_tier_can_still_be_reached(speed, deadlines, points, more):
     assert text(entry(1, mode=Mode.CHECK), **TIERS).startswith("Worth up to 8/10")
 
 
+def test_late_days_that_are_spent_lower_what_a_new_submission_loses():
+    check, late = entry(1, mode=Mode.CHECK), Deadlines(DUE - DAY, None)
+    assert [text(check, deadlines=late, covered=days)[:11] for days in (0, 1)] == [
+        "Worth 8/10 ",
+        "Worth 10/10",
+    ]
+    slow = entry(1, created_at=DUE, score=1000.0, gflops=1000.0, late_days=1)
+    assert worth(slow, deadlines=late, covered=1, **TIERS).again == Again(None, None)
+
+
 def test_late_days_are_named():
     late = entry(1, created_at=DUE + SECOND)
     assert (
@@ -113,11 +123,12 @@ def test_a_check_says_what_it_would_earn_now():
     assert (
         text(entry(1, mode=Mode.CHECK), deadlines=Deadlines(DUE - DAY, None)) == "Worth 8/10 if you submit it"
     )
-    for of, deadlines in (
-        (entry(2, Verdict.DATA_RACE, mode=Mode.CHECK), NO_DEADLINE),
-        (entry(1, mode=Mode.CHECK), Deadlines(DUE - DAY, DUE - SECOND)),
+    for of, more in (
+        (entry(2, Verdict.DATA_RACE, mode=Mode.CHECK), {}),
+        (entry(1, mode=Mode.CHECK), {"deadlines": Deadlines(DUE - DAY, DUE - SECOND)}),
+        (entry(1, mode=Mode.CHECK), {"attempts_left": 0}),
     ):
-        assert text(of, deadlines=deadlines) == "Check, doesn’t count"
+        assert text(of, **more) == "Check, doesn’t count"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +160,8 @@ def test_no_verdict_says_nothing():
 
 @pytest.mark.parametrize("decision", [{}, {"score": 3.0}, {"excused": True}])
 def test_a_decision_that_is_held_shows_nowhere(decision):
-    assert text(WRONG, held=True, **decision) == text(WRONG, held=True)
+    for points in (10.0, 0.0):
+        assert text(WRONG, held=True, points=points, **decision) == text(WRONG, held=True, points=points)
     assert worth(WRONG, held=True, attempts_left=2, **decision).again == Again(None, 2)
     assert (worth(WRONG, held=True, attempts_left=2, as_staff=True, **decision).again is None) is bool(
         decision
