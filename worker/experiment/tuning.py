@@ -21,7 +21,7 @@ from worker.bench.backlog import Pool
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
-from worker.experiment.run import Points, Told, check_slots
+from worker.experiment.run import Points, Told, check_slots, missing
 from worker.workplaces.workplace import Workplace
 
 
@@ -34,6 +34,12 @@ def budget(manifest: Manifest) -> int:
     """How many points a run tries at most."""
     design = from_plain_definition(manifest.definition).design
     return min(design.points, manifest.points) if design.kind is DesignKind.TUNE else manifest.points
+
+
+def not_tried(plan: Plan, folder: Folder) -> list[int]:
+    """The points that may still use the budget. One that the CPU device refused has a result, but wasn't tried."""
+    refused = {each.number for each in folder.models().results() if each.verdict is not Verdict.ACCEPTED}
+    return missing(plan, (each for each in folder.results() if each.number not in refused))
 
 
 def tune(
