@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernels.exercise import Exercise, ExerciseError, find_exercise
 from kernels.exercise.schema import definition_in
-from kernels.experiment.axes import DEVICE
+from kernels.experiment.axes import DEVICE, AxisError, with_axes
 from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
 from kernels.experiment.model import Axis, Experiment, OnServer
 from kernels.experiment.points import TooManyPoints
@@ -146,8 +146,10 @@ def _from_toml(file: Path, axes: Sequence[Axis]) -> _Given:
         experiment = read_definition(text)
     except DefinitionError as error:
         raise SetupError(file, error.line, error.reason) from None
-    changed = {axis.name: axis for axis in (*experiment.axes, *axes)}
-    return _Given(file, text, replace(experiment, axes=tuple(changed.values())))
+    try:
+        return _Given(file, text, with_axes(experiment, axes))
+    except AxisError as error:
+        raise _Given(file, text, experiment).error("design", "rows", f"{error}.") from None
 
 
 def _from_kernels(files: Sequence[Path], axes: Sequence[Axis], exercise: str | None) -> _Given:

@@ -25,6 +25,16 @@ def test_axes_of_the_command_line_replace_those_of_the_file(tmp_path):
     assert set_up(experiment(tmp_path), axes, None, HERE)[0].points == 6
 
 
+@pytest.mark.parametrize("axis", ["TILE_WIDTH=4", "fmad=0,1"])
+def test_a_list_has_its_own_rows(tmp_path, axis):
+    rows = '[design]\nkind = "list"\nrows = [{ TILE_WIDTH = 8, Width = 32 }]\n'
+    file = experiment(tmp_path, FILE + rows)
+    assert set_up(file, (), None, HERE)[0].points == 1
+    with pytest.raises(SetupError) as refused:
+        set_up(file, [parse_axis(axis)], None, HERE)
+    assert refused.value.line == 14
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
