@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,23 @@ def test_kernels_of_the_command_line_keep_their_names_apart(tmp_path):
             set_up(files[0], (), None, HERE, wrong)
     with pytest.raises(SetupError):
         set_up(experiment(tmp_path), (), None, HERE, files)
+
+
+def test_many_and_long_names_of_kernels_make_a_name_of_an_experiment(tmp_path):
+    files = [tmp_path / f"a_kernel_with_a_name_{number}.cu" for number in range(20)]
+    files.append(tmp_path / f"{'x' * 240}.cu")
+    for file in files:
+        file.write_text(KERNEL, "utf-8")
+    for some in (files, files[::-1], files[-1:]):
+        manifest, _ = set_up(some[0], [parse_axis("Width=64")], None, HERE, some[1:])
+        assert [each.name for each in manifest.kernels] == [file.name for file in some]
+
+
+def test_an_exercise_whose_folder_has_a_long_name_is_refused(tmp_path):
+    folder = tmp_path / ("x" * 120) / ("y" * 120)
+    shutil.copytree(find_exercise("tiled").root, folder)
+    with pytest.raises(SetupError):
+        planned(tmp_path, "Width=64", exercise=str(folder))
 
 
 def test_a_kernel_that_is_not_there_is_reported_before_its_axes(tmp_path):
