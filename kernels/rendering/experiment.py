@@ -152,24 +152,30 @@ def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> 
 
 def overall_text(found: Comparison) -> str:
     """All pairs together, in a sentence."""
-    if found.ratio is None or found.interval is None:
+    complete = [pair for pair in found.pairs if pair.complete]
+    if not complete:
         return f"No point has this in both: {found.quantity.title.lower()}, {found.quantity.basis}."
+    left_out = [pair for pair in complete if not pair.in_mean]
+    zeros = f"{sum(pair.differs for pair in left_out):,} of {plural(len(left_out), 'point')}"
+    if found.ratio is None or found.interval is None:
+        return f"There is no ratio, because each pair of values has a 0. {zeros} differ."
     low, high = found.interval
-    points = plural(sum(pair.ratio is not None for pair in found.pairs), "point")
-    what = f"Over {points}, the ratio is {found.ratio:.4f}"
-    verdict = "" if found.differs else " No difference shown."
-    return f"{what}, with a 95 % interval from {low:.4f} to {high:.4f}.{verdict}"
+    what = f"Over {plural(len(complete) - len(left_out), 'point')}, the ratio is {found.ratio:.4f}"
+    said = [f"{what}, with a 95 % interval from {low:.4f} to {high:.4f}."]
+    said += [f"{zeros} with a value of 0 differ."] if left_out else []
+    said += [] if found.differs else ["No difference shown."]
+    return " ".join(said)
 
 
 def _pair(pair: Pair, what: Quantity) -> list[str]:
     interval = f"{pair.interval[0]:.4f} to {pair.interval[1]:.4f}" if pair.interval is not None else ""
-    verdict = "" if pair.ratio is None else "differs" if pair.differs else "same"
+    verdict = "" if not pair.complete else "differs" if pair.differs else "same"
     return [
         params_text(pair.params),
         value_text(what, pair.first),
         value_text(what, pair.second),
         f"{pair.ratio:.4f}" if pair.ratio is not None else "",
-        interval or ("exact" if pair.ratio is not None else ""),
+        interval or ("exact" if pair.complete else ""),
         verdict,
     ]
 
