@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from kernels.evidence import Basis
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.model import DesignKind
 from kernels.experiment.quantities import quantity
@@ -67,7 +66,7 @@ def tune(
 class _Results:
     """The results of a search: from the folder, or from a workplace.
 
-    models: whether the goal is measured, so the CPU device can look at a point before
+    models: whether the goal needs a GPU, so the CPU device can look at a point before
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class _Results:
         gpus: Sequence[Workplace],
     ) -> None:
         experiment = from_plain_definition(manifest.definition)
-        self.models = experiment.measure.counts and quantity(experiment.design.goal).basis is Basis.MEASURED
+        self.models = experiment.measure.counts and quantity(experiment.design.goal).needs_gpu
         self.plan = Plan(manifest)
         self._cache, self._gpus, self._stack = cache, gpus, stack
         self._started: Pool | None = None

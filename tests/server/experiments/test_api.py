@@ -96,7 +96,7 @@ def test_the_ladder_is_its_kernels(portal: Portal):
             "Line 4: naive has no ladder.",
         ),
         ({"definition": TILE + TUNE.replace("2", "201")}, "Line 10: A search on a server tries at most 200"),
-        ({"definition": TILE + TUNE, "device_class": "cpu"}, "Line 11: `gflops` is measured"),
+        ({"definition": TILE + TUNE, "device_class": "cpu"}, "Line 11: `gflops` needs"),
         ({"kernels": {}}, "The text of `tiled.cu` is missing."),
         ({"kernels": {"tiled.cu": "x" * 70_000}}, "The limit is 65,536"),
         ({"kernels": {"tiled.cu": 7}}, "`kernels.tiled.cu` must be a text"),

@@ -59,3 +59,10 @@ def test_a_repeat_is_next_to_its_folder_from_everywhere(tmp_path, repeats, monke
         for file in (tmp_path / "my-repeat").iterdir():
             file.unlink()
     assert [each.resolve() for each in repeats] == [tmp_path / "my-repeat"] * 3
+
+
+def test_an_energy_has_no_interval_so_it_is_not_compared(tmp_path):
+    folder = ran(tmp_path / "gpu", Machine(DeviceUsed("NVIDIA H200", "h200"), "sm_90"), 1000.0).path
+    assert called("compare", folder, folder, "--y", "energy").exit_code == Exit.WRONG_USE
+    for name in ("gflops", "bound", "occupancy", "global_load_requests"):
+        assert called("compare", folder, folder, "--y", name).exit_code == Exit.ACCEPTED

@@ -259,6 +259,7 @@ def test_on_the_cpu_device_a_modelled_goal_is_looked_for(tmp_path, machines):
     [
         ('"gflops"', '"gflops"', HERE),
         ('"gflops"', '"ms"', HERE),
+        ('"gflops"', '"energy"', HERE),
         ('"gflops"', '"loads"\n[measure]\ncounts = false', GPU),
     ],
 )
@@ -266,6 +267,12 @@ def test_a_goal_that_no_point_can_have_is_refused_with_its_line(tmp_path, old, n
     with pytest.raises(SetupError) as refused:
         begun(tmp_path, FILE.replace(old, new), machine)
     assert refused.value.line == 14
+
+
+def test_the_energy_is_a_goal_on_a_gpu_also_without_counts(tmp_path, machines):
+    found = machines()
+    manifest, folder = begun(tmp_path, FILE.replace('"gflops"', '"energy"\n[measure]\ncounts = false'))
+    assert len(tune(manifest, folder, tmp_path)) == len(found.measured) == 30
 
 
 def test_a_search_writes_what_it_did(tmp_path, machines):
