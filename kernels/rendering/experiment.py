@@ -73,12 +73,19 @@ def fixed_sizes(results: Sequence[PointResult]) -> str:
 def _failures(results: Sequence[PointResult]) -> list[str]:
     """For each verdict but accepted, its first point and why."""
     first = {each.verdict: each for each in reversed(results) if each.verdict is not Verdict.ACCEPTED}
+    several = len({each.kernel for each in results}) > 1
     said = []
     for each in sorted(first.values(), key=lambda each: each.number):
         line = each.finding.line if each.finding is not None else None
         place = f", line {line}" if line else ""
-        said.append(f"{params_text(each.params)}{place}: {safe(each.message)}")
+        said.append(f"{_point(each, several)}{place}: {safe(each.message)}")
     return said
+
+
+def _point(each: PointResult | Repeated, several: bool) -> str:
+    """A point's values, after its kernel if there are several."""
+    kernel = safe(each.kernel) if several else ""
+    return ", ".join(part for part in (kernel, params_text(each.params)) if part)
 
 
 def params_text(params: Mapping[str, int]) -> str:
@@ -183,11 +190,12 @@ def _pair(pair: Pair, what: Quantity) -> list[str]:
 def repeated_text(found: Sequence[Repeated], style: Style) -> str:
     """Which points of a repeated run agree with the first."""
     differing = [each for each in found if each.differences]
+    several = len({each.kernel for each in found}) > 1
     lines = style.wrap(
         f"{len(found) - len(differing):,} of {plural(len(found), 'point')} agree with the first run."
     )
     for each in differing:
-        lines += style.wrap(f"{params_text(each.params)}: {'; '.join(each.differences)}", "  ")
+        lines += style.wrap(f"{_point(each, several)}: {'; '.join(each.differences)}", "  ")
     return "\n".join(lines)
 
 

@@ -123,6 +123,15 @@ def test_a_repeat_agrees_within_intervals_and_with_equal_counts():
     assert not any(each.differences for each in repeated(first, first, SPEED))
 
 
+def test_of_several_kernels_a_failure_and_a_difference_name_theirs():
+    first = [result(0), result(0, kernel="b.cu")]
+    again = [result(0), replace(failed(0), kernel="b.cu")]
+    assert "\n  b.cu, T=1: " in repeated_text(repeated(first, again, None), Style())
+    hostile = [again[0], replace(again[1], kernel="b\x1b.cu")]
+    assert "\n  b\\x1b.cu, T=1, line 12: " in results_text("name", hostile, 2, Style())
+    assert "a.cu" not in repeated_text(repeated(first[:1], [failed(0)], None), Style())
+
+
 def test_a_quantity_may_be_a_counter():
     assert quantity("global_load_requests").of(result(0, loads=7)) == 7
     assert quantity("shared_conflicts").basis == "counted"
