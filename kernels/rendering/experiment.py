@@ -14,7 +14,7 @@ from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
-from kernels.verdict import CPU_DEVICE, Verdict
+from kernels.verdict import Verdict
 from kernels.wording import part_of, plural, sizes_text
 
 _BOLD, _DIM = "1", "2"
@@ -48,9 +48,9 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
 
 
 def nothing_measured(results: Sequence[PointResult]) -> str:
-    """Why no point has a speed. On a GPU, none was accepted; another tuner counts nothing either."""
-    on_gpu = any(each.device != CPU_DEVICE and each.counted is None for each in results)
-    return NO_POINT_MEASURED if on_gpu else NOTHING_MEASURED
+    """Why no point has a speed: none was accepted, or there was no GPU."""
+    accepted = any(each.verdict is Verdict.ACCEPTED for each in results)
+    return NOTHING_MEASURED if accepted else NO_POINT_MEASURED
 
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
