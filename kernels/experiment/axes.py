@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
-from kernels.experiment.model import MOST_VALUES, Axis
+from kernels.experiment.model import MOST_VALUES, Axis, DesignKind, Experiment
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,18}):(\d{1,18})(?::([*+])(\d{1,18}))?", re.ASCII)
@@ -25,6 +27,15 @@ def parse_axis(text: str) -> Axis:
     if not equals:
         raise AxisError(f"`{text}` isn't an axis. Write NAME=VALUES, as in TILE_WIDTH=4,8,16")
     return axis(name.strip(), parse_values(values))
+
+
+def with_axes(experiment: Experiment, axes: Iterable[Axis]) -> Experiment:
+    """The experiment with more axes, which replace its own of the same names. Raises AxisError for a list."""
+    changed = {each.name: each for each in axes}
+    if changed and experiment.design.kind is DesignKind.LIST:
+        raise AxisError("A list design has its own rows. Change the rows in the file")
+    own = {each.name: each for each in experiment.axes}
+    return replace(experiment, axes=tuple((own | changed).values()))
 
 
 def device_classes(given: object) -> tuple[str, ...]:

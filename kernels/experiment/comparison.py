@@ -40,11 +40,21 @@ class Pair:
     interval: Interval | None
 
     @property
+    def complete(self) -> bool:
+        """Whether both have a value."""
+        return self.first is not None and self.second is not None
+
+    @property
+    def in_mean(self) -> bool:
+        """Whether the mean of all ratios has this one. It leaves out pairs with a value of 0."""
+        return self.ratio is not None and self.ratio > 0
+
+    @property
     def differs(self) -> bool:
         """Whether a difference is shown: the interval doesn't hold 1, or exact values differ."""
-        if self.ratio is None:
-            return False
-        return self.ratio != 1 if self.interval is None else not self.interval[0] <= 1 <= self.interval[1]
+        if self.interval is not None:
+            return not self.interval[0] <= 1 <= self.interval[1]
+        return self.complete and self.first != self.second
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,10 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        return self.interval is not None and not self.interval[0] <= 1 <= self.interval[1]
+        """Whether the mean's interval doesn't hold 1, or exact values differ that the mean leaves out."""
+        if self.interval is not None and not self.interval[0] <= 1 <= self.interval[1]:
+            return True
+        return any(pair.differs and not pair.in_mean for pair in self.pairs)
 
 
 def compare(first: Iterable[PointResult], second: Iterable[PointResult], what: Quantity) -> Comparison:
@@ -130,7 +143,7 @@ def _all_pairs(pairs: Sequence[Pair]) -> tuple[float | None, Interval | None]:
     found = [
         (math.log(pair.ratio), _half(pair.interval) / _HALF_WIDTH if pair.interval else 0.0)
         for pair in pairs
-        if pair.ratio is not None and pair.ratio > 0
+        if pair.in_mean and pair.ratio
     ]
     if not found:
         return None, None

@@ -30,6 +30,7 @@ LADDER = "ladder"
 """In place of a list of kernels: all rungs of the exercise's ladder."""
 
 MOST_REPEATS = 1000
+LONGEST_TEXT = 200
 _NARROWEST, _WIDEST = 0.05, 5
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,3})?) ?%", re.ASCII)
 _MOST_CHARACTERS = 100_000
@@ -320,8 +321,8 @@ class _Reader:
 
     def _text(self, table: str, data: Mapping[str, Any], key: str) -> str:
         value = data.get(key)
-        if not isinstance(value, str) or not value.strip() or len(value) > 200:
-            raise self._error(table, key, f"Expected `{key}` as a text of 1 to 200 characters.")
+        if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_TEXT:
+            raise self._error(table, key, f"Expected `{key}` as a text of 1 to {LONGEST_TEXT} characters.")
         return value
 
     def _number(self, table: str, key: str, value: object) -> int:

@@ -44,6 +44,11 @@ class Quantity:
     better: str = "more"
     device: Callable[[PointResult], str] = lambda result: "the CPU device"
 
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether only measured points have it; the energy too, although it's modelled."""
+        return self.device is _measured_on
+
 
 def quantity(name: str) -> Quantity:
     """A quantity by its name, which may be a counter's; raises NoSuchQuantity."""

@@ -14,7 +14,7 @@ from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
-from kernels.verdict import CPU_DEVICE, Verdict
+from kernels.verdict import Verdict
 from kernels.wording import part_of, plural, sizes_text
 
 _BOLD, _DIM = "1", "2"
@@ -48,9 +48,9 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
 
 
 def nothing_measured(results: Sequence[PointResult]) -> str:
-    """Why no point has a speed. On a GPU, none was accepted; another tuner counts nothing either."""
-    on_gpu = any(each.device != CPU_DEVICE and each.counted is None for each in results)
-    return NO_POINT_MEASURED if on_gpu else NOTHING_MEASURED
+    """Why no point has a speed: none was accepted, or there was no GPU."""
+    accepted = any(each.verdict is Verdict.ACCEPTED for each in results)
+    return NOTHING_MEASURED if accepted else NO_POINT_MEASURED
 
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
@@ -73,12 +73,19 @@ def fixed_sizes(results: Sequence[PointResult]) -> str:
 def _failures(results: Sequence[PointResult]) -> list[str]:
     """For each verdict but accepted, its first point and why."""
     first = {each.verdict: each for each in reversed(results) if each.verdict is not Verdict.ACCEPTED}
+    several = len({each.kernel for each in results}) > 1
     said = []
     for each in sorted(first.values(), key=lambda each: each.number):
         line = each.finding.line if each.finding is not None else None
         place = f", line {line}" if line else ""
-        said.append(f"{params_text(each.params)}{place}: {safe(each.message)}")
+        said.append(f"{_point(each, several)}{place}: {safe(each.message)}")
     return said
+
+
+def _point(each: PointResult | Repeated, several: bool) -> str:
+    """A point's values, after its kernel if there are several."""
+    kernel = safe(each.kernel) if several else ""
+    return ", ".join(part for part in (kernel, params_text(each.params)) if part)
 
 
 def params_text(params: Mapping[str, int]) -> str:
@@ -152,24 +159,30 @@ def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> 
 
 def overall_text(found: Comparison) -> str:
     """All pairs together, in a sentence."""
-    if found.ratio is None or found.interval is None:
+    complete = [pair for pair in found.pairs if pair.complete]
+    if not complete:
         return f"No point has this in both: {found.quantity.title.lower()}, {found.quantity.basis}."
+    left_out = [pair for pair in complete if not pair.in_mean]
+    zeros = f"{sum(pair.differs for pair in left_out):,} of {plural(len(left_out), 'point')}"
+    if found.ratio is None or found.interval is None:
+        return f"There is no ratio, because each pair of values has a 0. {zeros} differ."
     low, high = found.interval
-    points = plural(sum(pair.ratio is not None for pair in found.pairs), "point")
-    what = f"Over {points}, the ratio is {found.ratio:.4f}"
-    verdict = "" if found.differs else " No difference shown."
-    return f"{what}, with a 95 % interval from {low:.4f} to {high:.4f}.{verdict}"
+    what = f"Over {plural(len(complete) - len(left_out), 'point')}, the ratio is {found.ratio:.4f}"
+    said = [f"{what}, with a 95 % interval from {low:.4f} to {high:.4f}."]
+    said += [f"{zeros} with a value of 0 differ."] if left_out else []
+    said += [] if found.differs else ["No difference shown."]
+    return " ".join(said)
 
 
 def _pair(pair: Pair, what: Quantity) -> list[str]:
     interval = f"{pair.interval[0]:.4f} to {pair.interval[1]:.4f}" if pair.interval is not None else ""
-    verdict = "" if pair.ratio is None else "differs" if pair.differs else "same"
+    verdict = "" if not pair.complete else "differs" if pair.differs else "same"
     return [
         params_text(pair.params),
         value_text(what, pair.first),
         value_text(what, pair.second),
         f"{pair.ratio:.4f}" if pair.ratio is not None else "",
-        interval or ("exact" if pair.ratio is not None else ""),
+        interval or ("exact" if pair.complete else ""),
         verdict,
     ]
 
@@ -177,11 +190,12 @@ def _pair(pair: Pair, what: Quantity) -> list[str]:
 def repeated_text(found: Sequence[Repeated], style: Style) -> str:
     """Which points of a repeated run agree with the first."""
     differing = [each for each in found if each.differences]
+    several = len({each.kernel for each in found}) > 1
     lines = style.wrap(
         f"{len(found) - len(differing):,} of {plural(len(found), 'point')} agree with the first run."
     )
     for each in differing:
-        lines += style.wrap(f"{params_text(each.params)}: {'; '.join(each.differences)}", "  ")
+        lines += style.wrap(f"{_point(each, several)}: {'; '.join(each.differences)}", "  ")
     return "\n".join(lines)
 
 

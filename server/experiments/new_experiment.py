@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from kernels.experiment.axes import AxisError, parse_axis
+from kernels.experiment.axes import AxisError, parse_axis, with_axes
 from kernels.experiment.definition import DefinitionError, read_definition
 from kernels.experiment.model import Experiment as Definition
 from server.courses.models import Exercise, Role
@@ -42,16 +42,13 @@ def read_sent(sent: Sent) -> Definition:
         raise UnfitExperiment("definition", error.reason, error.line) from error
     if len(sent.axes) > MOST_AXES:
         raise UnfitExperiment("axes", f"An experiment has at most {MOST_AXES} axes.")
-    axes = {axis.name: axis for axis in found.axes}
-    for text in sent.axes:
-        try:
-            axis = parse_axis(text)
-        except AxisError as error:
-            raise UnfitExperiment("axes", f"{error}.") from error
-        axes[axis.name] = axis
-    if not axes and len(found.kernels) < 2 and not found.ladder:
+    try:
+        found = with_axes(found, map(parse_axis, sent.axes))
+    except AxisError as error:
+        raise UnfitExperiment("axes", f"{error}.") from error
+    if not found.axes and len(found.kernels) < 2 and not found.ladder:
         raise UnfitExperiment("axes", "Nothing is varied. Add an axis, such as TILE_WIDTH=8,16,32.")
-    return replace(found, axes=tuple(axes.values()))
+    return found
 
 
 def start_sent(

@@ -290,6 +290,8 @@ def test_an_end_from_outside_logs_no_aborted_step(tmp_path, caplog, monkeypatch)
 def test_kernels_to_be_measured_need_a_gpu(tmp_path):
     with pytest.raises(ValueError, match="no GPU"):
         work_off([work()], tmp_path)
+    with Pool(tmp_path, (), slots=1) as pool, pytest.raises(ValueError, match="no GPU"):
+        pool.grade([work()])
 
 
 def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):

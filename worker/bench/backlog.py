@@ -120,8 +120,6 @@ def work_off(
     gpus: workplaces that measure accepted kernels; the caller closes them
     slots: number of parallel checks; None for a worker's default
     """
-    if not gpus and any(work.device_class for work in works):
-        raise ValueError("no GPU to measure on")
     slots = slots or max(1, min(len(works), cores() - len(gpus)))
     began, used = time.monotonic(), _cpu_seconds()
     with Pool(cache, gpus, slots) as pool:
@@ -138,6 +136,7 @@ class Pool:
 
     def __init__(self, cache: Path, gpus: Sequence[Workplace], slots: int) -> None:
         """Start nothing yet. The parameters mean the same as in `work_off`."""
+        self._measures = bool(gpus)
         self._checks = [CpuWorkplace(cache) for _ in range(slots)]
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
         self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
@@ -176,9 +175,14 @@ class Pool:
     def grade(
         self, works: Iterable[CheckWork], told: Callable[[Graded], None] = lambda _: None
     ) -> tuple[Graded, ...]:
-        """Grade all works, and wait for the last verdict. The first ones start before the last ones are made."""
+        """Grade all works, and wait for the last verdict. The first ones start before the last ones are made.
+
+        raise (ValueError): for a work to be measured, if there is no GPU
+        """
         number = 0
         for number, work in enumerate(works, 1):
+            if work.device_class and not self._measures:
+                raise ValueError("no GPU to measure on")
             ticket = Ticket(number - 1, StepKind.CHECK, "")
             self._steps[StepKind.CHECK].put((number - 1, StepMessage(ticket, 1, 0.0, check=work)))
         return self._collected(number, told)

@@ -44,9 +44,12 @@ def check_slots(gpus: int, *, counts: bool) -> int:
 
 
 def processes(plan: Plan, left: Sequence[int]) -> int | None:
-    """How many GPU processes points of one kernel need if all are correct; None if several kernels alternate."""
+    """How many GPU processes points of one kernel need if all are correct.
+
+    None for any number: several kernels alternate, or matrices in module variables need a process for each point
+    """
     kernels = {plan.point(number).point.kernel for number in left}
-    return 1 + len(left) // MOST_WORKS if len(kernels) == 1 else None
+    return -(-len(left) // MOST_WORKS) if len(kernels) == 1 and not plan.in_module_variables else None
 
 
 def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:

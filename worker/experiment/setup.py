@@ -9,13 +9,21 @@ from pathlib import Path
 
 from kernels.exercise import Exercise, ExerciseError, find_exercise
 from kernels.exercise.schema import definition_in
-from kernels.experiment.axes import DEVICE
-from kernels.experiment.definition import LADDER, DefinitionError, line_of, plain_definition, read_definition
+from kernels.experiment.axes import DEVICE, AxisError, with_axes
+from kernels.experiment.definition import (
+    LADDER,
+    LONGEST_TEXT,
+    DefinitionError,
+    line_of,
+    plain_definition,
+    read_definition,
+)
 from kernels.experiment.model import Axis, Experiment, OnServer
 from kernels.experiment.points import TooManyPoints
 from kernels.experiment.roles import UnfitAxis
 from kernels.experiment.tuning.state import unmeasurable
 from kernels.ladder import LadderError, read_ladder
+from kernels.rendering.text_safety import cut
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from kernels.verdict import CPU_DEVICE
 from worker.contract.messages import ExerciseText
@@ -129,6 +137,8 @@ def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:
     try:
         plan = Plan(manifest)
         plan.check_sizes()
+    except DefinitionError as error:
+        raise SetupError(given.file, error.line, error.reason) from None
     except UnfitAxis as error:
         raise given.error("axes", error.axis, str(error)) from None
     except TooManyPoints as error:
@@ -146,8 +156,10 @@ def _from_toml(file: Path, axes: Sequence[Axis]) -> _Given:
         experiment = read_definition(text)
     except DefinitionError as error:
         raise SetupError(file, error.line, error.reason) from None
-    changed = {axis.name: axis for axis in (*experiment.axes, *axes)}
-    return _Given(file, text, replace(experiment, axes=tuple(changed.values())))
+    try:
+        return _Given(file, text, with_axes(experiment, axes))
+    except AxisError as error:
+        raise _Given(file, text, experiment).error("design", "rows", f"{error}.") from None
 
 
 def _from_kernels(files: Sequence[Path], axes: Sequence[Axis], exercise: str | None) -> _Given:
@@ -161,7 +173,7 @@ def _from_kernels(files: Sequence[Path], axes: Sequence[Axis], exercise: str | N
     paths = {_short(each) if names.count(each.name) > 1 else each.name: each for each in files}
     if len(paths) < len(files):
         raise SetupError(file, 0, "Two kernels have the same name. Rename one of them.")
-    name = ", ".join(each.stem for each in files)
+    name = cut(", ".join(each.stem for each in files), LONGEST_TEXT)
     return _Given(file, "", Experiment(name, exercise, tuple(paths), tuple(axes)), paths)
 
 

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from kernels.evidence import Basis
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.model import DesignKind
 from kernels.experiment.quantities import quantity
@@ -21,7 +20,7 @@ from worker.bench.backlog import Pool
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed, Manifest
 from worker.experiment.plan import Plan
-from worker.experiment.run import Points, Told, check_slots
+from worker.experiment.run import Points, Told, check_slots, missing
 from worker.workplaces.workplace import Workplace
 
 
@@ -34,6 +33,12 @@ def budget(manifest: Manifest) -> int:
     """How many points a run tries at most."""
     design = from_plain_definition(manifest.definition).design
     return min(design.points, manifest.points) if design.kind is DesignKind.TUNE else manifest.points
+
+
+def not_tried(plan: Plan, folder: Folder) -> list[int]:
+    """The points that may still use the budget. One that the CPU device refused has a result, but wasn't tried."""
+    refused = {each.number for each in folder.models().results() if each.verdict is not Verdict.ACCEPTED}
+    return missing(plan, (each for each in folder.results() if each.number not in refused))
 
 
 def tune(
@@ -61,7 +66,7 @@ def tune(
 class _Results:
     """The results of a search: from the folder, or from a workplace.
 
-    models: whether the goal is measured, so the CPU device can look at a point before
+    models: whether the goal needs a GPU, so the CPU device can look at a point before
     """
 
     def __init__(
@@ -73,7 +78,7 @@ class _Results:
         gpus: Sequence[Workplace],
     ) -> None:
         experiment = from_plain_definition(manifest.definition)
-        self.models = experiment.measure.counts and quantity(experiment.design.goal).basis is Basis.MEASURED
+        self.models = experiment.measure.counts and quantity(experiment.design.goal).needs_gpu
         self.plan = Plan(manifest)
         self._cache, self._gpus, self._stack = cache, gpus, stack
         self._started: Pool | None = None

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernels.evidence import Basis
 from kernels.experiment.model import Design, DesignKind, Experiment
 from kernels.experiment.quantities import Quantity, quantity
 from kernels.experiment.result import PointResult
@@ -55,13 +54,13 @@ def unmeasurable(experiment: Experiment, device_class: str) -> str:
     if experiment.design.kind is not DesignKind.TUNE:
         return ""
     goal = quantity(experiment.design.goal)
-    if goal.basis is not Basis.MEASURED:
+    if not goal.needs_gpu:
         return (
             "" if experiment.measure.counts else f"`{goal.name}` needs counts, and [measure] leaves them out."
         )
     if device_class:
         return ""
-    return f'`{goal.name}` is measured, and only a GPU measures. Use a GPU, or a goal such as "bound" or "loads".'
+    return f'`{goal.name}` needs a GPU. Use one, or a goal such as "bound" or "loads".'
 
 
 def tuning_of(design: Design, space: int, results: Sequence[PointResult]) -> Tuning:

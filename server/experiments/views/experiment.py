@@ -10,7 +10,7 @@ from flask import Response, jsonify, render_template, request, url_for
 from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
-from kernels.rendering.experiment import NOTHING_MEASURED, fixed_sizes, verdicts_text
+from kernels.rendering.experiment import fixed_sizes, nothing_measured, verdicts_text
 from kernels.rendering.page.experiment_page import PlotView
 from server.accounts.access import not_allowed, nothing_here, viewer
 from server.accounts.models import Person
@@ -55,6 +55,7 @@ class ExperimentPage:
     submitted: the kernels that are submissions, with their IDs, for readers who may see that
     paused: the deadline before which no point starts; None for none
     sizes: the sizes that no axis varies
+    nothing_measured: why the table has no speed; "" if it has some
     failed: how many points ended in a system error and may be retried
     more: the number of the last point in the table, if there are more; -1 otherwise
     pinned: the assignment whose page links to it
@@ -71,7 +72,7 @@ class ExperimentPage:
     paused: datetime | None
     verdicts: str
     sizes: str
-    measured: bool
+    nothing_measured: str
     failed: int
     pictures: list[PlotView]
     table: Table
@@ -87,10 +88,6 @@ class ExperimentPage:
     @property
     def runs(self) -> bool:
         return self.experiment.state is ExperimentState.RUNNING
-
-    @property
-    def nothing_measured(self) -> str:
-        return NOTHING_MEASURED
 
 
 @experiments_pages.app_template_global()
@@ -243,7 +240,9 @@ def _page(public_id: str) -> ExperimentPage:
             verdicts=verdicts_text(shown) if shown else "",
             sizes=fixed_sizes(shown),
             failed=failed(session, found) if visible.may_change else 0,
-            measured=any(each.measurement is not None for each in shown),
+            nothing_measured=""
+            if any(each.measurement is not None for each in shown)
+            else nothing_measured(shown),
             pictures=pictures(shown, definition_of(found.plan)),
             table=table(shown),
             first=start < 0,

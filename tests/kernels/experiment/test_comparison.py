@@ -9,7 +9,10 @@ import pytest
 
 from kernels.experiment.comparison import compare, repeated
 from kernels.experiment.quantities import QUANTITIES, NoSuchQuantity, quantity, speed_of
+from kernels.rendering.experiment import comparison_text, repeated_text, results_text
+from kernels.rendering.text_style import Style
 from kernels.verdict import Verdict
+from kernels.wording import plural
 from tests.kernels.experiment.made import failed, measured, result
 
 SPEED = QUANTITIES["gflops"]
@@ -51,6 +54,27 @@ def test_intervals_of_both_sides_add_up():
 def test_counts_are_exact():
     found = compare([result(0, loads=100)], [result(0, loads=50)], QUANTITIES["loads"])
     assert [(pair.ratio, pair.interval, pair.differs) for pair in found.pairs] == [(0.5, None, True)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differ", "ratio", "differs"),
+    [
+        ([0, 7], [5, 7], [True, False], 1.0, True),
+        ([5, 5], [0, 0], [True, True], None, True),
+        ([5, 8], [0, 4], [True, True], 0.5, True),
+        ([0, 0], [0, 0], [False, False], None, False),
+        ([0, 8], [0, 8], [False, False], 1.0, False),
+    ],
+)
+def test_a_count_of_0_has_no_ratio_but_may_differ(first, second, differ, ratio, differs):
+    one, other = ([result(n, loads=loads) for n, loads in enumerate(side)] for side in (first, second))
+    found = compare(one, other, QUANTITIES["loads"])
+    assert [pair.differs for pair in found.pairs] == differ
+    assert (found.ratio, found.differs) == (ratio, differs)
+    lines = comparison_text(found, ("a", "b"), Style()).splitlines()
+    assert [line.split()[-1] for line in lines[3:5]] == ["differs" if each else "same" for each in differ]
+    ratios = sum(0 not in pair for pair in zip(first, second, strict=True))
+    assert (f"Over {plural(ratios, 'point')}," in "\n".join(lines)) == (ratio is not None)
 
 
 def test_points_without_a_partner_or_a_value_are_left_out():
@@ -97,6 +121,15 @@ def test_a_repeat_agrees_within_intervals_and_with_equal_counts():
     found = repeated(first, again, SPEED)
     assert [len(each.differences) for each in found] == [0, 1, 1, 1]
     assert not any(each.differences for each in repeated(first, first, SPEED))
+
+
+def test_of_several_kernels_a_failure_and_a_difference_name_theirs():
+    first = [result(0), result(0, kernel="b.cu")]
+    again = [result(0), replace(failed(0), kernel="b.cu")]
+    assert "\n  b.cu, T=1: " in repeated_text(repeated(first, again, None), Style())
+    hostile = [again[0], replace(again[1], kernel="b\x1b.cu")]
+    assert "\n  b\\x1b.cu, T=1, line 12: " in results_text("name", hostile, 2, Style())
+    assert "a.cu" not in repeated_text(repeated(first[:1], [failed(0)], None), Style())
 
 
 def test_a_quantity_may_be_a_counter():

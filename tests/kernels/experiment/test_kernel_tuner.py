@@ -150,7 +150,8 @@ def test_a_moment_without_a_time_zone_is_in_utc(given):
 def test_points_that_all_failed_were_counted_nowhere():
     failing = read_cache(json.dumps(cache(cache={"1": entry(1, time="InvalidConfig")}))).results
     assert nothing_measured(failing) == NO_POINT_MEASURED
-    assert nothing_measured([result(0)]) == nothing_measured([failed(0)]) == NOTHING_MEASURED
+    assert nothing_measured([failed(0)]) == NO_POINT_MEASURED
+    assert nothing_measured([result(0), failed(1)]) == NOTHING_MEASURED
 
 
 def test_figures_that_cannot_be_and_texts_that_are_not_moments_are_left_out():

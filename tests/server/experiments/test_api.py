@@ -19,6 +19,7 @@ from tests.server.web.conftest import Portal
 pytestmark = [ON_SQLITE, pytest.mark.usefixtures("one_window")]
 NOW = datetime.now(UTC)
 TUNE = '[design]\nkind = "tune"\npoints = 2\ngoal = "gflops"\n'
+LIST = '[design]\nkind = "list"\nrows = [{ TILE_WIDTH = 8 }]\n'
 API = "/api/v1/experiments"
 
 
@@ -95,11 +96,12 @@ def test_the_ladder_is_its_kernels(portal: Portal):
             "Line 4: naive has no ladder.",
         ),
         ({"definition": TILE + TUNE.replace("2", "201")}, "Line 10: A search on a server tries at most 200"),
-        ({"definition": TILE + TUNE, "device_class": "cpu"}, "Line 11: `gflops` is measured"),
+        ({"definition": TILE + TUNE, "device_class": "cpu"}, "Line 11: `gflops` needs"),
         ({"kernels": {}}, "The text of `tiled.cu` is missing."),
         ({"kernels": {"tiled.cu": "x" * 70_000}}, "The limit is 65,536"),
         ({"kernels": {"tiled.cu": 7}}, "`kernels.tiled.cu` must be a text"),
         ({"axes": ["TILE_WIDTH=8:4"]}, "ends before it begins"),
+        ({"definition": TILE + LIST, "axes": ["fmad=0,1"]}, "has its own rows"),
         ({"axes": "TILE_WIDTH"}, "`axes`"),
         ({"device_class": "h900"}, "No worker measures"),
         ({"axes": [7]}, "`axes[0]` must be a text"),

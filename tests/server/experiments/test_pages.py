@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from kernels.exercise import find_exercise, load_exercise
 from kernels.experiment.templates import template_files
+from kernels.rendering.experiment import NO_POINT_MEASURED, NOTHING_MEASURED
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Role
@@ -217,6 +218,26 @@ def test_a_search_says_on_its_page_what_it_tried(portal: Portal):
     page = ada.page(f"/experiments/{name}")
     assert "3 of 4 points tried" in page.partition('id="search"')[2]
     assert "3 of 3 points" in page
+
+
+@pytest.mark.parametrize(
+    ("device", "verdict", "said"),
+    [
+        ("h200", Verdict.DATA_RACE, NO_POINT_MEASURED),
+        ("", Verdict.DATA_RACE, NO_POINT_MEASURED),
+        ("", Verdict.ACCEPTED, NOTHING_MEASURED),
+    ],
+)
+def test_a_page_says_why_nothing_was_measured(portal: Portal, device: str, verdict: Verdict, said: str):
+    course = portal.course
+    name = started(course, "ada", assignment=course.assignment, device_class=device)
+    runner = runner_of(course)
+    runner.step(NOW)
+    for job in sent(course):
+        checked(course, job, verdict)
+    runner.step(NOW)
+    page = client_of(portal, "ada").page(f"/experiments/{name}")
+    assert [each for each in (NO_POINT_MEASURED, NOTHING_MEASURED) if each in page] == [said]
 
 
 def test_the_table_can_be_downloaded(portal: Portal):

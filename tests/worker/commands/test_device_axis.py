@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import json
 from types import SimpleNamespace
 
@@ -20,8 +18,11 @@ from kernels.experiment.plan import PointPlan
 from kernels.experiment.roles import UnfitAxis
 from tests.worker.experiment.runs import FILE, HERE, KERNEL, experiment
 from worker.client import experiments
+from worker.client.account import Account
+from worker.client.errors import NotDone
 from worker.client.experiments import NewExperiment
 from worker.commands.experiment.device_axis import device_axis, without_devices
+from worker.commands.portal import connection
 from worker.commands.root import Exit, WrongUse, tilelab
 from worker.experiment.manifest import DeviceUsed
 from worker.experiment.setup import Machine, SetupError, set_up
@@ -79,20 +80,25 @@ def test_a_text_without_the_axis_keeps_the_numbers_of_its_lines():
         without_devices('axes = { device = ["h200"], T = 3 }')
 
 
-@pytest.mark.parametrize("words", [(), ("-a", "device=h200,l40s")])
-def test_each_device_class_is_submitted_as_an_experiment(tmp_path, monkeypatch, words):
+@pytest.fixture
+def sent(monkeypatch) -> list[NewExperiment]:
+    """What was sent to a portal, which refuses the device class b200."""
     sent: list[NewExperiment] = []
 
     def start(_: object, new: NewExperiment) -> NewExperiment:
+        if new.device_class == "b200":
+            raise NotDone("No worker measures on b200.", 422, "invalid")
         sent.append(new)
         return SimpleNamespace(id=f"e{len(sent)}", name="tile", points=4)  # type: ignore[return-value]
 
-    submit = importlib.import_module("worker.commands.experiment.submit")
-    monkeypatch.setattr(
-        submit, "portal", lambda: contextlib.nullcontext(SimpleNamespace(url="http://127.0.0.1"))
-    )
+    monkeypatch.setattr(connection, "find_account", lambda: Account("http://127.0.0.1", "token"))
     monkeypatch.setattr(experiments, "start", start)
     monkeypatch.setattr("kernels.wire.to_plain", vars)
+    return sent
+
+
+@pytest.mark.parametrize("words", [(), ("-a", "device=h200,l40s")])
+def test_each_device_class_is_submitted_as_an_experiment(tmp_path, sent, words):
     file = experiment(tmp_path, FILE if words else BOTH)
     command = ["experiment", "submit", str(file), "--course", "demo", *words, "--json"]
     done = CliRunner().invoke(tilelab, command)
@@ -101,3 +107,14 @@ def test_each_device_class_is_submitted_as_an_experiment(tmp_path, monkeypatch, 
     assert [each.device_class for each in sent] == ["h200", "l40s"]
     assert all(each.axes == () and not read_definition(each.definition).devices for each in sent)
     assert CliRunner().invoke(tilelab, [*command, "--device-class", "cpu"]).exit_code == Exit.WRONG_USE
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_what_was_started_is_said_even_if_the_next_is_refused(tmp_path, sent, words):
+    file = experiment(tmp_path, FILE)
+    command = ["experiment", "submit", str(file), "--course", "demo", "-a", "device=h200,b200", *words]
+    done = CliRunner().invoke(tilelab, command)
+    assert (done.exit_code, len(sent)) == (Exit.WRONG_USE, 1)
+    said, other = (done.stderr, done.stdout) if words else (done.stdout, done.stderr)
+    assert ("/experiments/e1" in said, "/experiments/e1" in other) == (True, False)
+    assert "b200" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,16 @@ def test_a_file_gives_its_points_and_all_that_a_run_needs(tmp_path):
 def test_axes_of_the_command_line_replace_those_of_the_file(tmp_path):
     axes = [parse_axis("Width=16,32,64")]
     assert set_up(experiment(tmp_path), axes, None, HERE)[0].points == 6
+
+
+@pytest.mark.parametrize("axis", ["TILE_WIDTH=4", "fmad=0,1"])
+def test_a_list_has_its_own_rows(tmp_path, axis):
+    rows = '[design]\nkind = "list"\nrows = [{ TILE_WIDTH = 8, Width = 32 }]\n'
+    file = experiment(tmp_path, FILE + rows)
+    assert set_up(file, (), None, HERE)[0].points == 1
+    with pytest.raises(SetupError) as refused:
+        set_up(file, [parse_axis(axis)], None, HERE)
+    assert refused.value.line == 14
 
 
 @pytest.mark.parametrize(
@@ -130,6 +141,23 @@ def test_kernels_of_the_command_line_keep_their_names_apart(tmp_path):
             set_up(files[0], (), None, HERE, wrong)
     with pytest.raises(SetupError):
         set_up(experiment(tmp_path), (), None, HERE, files)
+
+
+def test_many_and_long_names_of_kernels_make_a_name_of_an_experiment(tmp_path):
+    files = [tmp_path / f"a_kernel_with_a_name_{number}.cu" for number in range(20)]
+    files.append(tmp_path / f"{'x' * 240}.cu")
+    for file in files:
+        file.write_text(KERNEL, "utf-8")
+    for some in (files, files[::-1], files[-1:]):
+        manifest, _ = set_up(some[0], [parse_axis("Width=64")], None, HERE, some[1:])
+        assert [each.name for each in manifest.kernels] == [file.name for file in some]
+
+
+def test_an_exercise_whose_folder_has_a_long_name_is_refused(tmp_path):
+    folder = tmp_path / ("x" * 120) / ("y" * 120)
+    shutil.copytree(find_exercise("tiled").root, folder)
+    with pytest.raises(SetupError):
+        planned(tmp_path, "Width=64", exercise=str(folder))
 
 
 def test_a_kernel_that_is_not_there_is_reported_before_its_axes(tmp_path):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -21,14 +22,17 @@ from kernels.verdict import Finding, Verdict
 from tests.kernels.experiment.made import measured
 from tests.worker.experiment.runs import HERE, KERNEL, experiment
 from worker.bench.backlog import Graded, Step
-from worker.commands.root import tilelab
+from worker.commands.experiment import local_run
+from worker.commands.root import WrongUse, tilelab
 from worker.contract.messages import CheckWork, StepKind, StepResult, Ticket
 from worker.experiment import run as running
 from worker.experiment import tuning as tuning_module
 from worker.experiment.folder import Folder
 from worker.experiment.manifest import DeviceUsed, Manifest
+from worker.experiment.plan import Plan
 from worker.experiment.setup import Machine, SetupError, set_up
 from worker.experiment.tuning import budget, tune
+from worker.gpu.nvml import GpuFacts
 
 GPU = Machine(DeviceUsed("stand-in", "stand-in"), "sm_90")
 LAUNCH = Launch((1, 1, 1), (16, 16, 1), 0)
@@ -179,6 +183,31 @@ def test_points_that_cannot_run_are_results_and_cost_nothing(tmp_path, machines)
     assert all(a % 2 == 0 for a, _ in found.measured)
 
 
+@pytest.mark.parametrize("stop_after", [60, 10**9])
+def test_a_search_that_goes_on_has_a_gpu(tmp_path, machines, monkeypatch, capsys, stop_after):
+    """Refused points have results, but don't use the budget. A search makes all its choices again."""
+    found = machines(stop_after, fail=range(1, 13, 2))
+    manifest, folder = begun(tmp_path)
+    with contextlib.suppress(KeyboardInterrupt):
+        tune(manifest, folder, tmp_path)
+    left = 30 - len(found.measured)
+    assert len(folder.results()) >= 30
+    machines(fail=range(1, 13, 2))
+    opened: list[str] = []
+
+    @contextlib.contextmanager
+    def place(gpu: GpuFacts, *_: object) -> Iterator[None]:
+        opened.append(gpu.name)
+        yield
+
+    monkeypatch.setattr(local_run, "_place", place)
+    gpu = GpuFacts(0, "stand-in", 2**35, "9.0", "", "580", 0)
+    results = local_run.run_here(manifest, Plan(manifest), folder, gpu)
+    assert opened == ["stand-in"]
+    assert (f"{left} of 144" in capsys.readouterr().err) == (left > 0)
+    assert sum(each.measurement is not None for each in results) == 30
+
+
 def test_the_command_says_what_the_search_did(tmp_path, machines):
     machines()
     manifest, folder = begun(tmp_path)
@@ -230,6 +259,7 @@ def test_on_the_cpu_device_a_modelled_goal_is_looked_for(tmp_path, machines):
     [
         ('"gflops"', '"gflops"', HERE),
         ('"gflops"', '"ms"', HERE),
+        ('"gflops"', '"energy"', HERE),
         ('"gflops"', '"loads"\n[measure]\ncounts = false', GPU),
     ],
 )
@@ -237,6 +267,12 @@ def test_a_goal_that_no_point_can_have_is_refused_with_its_line(tmp_path, old, n
     with pytest.raises(SetupError) as refused:
         begun(tmp_path, FILE.replace(old, new), machine)
     assert refused.value.line == 14
+
+
+def test_the_energy_is_a_goal_on_a_gpu_also_without_counts(tmp_path, machines):
+    found = machines()
+    manifest, folder = begun(tmp_path, FILE.replace('"gflops"', '"energy"\n[measure]\ncounts = false'))
+    assert len(tune(manifest, folder, tmp_path)) == len(found.measured) == 30
 
 
 def test_a_search_writes_what_it_did(tmp_path, machines):
@@ -257,3 +293,12 @@ def test_a_search_writes_what_it_did(tmp_path, machines):
     } <= said.keys()
     folder.clear()
     assert not any(folder.path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["points.jsonl", "modelled.jsonl"])
+def test_a_search_whose_results_cannot_be_read_does_not_go_on(tmp_path, machines, name):
+    machines()
+    manifest, folder = begun(tmp_path)
+    (folder.path / name).write_text("{}\n")
+    with pytest.raises(WrongUse, match=name):
+        local_run.run_here(manifest, Plan(manifest), folder, None)

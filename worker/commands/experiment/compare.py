@@ -26,6 +26,7 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
       tilelab experiment compare before after
       tilelab experiment compare before after --y loads
     """  # noqa: D301 - click reads the escape
+    from kernels.evidence import Basis
     from kernels.experiment.comparison import compare as compared
     from kernels.rendering.experiment import comparison_text
     from kernels.wire import to_plain
@@ -34,6 +35,8 @@ def compare(first: Path, second: Path, name: str | None) -> Answer:
 
     one, other = opened(first), opened(second)
     what = quantity_named("--y", name, [*one.results, *other.results])
+    if what.needs_gpu and what.basis is not Basis.MEASURED:
+        raise WrongUse(f"--y: `{what.name}` comes from one sample of the power, so it can't be compared.")
     found = compared(one.results, other.results, what)
     if not found.pairs:
         raise WrongUse(f"{first} and {second} have no point in common.")

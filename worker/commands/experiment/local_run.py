@@ -40,25 +40,30 @@ def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
 def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
     """Run what is missing in a folder that has its manifest, and write its report."""
     from kernels.compile.nvrtc import NVRTCUnavailable
-    from worker.experiment.run import missing, processes
-    from worker.experiment.tuning import budget
+    from worker.experiment.folder import FolderError
+    from worker.experiment.run import processes
+    from worker.experiment.tuning import budget, not_tried, tunes
 
-    whole, open_points = budget(manifest), missing(plan, folder.results())
+    try:
+        whole, open_points = budget(manifest), not_tried(plan, folder)
+    except FolderError as error:
+        raise WrongUse(str(error)) from error
     left = max(0, whole - manifest.points + len(open_points))
     _announce(left, manifest, gpu)
     with contextlib.ExitStack() as stack:
         try:
             needed = processes(plan, open_points)
-            places = [stack.enter_context(_place(gpu, manifest.arch, needed))] if gpu and left else []
+            # a search makes all its choices again, so it may measure although nothing is left
+            wanted = gpu if left or tunes(manifest) else None
+            places = [stack.enter_context(_place(wanted, manifest.arch, needed))] if wanted else []
         except NVRTCUnavailable as reason:
             raise SystemFault(str(reason)) from reason
         # the rest is imported while the GPU starts
         from kernels.rendering.experiment import tuning_text
         from kernels.rendering.page.experiment_page import render_experiment
         from worker.commands.progress import Progress
-        from worker.experiment.folder import FolderError
         from worker.experiment.run import run
-        from worker.experiment.tuning import tune, tunes
+        from worker.experiment.tuning import tune
 
         progress = stack.enter_context(Progress())
         told = _Told(whole, whole - left, progress)

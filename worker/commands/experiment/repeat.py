@@ -22,7 +22,7 @@ from worker.commands.root import Exit, WrongUse
 def repeat(folder: Path, device: str, out: Path | None) -> Answer:
     """Run the experiment in DIR again, and check whether its figures agree.
 
-    Verdicts and counts must be equal. Speeds must have intervals that overlap.
+    Verdicts and counts must be equal. Speeds must have intervals that overlap. A measured run needs a GPU again.
 
     \b
     Example:
@@ -45,6 +45,9 @@ def repeat(folder: Path, device: str, out: Path | None) -> Answer:
     if first.manifest.origin:
         raise WrongUse(f"{folder} was measured by {first.manifest.origin}, so Tilelab can't repeat it.")
     gpu = choose(device)
+    if first.manifest.device.device_class and gpu is None:
+        name = first.manifest.device.name
+        raise WrongUse(f"{folder} was measured on {name}. Repeat it on a GPU, with --device cuda:N.")
     here = machine(gpu, first.manifest.arch if gpu is None else None)
     manifest = replace(
         first.manifest,
@@ -54,7 +57,8 @@ def repeat(folder: Path, device: str, out: Path | None) -> Answer:
         versions=versions(),
         started=now(),
     )
-    target = Folder(out or folder.with_name(f"{folder.resolve().name}-repeat"))
+    whole = folder.resolve()
+    target = Folder(out or whole.with_name(f"{whole.name}-repeat"))
     try:
         manifest = target.begin_or_resume(manifest)
     except FolderError as error:

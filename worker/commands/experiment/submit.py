@@ -64,18 +64,23 @@ def submit(
     classes = given or named
     if classes and device_class is not None:
         raise WrongUse("--device-class: the axis `device` has the device classes already.")
-    made, said = [], []
+    made = []
+    as_json = click.get_current_context().params["as_json"]
     with portal() as asked:
         name = course or _only_course(asked)
         for each in classes or (device_class,):
             made.append(
                 start(asked, NewExperiment(name, definition, kernels, axes, each, pause_before_deadlines))
             )
-            page = f"{asked.url}/experiments/{safe(made[-1].id)}"
-            said.append(f"{safe(made[-1].name)} started with {made[-1].points:,} points: {page}")
-            said.append(f"Follow it with `tilelab experiment status {safe(made[-1].id)} --wait`.")
+            if classes or not as_json:  # at once, because the next class may be refused
+                page = f"{asked.url}/experiments/{safe(made[-1].id)}"
+                click.echo(
+                    f"{safe(made[-1].name)} started with {made[-1].points:,} points: {page}\n"
+                    f"Follow it with `tilelab experiment status {safe(made[-1].id)} --wait`.",
+                    err=as_json,
+                )
     plain = [to_plain(each) for each in made]
-    return Answer({"experiments": plain} if classes else plain[0], "\n".join(said))
+    return Answer({"experiments": plain} if classes else plain[0], "")
 
 
 def _devices(definition: str) -> tuple[str, ...]:
