@@ -3,7 +3,8 @@
 //
 //   <div data-bench="…">                 the page's address; its <nav data-tabs> is the work of report.js
 //     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
-//     <form>                             sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
+//     <form>                             its input named `key` gets a new value with each submission and verdict;
+//                                        sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
 //                                        presses the first named `mode`, Ctrl+Shift+Enter the panel's; F8 follows the
 //                                        panel's "Show in editor"
 //     <p data-says></p>                  announces what happens
@@ -19,11 +20,15 @@ import { endRefusal } from "./refusal";
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
 const IDLE_MS = 500;
+/** The second click of a double click comes within this time. */
+const DOUBLE_MS = 1_000;
 const WIDE = window.matchMedia("(min-width: 68.75rem)");
 
 class Workbench {
   private following: Live | null = null;
   private busy = false;
+  /** Whether the last request may have arrived although no answer came: sent again, it must have the same key. */
+  private unanswered = false;
   private refreshes = 0;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
@@ -75,10 +80,12 @@ class Workbench {
   /** Ctrl+Enter checks, Ctrl+Shift+Enter submits the checked version, F8 goes to the line at fault. */
   private press(event: KeyboardEvent): void {
     const wanted = this.wanted(event);
+    // A key that is held down sends once.
+    if (event.repeat && event.key === "Enter" && isSubmit(event.target)) event.preventDefault();
     if (wanted === null) return;
     event.preventDefault();
     event.stopPropagation();
-    wanted.click();
+    if (!event.repeat) wanted.click();
   }
 
   private wanted(event: KeyboardEvent): HTMLElement | null {
@@ -107,20 +114,23 @@ class Workbench {
 
   private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
     const sent = new FormData(form, button);
+    const isSource = SENDS.includes(button.name);
+    if (isSource) this.unanswered = true;
     this.busy = true;
     if (endRefusal()) this.bench.querySelector<HTMLButtonElement>("button[name=mode]")?.focus();
     this.tell("Sending…");
     try {
       const answer = await fetch(form.action, { method: "POST", body: sent });
       const page = await parsed(answer);
+      if (isSource) this.unanswered = answer.status >= 500;
       const outcome = page.getElementById("outcome");
       if (outcome !== null) {
         dropSent(String(sent.get("key")));
         if (this.area?.form === form) this.area.dispatchEvent(new Event("taken"));
         this.show(outcome);
       } else if (page.querySelector("[data-mistake]") !== null) showMistake(form, button);
-      else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page);
-      else this.refuse(page, button);
+      else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page, form);
+      else this.refuse(page, button, answer.status);
     } catch {
       this.tell("No answer from the server. Try again: it submits only once.");
     } finally {
@@ -128,18 +138,22 @@ class Workbench {
     }
   }
 
-  /** Show the question whether to spend late days. Its buttons belong to the form. */
-  private askForLateDays(page: Document): void {
+  /** Show the question whether to spend late days. Its buttons send the same form again. */
+  private askForLateDays(page: Document, form: HTMLFormElement): void {
     const question = document.importNode(page.querySelector<HTMLElement>(LATE_DAYS)!, true);
+    form.id ||= "asked";
+    for (const button of all("button", question)) button.setAttribute("form", form.id);
     this.bench.before(question);
     question.focus();
     this.tell("");
   }
 
-  private refuse(page: Document, button: HTMLButtonElement): void {
+  private refuse(page: Document, button: HTMLButtonElement, status: number): void {
     const what = button.name === "mode" && button.value === "check" ? "checked" : "submitted";
-    const reason = page.querySelector("[data-refusal] p")?.textContent ?? "You are signed out. Reload the page to sign in.";
-    this.tell(`Not ${what}. ${reason.replace(/ Your text is still in the editor\.$/, "")}`);
+    const reason = page.querySelector("[data-refusal] p, main .lead")?.textContent ?? `The server answered with error ${status}. Try again.`;
+    // This page is still open, unlike the one that the reason was written for.
+    const here = reason.replace(/ Your text is still in the editor\.$/, "").replace(/\bGo back(?:,? and|,) (\w)/, (_, next: string) => next.toUpperCase());
+    this.tell(`Not ${what}. ${here}`);
     if (WIDE.matches) return;
     this.tab("work");
     for (const place of all("[data-says]", this.bench)) place.scrollIntoView({ block: "center" });
@@ -189,7 +203,8 @@ class Workbench {
   private finish(shown: HTMLElement): void {
     const verdict = (shown.querySelector(".stamp") ?? shown.querySelector("h2"))?.textContent ?? "";
     const worth = shown.querySelector(".worth")?.textContent ?? "";
-    this.tell(`${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}. ${worth}`.trim());
+    const headline = `${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}`;
+    this.tell(`${headline}. ${worth}`.trim());
     this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
   }
 
@@ -203,6 +218,15 @@ class Workbench {
       const now = page.getElementById(old.id);
       if (now !== null) old.innerHTML = now.innerHTML;
     }
+    window.setTimeout(() => this.renewKey(page), DOUBLE_MS);
+  }
+
+  /** From now on, the same text is a new submission. */
+  private renewKey(page: Document): void {
+    const key = this.area?.form?.querySelector<HTMLInputElement>("input[name=key]");
+    const next = page.querySelector<HTMLInputElement>("#hand-in-form input[name=key]")?.value;
+    if (this.area === null || key == null || next === undefined || this.unanswered) return;
+    key.value = this.area.dataset["draftForm"] = next;
   }
 
   private tell(text: string): void {
@@ -229,6 +253,10 @@ function loadEditor(area: HTMLTextAreaElement): void {
 function showMistake(form: HTMLFormElement, button: HTMLButtonElement): void {
   form.append(make("input", { type: "hidden", name: button.name, value: button.value }));
   form.submit();
+}
+
+function isSubmit(target: EventTarget | null): boolean {
+  return target instanceof HTMLButtonElement && target.type === "submit";
 }
 
 for (const bench of all("[data-bench]")) new Workbench(bench);

@@ -1,0 +1,158 @@
+"""The workbench over several submissions, with answers that fail, and for readers who use only the keyboard."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+from sqlalchemy import func, select
+
+from kernels.verdict import Verdict
+from server.grading.models import Job
+from server.submissions.models import Submission
+from tests.browser.filled import Filled
+from tests.browser.test_course import SOLUTION, submission, write
+from tests.server.submissions.graded import graded
+
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, which checks and submits here"
+)
+
+SITE = "/courses/gpu/tiled/"
+RESULT = re.compile(r"/submissions/[0-9a-f]{16}$")
+
+
+def begin(page: Page, site: Filled, name: str) -> None:
+    """Open the assignment as a student of that name."""
+    site.course.person(name)
+    site.let_in(page.context, name)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto(f"{site.url}{SITE}")
+    write(page, SOLUTION)
+
+
+def send(page: Page, button: str) -> str:
+    """Press it, and wait for what comes next. Gives the new submission's address."""
+    before = submission(page) if page.locator("#outcome").count() else ""
+    page.get_by_role("button", name=button).click()
+    expect(page.locator(f"#outcome:not([data-address='{before}'])")).to_be_visible()
+    return submission(page)
+
+
+def key(page: Page) -> str:
+    """The form's idempotency key."""
+    return page.locator("#hand-in-form input[name=key]").input_value()
+
+
+def expect_new_key(page: Page, former: str) -> None:
+    expect(page.locator("#hand-in-form input[name=key]")).not_to_have_value(former)
+
+
+def record(page: Page, site: Filled, verdict: Verdict = Verdict.ACCEPTED, **report) -> None:
+    """Let a worker grade what the panel shows."""
+    with site.course.sessions.begin() as session:
+        name = submission(page).rpartition("/")[2]
+        query = select(Job.id).join(Submission, Job.submission_id == Submission.id)
+        job = session.scalars(query.where(Submission.public_id == name)).one()
+    graded(site.course, job, verdict=verdict, **report)
+
+
+def number(site: Filled, name: str) -> int:
+    """How many submissions that student made."""
+    with site.course.sessions.begin() as session:
+        query = select(func.count()).where(Submission.person_id == site.course.people[name])
+        return session.scalar(query) or 0
+
+
+def verdict(page: Page):
+    return page.locator("#panel .stamp")
+
+
+def says(page: Page):
+    return page.locator("[data-says]")
+
+
+def test_the_question_about_late_days_is_about_the_checked_version(page, site, complaints):
+    complaints.allow("status of 409")
+    begin(page, site, "versions")
+    send(page, "Check")
+    record(page, site)
+    expect(verdict(page)).to_have_text("accepted")
+    checked = submission(page)
+    write(page, "// later\n")
+    page.get_by_role("button", name="Submit this version").click()
+    page.locator("[data-refusal] button.primary").click()
+    expect(page.locator(f"#outcome:not([data-address='{checked}'])")).to_be_visible()
+    assert page.request.get(f"{site.url}{submission(page)}/source.cu").text() == SOLUTION
+
+
+def test_the_same_text_is_checked_again_after_a_cancelled_check(page, site):
+    begin(page, site, "repeating")
+    former = key(page)
+    first = send(page, "Check")
+    page.locator("#panel").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#panel #taken-back")).to_be_visible()
+    expect_new_key(page, former)
+    assert send(page, "Check") != first
+    expect(page.locator("#panel [data-live]")).to_be_visible()
+    assert number(site, "repeating") == 2
+
+
+def test_a_slow_double_click_and_a_held_key_send_once(page, site):
+    begin(page, site, "twice")
+    page.get_by_role("button", name="Check").dblclick(delay=120)
+    expect(page.locator("#panel [data-live]")).to_be_visible()
+    page.get_by_role("button", name="Check").focus()
+    page.wait_for_timeout(1500)
+    page.keyboard.down("Enter")
+    for _ in range(8):
+        page.wait_for_timeout(250)
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    page.wait_for_timeout(500)
+    assert number(site, "twice") == 2
+
+
+def test_a_request_whose_answer_was_lost_is_the_same_submission_when_repeated(page, site, complaints):
+    complaints.allow("ERR_FAILED")
+    begin(page, site, "lost")
+    send(page, "Check")
+    write(page, f"{SOLUTION}// lost\n")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/tiled/submissions", lose)
+    page.get_by_role("button", name="Check").click()
+    expect(says(page)).to_contain_text("it submits only once")
+    page.unroute("**/tiled/submissions")
+    record(page, site)
+    expect(verdict(page)).to_have_text("accepted")
+    page.wait_for_timeout(1500)
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#panel [data-live]")).to_be_visible()
+    assert number(site, "lost") == 2
+
+
+@pytest.mark.parametrize(("code", "text"), [(503, "Go back and try again in a minute."), (413, "")])
+def test_a_refusal_that_is_not_the_forms_says_its_own_reason(page, site, complaints, code, text):
+    complaints.allow(f"{code}")
+    begin(page, site, "refused")
+    body = f"<main><h1>No</h1>{text and f'<p class=lead>{text}</p>'}</main>"
+    page.route(
+        "**/tiled/submissions",
+        lambda route: route.fulfill(status=code, content_type="text/html", body=body),
+    )
+    page.get_by_role("button", name="Check").click()
+    expect(says(page)).to_contain_text("Try again in a minute" if text else f"{code}")
+    expect(says(page)).not_to_contain_text("signed out")
+
+
+def test_a_reader_who_is_signed_out_is_told_so(page, site, complaints):
+    complaints.allow("status of 401")
+    begin(page, site, "leaving")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Check").click()
+    expect(says(page)).to_contain_text("session has ended")
