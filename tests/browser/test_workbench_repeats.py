@@ -136,6 +136,34 @@ def test_a_request_whose_answer_was_lost_is_the_same_submission_when_repeated(pa
     assert number(site, "lost") == 2
 
 
+@pytest.mark.parametrize("failures", [1, 9], ids=["once", "always"])
+@pytest.mark.parametrize("failure", [0, 503], ids=["connection", "busy"])
+def test_a_result_that_cannot_be_loaded_is_tried_again_and_then_linked(
+    page, site, complaints, failure, failures
+):
+    complaints.allow("ERR_FAILED|503")
+    begin(page, site, f"unloaded{failure}{failures}")
+    address = send(page, "Check")
+    asked: list[Route] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route)
+        if len(asked) > failures:
+            route.continue_()
+        elif failure:
+            route.fulfill(status=failure, content_type="text/html", body="<h1>Busy</h1>")
+        else:
+            route.abort()
+
+    page.route(RESULT, answer)
+    record(page, site)
+    if failures == 1:
+        expect(verdict(page)).to_have_text("accepted")
+    else:
+        expect(page.locator(f"[data-live-status] a[href='{address}']")).to_be_visible()
+        expect(says(page)).to_have_text(re.compile("^Graded"))
+
+
 @pytest.mark.parametrize(("code", "text"), [(503, "Go back and try again in a minute."), (413, "")])
 def test_a_refusal_that_is_not_the_forms_says_its_own_reason(page, site, complaints, code, text):
     complaints.allow(f"{code}")

@@ -20,6 +20,7 @@ import { endRefusal } from "./refusal";
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
 const IDLE_MS = 500;
+const RETRY_MS = 3_000;
 /** The second click of a double click comes within this time. */
 const DOUBLE_MS = 1_000;
 const WIDE = window.matchMedia("(min-width: 68.75rem)");
@@ -165,14 +166,28 @@ class Workbench {
     if (earlier !== undefined) await this.load(earlier, false);
   }
 
-  private async load(address: string, isNew = true): Promise<void> {
-    const outcome = (await parsed(await fetch(address))).getElementById("outcome");
+  /** Load a submission's page into the panel. A result that can't be loaded is tried once more, then linked. */
+  private async load(address: string, isNew = true, isAgain = false): Promise<void> {
+    const { following } = this;
+    const outcome = await fetch(address).then(parsed).then((page) => page.getElementById("outcome"), () => null);
+    if (this.following !== following) return; // the panel shows another submission by now
     if (outcome !== null) this.show(outcome, isNew);
+    else if (!isNew) this.panel.dataset["earlier"] = address;
+    else if (isAgain) {
+      this.tell("Graded. The result couldn’t be loaded.");
+      const link = make("a", { href: address }, "Open the submission’s page");
+      this.panel.querySelector("[data-live-status]")?.replaceChildren("The result couldn’t be loaded. ", link);
+    } else {
+      window.setTimeout(() => {
+        if (this.following === following) void this.load(address, true, true);
+      }, RETRY_MS);
+    }
   }
 
   /** Show a submission's progress or result. isNew: whether the reader has just sent it */
   private show(outcome: HTMLElement, isNew = true): void {
     this.following?.stop();
+    this.following = null;
     delete this.panel.dataset["earlier"];
     const shown = document.importNode(outcome, true);
     shown.querySelector("#tab-source")?.remove();
@@ -208,12 +223,12 @@ class Workbench {
     this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
   }
 
-  /** Update what a new submission or its verdict changes elsewhere on the page. */
+  /** Update what a new submission or its verdict changes elsewhere on the page. If that fails, the next one does. */
   private async refresh(): Promise<void> {
     this.refreshes += 1;
     const asked = this.refreshes;
-    const page = await parsed(await fetch(location.pathname));
-    if (asked !== this.refreshes) return; // a later answer is on its way
+    const page = await fetch(location.pathname).then(parsed).catch(() => null);
+    if (page === null || asked !== this.refreshes) return; // a later answer is on its way
     for (const old of all("[data-fresh]")) {
       const now = page.getElementById(old.id);
       if (now !== null) old.innerHTML = now.innerHTML;
