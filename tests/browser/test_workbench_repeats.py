@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import func, select
 
-from kernels.verdict import Verdict
+from kernels.verdict import Finding, Verdict
+from server.courses.models import Assignment
 from server.grading.models import Job
 from server.submissions.models import Submission
 from tests.browser.filled import Filled
-from tests.browser.test_course import SOLUTION, submission, write
+from tests.browser.test_course import SOLUTION, editor, submission, write
 from tests.server.submissions.graded import graded
 
 pytestmark = pytest.mark.long(
@@ -184,3 +187,65 @@ def test_a_reader_who_is_signed_out_is_told_so(page, site, complaints):
     page.context.clear_cookies()
     page.get_by_role("button", name="Check").click()
     expect(says(page)).to_contain_text("session has ended")
+
+
+@contextmanager
+def rules(site: Filled, **changed: int | None) -> Iterator[None]:
+    """The assignment with other rules, until this is left."""
+
+    def change(values: dict[str, int | None]) -> dict[str, int | None]:
+        with site.course.sessions.begin() as session:
+            assignment = session.get_one(Assignment, site.course.assignment)
+            before = {name: getattr(assignment, name) for name in values}
+            for name, value in values.items():
+                setattr(assignment, name, value)
+            return before
+
+    before = change(changed)
+    try:
+        yield
+    finally:
+        change(before)
+
+
+def submit_late(page: Page) -> None:
+    page.locator("button[value=rank]").click()
+    page.locator("[data-refusal] button[value='0']").click()
+    expect(page.locator("#panel [data-live]")).to_be_visible()
+
+
+def test_the_hints_at_the_buttons_follow_the_attempts(page, site, complaints):
+    complaints.allow("status of 409")
+    with rules(site, attempts=1):
+        begin(page, site, "onlyone")
+        before = page.locator("#about-rank").inner_text()
+        submit_late(page)
+        expect(page.locator("button[value=rank]")).to_be_disabled()
+        expect(page.locator("#about-rank")).not_to_have_text(before)
+        expect(page.locator("button[value=check]")).to_be_enabled()
+
+
+def test_a_hint_that_asks_to_wait_ends_with_the_time(page, site, complaints):
+    complaints.allow("status of 409")
+    with rules(site, min_interval_seconds=5):
+        begin(page, site, "waiting")
+        submit_late(page)
+        expect(page.locator("#about-rank [data-wait]")).to_be_visible()
+        expect(page.locator("#about-rank [data-wait]")).to_have_count(0)
+
+
+def test_findings_are_marked_only_in_the_text_that_was_checked(page, site):
+    begin(page, site, "typing")
+    findings = (Finding(Verdict.DATA_RACE, "Line 13 reads Ms while line 10 writes it.", 13, 10),)
+    for change in ("// a line above\n", ""):
+        former = key(page)
+        send(page, "Check")
+        expect_new_key(page, former)
+        if change:
+            editor(page).press("Control+Home")
+            page.keyboard.insert_text(change)
+        record(page, site, Verdict.DATA_RACE, findings=findings)
+        expect(verdict(page)).to_have_text("data race")
+        expect(page.locator(".cm-mark-error").nth(0)).to_be_visible(visible=not change)
+    page.locator("#panel .verdict .actions [data-editor-line]").click()
+    expect(editor(page)).to_be_focused()

@@ -8,7 +8,8 @@
 //                                        presses the first named `mode`, Ctrl+Shift+Enter the panel's; F8 follows the
 //                                        panel's "Show in editor"
 //     <p data-says></p>                  announces what happens
-//   <… id="x" data-fresh>                gets its new content from the server with each submission and verdict
+//   <… id="x" data-fresh>                gets its new content from the server with each submission and verdict, and
+//                                        after the seconds of a data-wait="60" in the workbench
 //   <button data-fold-side>              hides and shows the left side
 
 import { dropSent } from "./drafts";
@@ -30,7 +31,9 @@ class Workbench {
   private busy = false;
   /** Whether the last request may have arrived although no answer came: sent again, it must have the same key. */
   private unanswered = false;
+  private sent: FormDataEntryValue | null = null;
   private refreshes = 0;
+  private timer = 0;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
 
@@ -44,6 +47,7 @@ class Workbench {
     this.leaveFormAddress();
     splitter(bench);
     this.open();
+    this.refreshAfterWait();
     if (this.area !== null) loadEditor(this.area);
   }
 
@@ -116,7 +120,7 @@ class Workbench {
   private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
     const sent = new FormData(form, button);
     const isSource = SENDS.includes(button.name);
-    if (isSource) this.unanswered = true;
+    if (isSource) [this.sent, this.unanswered] = [sent.get("source"), true];
     this.busy = true;
     if (endRefusal()) this.bench.querySelector<HTMLButtonElement>("button[name=mode]")?.focus();
     this.tell("Sending…");
@@ -219,8 +223,11 @@ class Workbench {
     const verdict = (shown.querySelector(".stamp") ?? shown.querySelector("h2"))?.textContent ?? "";
     const worth = shown.querySelector(".worth")?.textContent ?? "";
     const headline = `${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}`;
-    this.tell(`${headline}. ${worth}`.trim());
-    this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
+    const isSame = this.area?.value === this.sent;
+    const marks = shown.dataset["marks"] ?? "[]";
+    const changed = isSame || marks === "[]" ? "" : " You changed the text meanwhile, so its lines aren’t marked.";
+    this.tell(`${headline}. ${worth}`.trim() + changed);
+    this.area?.dispatchEvent(new CustomEvent("marks", { detail: isSame ? marks : "[]" }));
   }
 
   /** Update what a new submission or its verdict changes elsewhere on the page. If that fails, the next one does. */
@@ -233,7 +240,19 @@ class Workbench {
       const now = page.getElementById(old.id);
       if (now !== null) old.innerHTML = now.innerHTML;
     }
+    for (const button of all<HTMLButtonElement>(".ways button[name=mode]", this.bench)) {
+      const now = page.querySelector<HTMLButtonElement>(`.ways button[value=${button.value}]`);
+      if (now !== null) button.disabled = now.disabled;
+    }
     window.setTimeout(() => this.renewKey(page), DOUBLE_MS);
+    this.refreshAfterWait();
+  }
+
+  /** Refresh when a time is over that a hint asks to wait. */
+  private refreshAfterWait(): void {
+    window.clearTimeout(this.timer);
+    const waits = all("[data-wait]", this.bench).map((hint) => Number(hint.dataset["wait"]));
+    if (waits.length > 0) this.timer = window.setTimeout(() => void this.refresh(), 1_000 * Math.min(...waits));
   }
 
   /** From now on, the same text is a new submission. */
