@@ -14,8 +14,10 @@ from kernels.verdict import Finding, Verdict
 from server.courses.models import Assignment
 from server.grading.models import Job
 from server.submissions.models import Submission
+from tests.browser.accessible import assert_accessible
 from tests.browser.filled import Filled
-from tests.browser.test_course import SOLUTION, editor, submission, write
+from tests.browser.test_course import SOLUTION, editor, submission, tab, write
+from tests.browser.viewports import NARROW
 from tests.server.submissions.graded import graded
 
 pytestmark = pytest.mark.long(
@@ -249,3 +251,50 @@ def test_findings_are_marked_only_in_the_text_that_was_checked(page, site):
         expect(page.locator(".cm-mark-error").nth(0)).to_be_visible(visible=not change)
     page.locator("#panel .verdict .actions [data-editor-line]").click()
     expect(editor(page)).to_be_focused()
+
+
+def test_the_title_keeps_the_assignment(page, site):
+    begin(page, site, "titled")
+    own, former = page.title(), key(page)
+    send(page, "Check")
+    expect(page).to_have_title(re.compile(f"^(?!Accepted).+ · {re.escape(own)}$"))
+    record(page, site)
+    expect(page).to_have_title(f"Accepted · {own}")
+    expect_new_key(page, former)
+    send(page, "Check")
+    expect(page).to_have_title(re.compile(f"^(?!Accepted).+ · {re.escape(own)}$"))
+
+
+def test_the_focus_stays_in_the_list_of_submissions_while_it_is_replaced(page, site):
+    begin(page, site, "keyboard")
+    name = send(page, "Check").rpartition("/")[2]
+    again = page.locator(f"#yours a[href$='?from={name}#hand-in']")
+    held: list[Route] = []
+    page.route(f"**{SITE}", lambda route: held.insert(0, route))
+    record(page, site)
+    expect(verdict(page)).to_have_text("accepted")
+    tab(page, "Submissions").click()
+    again.focus()
+    held[0].continue_()
+    expect(page.locator("#yours")).to_contain_text("accepted")
+    expect(again).to_be_focused()
+
+
+def test_the_focus_is_in_the_result_if_its_button_is_gone(page, site):
+    begin(page, site, "buttons")
+    send(page, "Check")
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Cancel").focus()
+    record(page, site)
+    expect(verdict(page)).to_have_text("accepted")
+    expect(panel).to_be_focused()
+    tab(page, "Submissions").click()
+    write(page, f"{SOLUTION}// second\n")
+    send(page, "Check")
+    page.set_viewport_size(NARROW)
+    tab(page, "Code").click()
+    page.locator("button[value=check]").focus()
+    record(page, site)
+    expect(verdict(page)).to_have_text("accepted")
+    expect(panel).to_be_focused()
+    assert_accessible(page)

@@ -34,6 +34,7 @@ class Workbench {
   private sent: FormDataEntryValue | null = null;
   private refreshes = 0;
   private timer = 0;
+  private readonly title = document.title;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
 
@@ -201,12 +202,13 @@ class Workbench {
     for (const link of all<HTMLAnchorElement>('a[href^="#L"]', shown)) link.dataset["editorLine"] = link.hash.slice(2);
     const address = shown.dataset["address"] ?? "";
     const whole = make("p", {}, make("a", { href: address }, "Open the submission’s page"));
-    this.panel.replaceChildren(shown, whole);
-    this.panel.dispatchEvent(new Event("added", { bubbles: true }));
-    if (isNew) {
+    keepFocus(this.panel, () => {
+      this.panel.replaceChildren(shown, whole);
+      this.panel.dispatchEvent(new Event("added", { bubbles: true }));
+      if (!isNew) return;
       this.bench.dispatchEvent(new Event("result"));
       this.tab("checked");
-    }
+    });
     const live = shown.querySelector<HTMLElement>("[data-live]");
     if (isNew) void this.refresh();
     if (live !== null) this.follow(live, address);
@@ -215,7 +217,7 @@ class Workbench {
 
   private follow(live: HTMLElement, address: string): void {
     this.tell("Being graded.");
-    this.following = new Live(live, live.dataset["state"] ?? "", live.dataset["events"], () => void this.load(address));
+    this.following = new Live(live, live.dataset["state"] ?? "", live.dataset["events"], () => void this.load(address), this.title);
     this.following.start();
   }
 
@@ -226,6 +228,7 @@ class Workbench {
     const isSame = this.area?.value === this.sent;
     const marks = shown.dataset["marks"] ?? "[]";
     const changed = isSame || marks === "[]" ? "" : " You changed the text meanwhile, so its lines aren’t marked.";
+    document.title = `${headline} · ${this.title}`;
     this.tell(`${headline}. ${worth}`.trim() + changed);
     this.area?.dispatchEvent(new CustomEvent("marks", { detail: isSame ? marks : "[]" }));
   }
@@ -238,7 +241,7 @@ class Workbench {
     if (page === null || asked !== this.refreshes) return; // a later answer is on its way
     for (const old of all("[data-fresh]")) {
       const now = page.getElementById(old.id);
-      if (now !== null) old.innerHTML = now.innerHTML;
+      if (now !== null) keepFocus(old, () => (old.innerHTML = now.innerHTML));
     }
     for (const button of all<HTMLButtonElement>(".ways button[name=mode]", this.bench)) {
       const now = page.querySelector<HTMLButtonElement>(`.ways button[value=${button.value}]`);
@@ -291,6 +294,16 @@ function showMistake(form: HTMLFormElement, button: HTMLButtonElement): void {
 
 function isSubmit(target: EventTarget | null): boolean {
   return target instanceof HTMLButtonElement && target.type === "submit";
+}
+
+/** Change a part of the page. If that removes or hides the focus, the same link in the part has it, or the part itself. */
+function keepFocus(part: HTMLElement, change: () => void): void {
+  const focused = document.activeElement;
+  change();
+  if (focused === null || focused.getClientRects().length > 0) return;
+  const link = all("a[href]", part).find((each) => each.getAttribute("href") === focused.getAttribute("href"));
+  if (link === undefined) part.tabIndex = -1;
+  (link ?? part).focus({ preventScroll: true });
 }
 
 for (const bench of all("[data-bench]")) new Workbench(bench);
