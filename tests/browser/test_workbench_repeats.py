@@ -298,3 +298,21 @@ def test_the_focus_is_in_the_result_if_its_button_is_gone(page, site):
     expect(verdict(page)).to_have_text("accepted")
     expect(panel).to_be_focused()
     assert_accessible(page)
+
+
+def test_a_click_on_the_bar_changes_the_widths_without_dragging(page, site):
+    begin(page, site, "pointing")
+    bar = page.locator(".bar-between")
+    places = []
+    for _ in range(3):
+        places.append(bar.get_attribute("aria-valuenow"))
+        bar.click()
+    assert len(set(places)) == 3
+    assert bar.get_attribute("aria-valuenow") == places[0]
+    box = bar.bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 60, box["y"] + 50, steps=4)
+    page.mouse.up()
+    dragged = bar.get_attribute("aria-valuenow")
+    assert dragged not in places
