@@ -99,7 +99,7 @@ def once_more() -> str:
     """What people can do about a problem that passes by itself."""
     if request.method in {"GET", "HEAD"}:
         return "Load this page again in a few seconds."
-    return "Nothing was stored. Go back in a few seconds and try again."
+    return "Nothing was stored. Go back and try again in a few seconds."
 
 
 def database_away() -> Refused:

@@ -42,6 +42,8 @@ export class Live {
     private readonly events: string | undefined,
     /** What to do after the last change, instead of reloading the page. */
     private readonly done?: () => void,
+    /** What follows the state in the page's title; without it, all after the first " · " there. */
+    private readonly title?: string,
   ) {
     this.pace = Number(place.dataset["every"]) || FIRST_WAIT_MS;
     this.wait = this.pace;
@@ -188,9 +190,9 @@ export class Live {
 
   /** Show the state in the title, for readers who look at another tab. */
   private retitle(): void {
-    const title = this.place.querySelector("[data-live-title]")?.textContent ?? "";
-    const rest = document.title.indexOf(" · ");
-    if (title !== "" && rest >= 0) document.title = title + document.title.slice(rest);
+    const state = this.place.querySelector("[data-live-title]")?.textContent ?? "";
+    const rest = this.title ?? document.title.split(" · ").slice(1).join(" · ");
+    if (state !== "" && rest !== "") document.title = `${state} · ${rest}`;
   }
 
   private set(now: number | undefined): void {

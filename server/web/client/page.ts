@@ -1,4 +1,4 @@
-// Shared by all scripts: find elements, create them, and catch errors of promises without a caller.
+// Shared by all scripts: find elements, create them, and write times.
 
 export function all<E extends HTMLElement>(selector: string, within: ParentNode = document): E[] {
   return [...within.querySelectorAll<E>(selector)];

@@ -3,11 +3,13 @@
 //
 //   <div data-bench="…">                 the page's address; its <nav data-tabs> is the work of report.js
 //     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
-//     <form>                             sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
+//     <form>                             its input named `key` gets a new value with each submission and verdict;
+//                                        sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
 //                                        presses the first named `mode`, Ctrl+Shift+Enter the panel's; F8 follows the
 //                                        panel's "Show in editor"
 //     <p data-says></p>                  announces what happens
-//   <… id="x" data-fresh>                gets its new content from the server with each submission and verdict
+//   <… id="x" data-fresh>                gets its new content from the server with each submission and verdict, and
+//                                        after the seconds of a data-wait="60" in the workbench
 //   <button data-fold-side>              hides and shows the left side
 
 import { dropSent } from "./drafts";
@@ -19,12 +21,20 @@ import { endRefusal } from "./refusal";
 const SENDS = ["mode", "late_days"];
 const LATE_DAYS = '[data-refusal="late_days"]';
 const IDLE_MS = 500;
+const RETRY_MS = 3_000;
+/** The second click of a double click comes within this time. */
+const DOUBLE_MS = 1_000;
 const WIDE = window.matchMedia("(min-width: 68.75rem)");
 
 class Workbench {
   private following: Live | null = null;
   private busy = false;
+  /** Whether the last request may have arrived although no answer came: sent again, it must have the same key. */
+  private unanswered = false;
+  private sent: FormDataEntryValue | null = null;
   private refreshes = 0;
+  private timer = 0;
+  private readonly title = document.title;
   private readonly panel: HTMLElement;
   private readonly area: HTMLTextAreaElement | null;
 
@@ -38,6 +48,7 @@ class Workbench {
     this.leaveFormAddress();
     splitter(bench);
     this.open();
+    this.refreshAfterWait();
     if (this.area !== null) loadEditor(this.area);
   }
 
@@ -75,10 +86,12 @@ class Workbench {
   /** Ctrl+Enter checks, Ctrl+Shift+Enter submits the checked version, F8 goes to the line at fault. */
   private press(event: KeyboardEvent): void {
     const wanted = this.wanted(event);
+    // A key that is held down sends once.
+    if (event.repeat && event.key === "Enter" && isSubmit(event.target)) event.preventDefault();
     if (wanted === null) return;
     event.preventDefault();
     event.stopPropagation();
-    wanted.click();
+    if (!event.repeat) wanted.click();
   }
 
   private wanted(event: KeyboardEvent): HTMLElement | null {
@@ -107,20 +120,23 @@ class Workbench {
 
   private async send(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
     const sent = new FormData(form, button);
+    const isSource = SENDS.includes(button.name);
+    if (isSource) [this.sent, this.unanswered] = [sent.get("source"), true];
     this.busy = true;
     if (endRefusal()) this.bench.querySelector<HTMLButtonElement>("button[name=mode]")?.focus();
     this.tell("Sending…");
     try {
       const answer = await fetch(form.action, { method: "POST", body: sent });
       const page = await parsed(answer);
+      if (isSource) this.unanswered = answer.status >= 500;
       const outcome = page.getElementById("outcome");
       if (outcome !== null) {
         dropSent(String(sent.get("key")));
         if (this.area?.form === form) this.area.dispatchEvent(new Event("taken"));
         this.show(outcome);
       } else if (page.querySelector("[data-mistake]") !== null) showMistake(form, button);
-      else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page);
-      else this.refuse(page, button);
+      else if (page.querySelector(LATE_DAYS) !== null) this.askForLateDays(page, form);
+      else this.refuse(page, button, answer.status);
     } catch {
       this.tell("No answer from the server. Try again: it submits only once.");
     } finally {
@@ -128,18 +144,22 @@ class Workbench {
     }
   }
 
-  /** Show the question whether to spend late days. Its buttons belong to the form. */
-  private askForLateDays(page: Document): void {
+  /** Show the question whether to spend late days. Its buttons send the same form again. */
+  private askForLateDays(page: Document, form: HTMLFormElement): void {
     const question = document.importNode(page.querySelector<HTMLElement>(LATE_DAYS)!, true);
+    form.id ||= "asked";
+    for (const button of all("button", question)) button.setAttribute("form", form.id);
     this.bench.before(question);
     question.focus();
     this.tell("");
   }
 
-  private refuse(page: Document, button: HTMLButtonElement): void {
+  private refuse(page: Document, button: HTMLButtonElement, status: number): void {
     const what = button.name === "mode" && button.value === "check" ? "checked" : "submitted";
-    const reason = page.querySelector("[data-refusal] p")?.textContent ?? "You are signed out. Reload the page to sign in.";
-    this.tell(`Not ${what}. ${reason.replace(/ Your text is still in the editor\.$/, "")}`);
+    const reason = page.querySelector("[data-refusal] p, main .lead")?.textContent ?? `The server answered with error ${status}. Try again.`;
+    // This page is still open, unlike the one that the reason was written for.
+    const here = reason.replace(/ Your text is still in the editor\.$/, "").replace(/\bGo back(?:,? and|,) (\w)/, (_, next: string) => next.toUpperCase());
+    this.tell(`Not ${what}. ${here}`);
     if (WIDE.matches) return;
     this.tab("work");
     for (const place of all("[data-says]", this.bench)) place.scrollIntoView({ block: "center" });
@@ -151,14 +171,28 @@ class Workbench {
     if (earlier !== undefined) await this.load(earlier, false);
   }
 
-  private async load(address: string, isNew = true): Promise<void> {
-    const outcome = (await parsed(await fetch(address))).getElementById("outcome");
+  /** Load a submission's page into the panel. A result that can't be loaded is tried once more, then linked. */
+  private async load(address: string, isNew = true, isAgain = false): Promise<void> {
+    const { following } = this;
+    const outcome = await fetch(address).then(parsed).then((page) => page.getElementById("outcome"), () => null);
+    if (this.following !== following) return; // the panel shows another submission by now
     if (outcome !== null) this.show(outcome, isNew);
+    else if (!isNew) this.panel.dataset["earlier"] = address;
+    else if (isAgain) {
+      this.tell("Graded. The result couldn’t be loaded.");
+      const link = make("a", { href: address }, "Open the submission’s page");
+      this.panel.querySelector("[data-live-status]")?.replaceChildren("The result couldn’t be loaded. ", link);
+    } else {
+      window.setTimeout(() => {
+        if (this.following === following) void this.load(address, true, true);
+      }, RETRY_MS);
+    }
   }
 
   /** Show a submission's progress or result. isNew: whether the reader has just sent it */
   private show(outcome: HTMLElement, isNew = true): void {
     this.following?.stop();
+    this.following = null;
     delete this.panel.dataset["earlier"];
     const shown = document.importNode(outcome, true);
     shown.querySelector("#tab-source")?.remove();
@@ -168,12 +202,13 @@ class Workbench {
     for (const link of all<HTMLAnchorElement>('a[href^="#L"]', shown)) link.dataset["editorLine"] = link.hash.slice(2);
     const address = shown.dataset["address"] ?? "";
     const whole = make("p", {}, make("a", { href: address }, "Open the submission’s page"));
-    this.panel.replaceChildren(shown, whole);
-    this.panel.dispatchEvent(new Event("added", { bubbles: true }));
-    if (isNew) {
+    keepFocus(this.panel, () => {
+      this.panel.replaceChildren(shown, whole);
+      this.panel.dispatchEvent(new Event("added", { bubbles: true }));
+      if (!isNew) return;
       this.bench.dispatchEvent(new Event("result"));
       this.tab("checked");
-    }
+    });
     const live = shown.querySelector<HTMLElement>("[data-live]");
     if (isNew) void this.refresh();
     if (live !== null) this.follow(live, address);
@@ -182,27 +217,53 @@ class Workbench {
 
   private follow(live: HTMLElement, address: string): void {
     this.tell("Being graded.");
-    this.following = new Live(live, live.dataset["state"] ?? "", live.dataset["events"], () => void this.load(address));
+    this.following = new Live(live, live.dataset["state"] ?? "", live.dataset["events"], () => void this.load(address), this.title);
     this.following.start();
   }
 
   private finish(shown: HTMLElement): void {
     const verdict = (shown.querySelector(".stamp") ?? shown.querySelector("h2"))?.textContent ?? "";
     const worth = shown.querySelector(".worth")?.textContent ?? "";
-    this.tell(`${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}. ${worth}`.trim());
-    this.area?.dispatchEvent(new CustomEvent("marks", { detail: shown.dataset["marks"] }));
+    const headline = `${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}`;
+    const isSame = this.area?.value === this.sent;
+    const marks = shown.dataset["marks"] ?? "[]";
+    const changed = isSame || marks === "[]" ? "" : " You changed the text meanwhile, so its lines aren’t marked.";
+    document.title = `${headline} · ${this.title}`;
+    this.tell(`${headline}. ${worth}`.trim() + changed);
+    this.area?.dispatchEvent(new CustomEvent("marks", { detail: isSame ? marks : "[]" }));
   }
 
-  /** Update what a new submission or its verdict changes elsewhere on the page. */
+  /** Update what a new submission or its verdict changes elsewhere on the page. If that fails, the next one does. */
   private async refresh(): Promise<void> {
     this.refreshes += 1;
     const asked = this.refreshes;
-    const page = await parsed(await fetch(location.pathname));
-    if (asked !== this.refreshes) return; // a later answer is on its way
+    const page = await fetch(location.pathname).then(parsed).catch(() => null);
+    if (page === null || asked !== this.refreshes) return; // a later answer is on its way
     for (const old of all("[data-fresh]")) {
       const now = page.getElementById(old.id);
-      if (now !== null) old.innerHTML = now.innerHTML;
+      if (now !== null) keepFocus(old, () => (old.innerHTML = now.innerHTML));
     }
+    for (const button of all<HTMLButtonElement>(".ways button[name=mode]", this.bench)) {
+      const now = page.querySelector<HTMLButtonElement>(`.ways button[value=${button.value}]`);
+      if (now !== null) button.disabled = now.disabled;
+    }
+    window.setTimeout(() => this.renewKey(page), DOUBLE_MS);
+    this.refreshAfterWait();
+  }
+
+  /** Refresh when a time is over that a hint asks to wait. */
+  private refreshAfterWait(): void {
+    window.clearTimeout(this.timer);
+    const waits = all("[data-wait]", this.bench).map((hint) => Number(hint.dataset["wait"]));
+    if (waits.length > 0) this.timer = window.setTimeout(() => void this.refresh(), 1_000 * Math.min(...waits));
+  }
+
+  /** From now on, the same text is a new submission. */
+  private renewKey(page: Document): void {
+    const key = this.area?.form?.querySelector<HTMLInputElement>("input[name=key]");
+    const next = page.querySelector<HTMLInputElement>("#hand-in-form input[name=key]")?.value;
+    if (this.area === null || key == null || next === undefined || this.unanswered) return;
+    key.value = this.area.dataset["draftForm"] = next;
   }
 
   private tell(text: string): void {
@@ -229,6 +290,20 @@ function loadEditor(area: HTMLTextAreaElement): void {
 function showMistake(form: HTMLFormElement, button: HTMLButtonElement): void {
   form.append(make("input", { type: "hidden", name: button.name, value: button.value }));
   form.submit();
+}
+
+function isSubmit(target: EventTarget | null): boolean {
+  return target instanceof HTMLButtonElement && target.type === "submit";
+}
+
+/** Change a part of the page. If that removes or hides the focus, the same link in the part has it, or the part itself. */
+function keepFocus(part: HTMLElement, change: () => void): void {
+  const focused = document.activeElement;
+  change();
+  if (focused === null || focused.getClientRects().length > 0) return;
+  const link = all("a[href]", part).find((each) => each.getAttribute("href") === focused.getAttribute("href"));
+  if (link === undefined) part.tabIndex = -1;
+  (link ?? part).focus({ preventScroll: true });
 }
 
 for (const bench of all("[data-bench]")) new Workbench(bench);

@@ -65,7 +65,7 @@ def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, limit, 
         assert answer.headers["Content-Security-Policy"]
     assert 'data-code="busy"' in read.text
     assert 'data-code="busy"' in sent.text
-    assert "Go back in a few seconds" in sent.text
+    assert "again in a few seconds" in sent.text
     assert KERNEL in sent.get_data(as_text=True)
     assert asked.get_json(force=True)["code"] == "busy"
     assert handed_in(portal) == []
