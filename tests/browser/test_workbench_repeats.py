@@ -253,6 +253,17 @@ def test_findings_are_marked_only_in_the_text_that_was_checked(page, site):
     expect(editor(page)).to_be_focused()
 
 
+def test_findings_are_marked_if_the_page_is_reloaded_while_it_waits(page, site):
+    begin(page, site, "reloading")
+    send(page, "Check")
+    page.reload()
+    tab(page, "Result").click()
+    expect(page.locator("#outcome")).to_be_visible()
+    record(page, site, Verdict.DATA_RACE, findings=(Finding(Verdict.DATA_RACE, "A race.", 13, 10),))
+    expect(verdict(page)).to_have_text("data race")
+    expect(page.locator(".cm-mark-error").nth(0)).to_be_visible()
+
+
 def test_the_title_keeps_the_assignment(page, site):
     begin(page, site, "titled")
     own, former = page.title(), key(page)

@@ -31,7 +31,8 @@ class Workbench {
   private busy = false;
   /** Whether the last request may have arrived although no answer came: sent again, it must have the same key. */
   private unanswered = false;
-  private sent: FormDataEntryValue | null = null;
+  /** The text that the panel's result is about; at first the one that the editor begins with. */
+  private sent: FormDataEntryValue | null;
   private refreshes = 0;
   private timer = 0;
   private readonly title = document.title;
@@ -41,6 +42,7 @@ class Workbench {
   constructor(private readonly bench: HTMLElement) {
     this.panel = bench.querySelector<HTMLElement>("#panel") ?? bench;
     this.area = bench.querySelector<HTMLTextAreaElement>("textarea[data-editor]");
+    this.sent = this.area?.defaultValue ?? null;
     bench.addEventListener("submit", (event) => this.submit(event));
     bench.addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.press(event), true);
