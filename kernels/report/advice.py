@@ -15,7 +15,7 @@ from kernels.report.endless import endless_step
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
 from kernels.report.model import Report
 from kernels.report.races import Race, race_step
-from kernels.report.source_facts import code_of, integer_parameters, is_shared
+from kernels.report.source_facts import code_of, declared_shared, integer_parameters, is_shared
 from kernels.report.step import Step
 from kernels.report.unwritten import unwritten_step
 from kernels.source.rules import HOST_CODE
@@ -189,6 +189,9 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     for mistake in (too_far, either_is_enough):
         if (past := mistake(leading[0], lines)) is not None:
             return past
+    if (declared := declared_shared(names[0], lines)) is not None:
+        text = guard(leading[0], names[0], _at(leading[:1]), lines).replace("{", "{{").replace("}", "}}")
+        return Step(text, {declared: f"declares {names[0]}"})
     if len(names) > 1 or len({finding.line for finding in leading}) > 1:
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
         text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from kernels.exercise.model import InputKind
+from kernels.launch import is_launch_comment
 from kernels.report.model import Report, first_error
 from kernels.report.source_facts import (
     code_between,
@@ -95,6 +96,9 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
         return {}
     if (reset := _reset(lines)) is not None:
         return {reset[0]: f"resets {reset[1]}"}
+    comment = _launch_comment(lines)
+    if comment and _UNWRITTEN.search(leading.message) and _too_few_threads(report):
+        return {comment: "too few threads"}
     if _is_rounded(leading, lines):
         return dict.fromkeys(_rounding_lines(lines)[:_MOST], "rounds")
     if (of_sum := sum_repair(leading.message, lines)) is not None:
@@ -131,8 +135,8 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
         return text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}"
     if _UNWRITTEN.search(leading.message):
-        if several := _several_for_each_thread(report):
-            return several
+        if few := _too_few_threads(report):
+            return _enough_threads(few, lines)
         return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
     if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
         return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
@@ -145,20 +149,35 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
     return ""
 
 
-def _several_for_each_thread(report: Report) -> str:
-    """The advice if the launch has fewer threads than elements, and each thread wrote one; "" otherwise."""
+def _too_few_threads(report: Report) -> tuple[int, int] | None:
+    """The numbers of threads and of elements, if each thread wrote one element and others are left."""
     if report.launch is None:
-        return ""
+        return None
     threads = report.launch.threads * report.launch.blocks
     for check in report.checks:
         found = _INCORRECT.search(check.note)
         if found is None or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
             continue
         missing, elements = (int(count.replace(",", "")) for count in found.groups())
-        if threads == elements - missing and elements % threads == 0:
-            counts = f"{plural(threads, 'thread')} for {plural(elements, 'element')}"
-            return f"The launch has {counts}, so each thread must write {elements // threads}."
-    return ""
+        if threads == elements - missing:
+            return threads, elements
+    return None
+
+
+def _enough_threads(few: tuple[int, int], lines: Sequence[str]) -> str:
+    """The advice for a launch with so few threads for so many elements."""
+    threads, elements = few
+    counts = f"The launch has {plural(threads, 'thread')} for {plural(elements, 'element')}"
+    if elements % threads == 0:
+        return f"{counts}, so each thread must write {elements // threads}."
+    comment = _launch_comment(lines)
+    where = f" Correct `grid=` in the `//!tilelab` comment at line {comment}." if comment else ""
+    return f"{counts}.{where}"
+
+
+def _launch_comment(lines: Sequence[str]) -> int:
+    """The line of the launch comment; 0 without one."""
+    return next((number for number, line in enumerate(lines, 1) if is_launch_comment(line)), 0)
 
 
 def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> str:

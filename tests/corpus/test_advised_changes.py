@@ -47,6 +47,10 @@ CHANGES = [
      {13: lambda line: line.replace("int main", "\nint main")}),
     ("naive", "compile_undeclared_name", "Write `Row`", {8: lambda line: line.replace("row", "Row")}),
     ("tiled", "limit_tile_of_64", "to 32 or less", {1: lambda line: line.replace("64", "32")}),
+    ("tiled", "grid_too_small", "`grid=` in",
+     {1: lambda line: line.replace("max(1, Width/TILE_WIDTH)", "ceil(Width/TILE_WIDTH)")}),
+    ("tiled-square", "shared_one_row_short", "line 3",
+     {3: lambda line: line.replace("TILE_WIDTH - 1", "TILE_WIDTH")}),
 ]  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def test_accesses_outside_several_arrays_are_named_together():
     [
         (("M[17]", "P[17]"), "elements"),
         (("M[-1][0]", "P[17][0]"), "each index"),
-        (("Mds[17][0]", "P[17][0]"), "each index"),
+        (("P[17][0]", "Mds[17][0]"), "each index"),
     ],
 )
 def test_the_limit_of_several_accesses_fits_all_their_arrays(elements, words):
