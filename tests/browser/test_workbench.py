@@ -208,6 +208,13 @@ def test_nothing_moves_when_the_scripts_arrive(student):
     assert [part.bounding_box() for part in parts] == before
 
 
+def test_the_page_does_not_scroll_before_the_scripts_arrive(student):
+    held = held_back(student, re.compile(r"/report\.js$"), student.url)
+    expect(student.locator("#hand-in-form")).to_be_attached()
+    assert student.evaluate("() => document.documentElement.scrollHeight === innerHeight")
+    held.continue_()
+
+
 def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
     complaints.allow("status of 409|status of 422|status of 429")
     write(student, RACE)
