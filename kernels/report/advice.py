@@ -189,14 +189,13 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     for mistake in (too_far, either_is_enough):
         if (past := mistake(leading[0], lines)) is not None:
             return past
-    if (declared := declared_shared(names[0], lines)) is not None:
-        text = guard(leading[0], names[0], _at(leading[:1]), lines).replace("{", "{{").replace("}", "}}")
-        return Step(text, {declared: f"declares {names[0]}"})
-    if len(names) > 1 or len({finding.line for finding in leading}) > 1:
+    declared = declared_shared(names[0], lines)
+    if declared is None and (len(names) > 1 or len({finding.line for finding in leading}) > 1):
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
         text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"
         return f"{text} If a size isn't a multiple of the block, some threads have no element.{filled(leading, lines)}"
-    return guard(leading[0], names[0], _at(leading), lines).replace("{", "{{").replace("}", "}}")
+    text = guard(leading[0], names[0], _at(leading[:1]), lines).replace("{", "{{").replace("}", "}}")
+    return Step(text, {} if declared is None else {declared: f"declares {names[0]}"})
 
 
 def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str | None:
