@@ -24,7 +24,7 @@ _FILE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})')
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([^\s,]+),")
 _ENTRY = re.compile(r'\s*\.other\s+([^\s,]+),@"STO_CUDA_ENTRY')
 _INSTRUCTION = re.compile(
-    r"\s+/\*[0-9a-f]{4,8}\*/\s+(?:\{\s*)?(@!?U?P(?:T|\d{1,2})\s+)?([A-Z][A-Z0-9_]{0,15})((?:\.\w{1,24}){0,16})(?:\s+([^;]*))?;"
+    r"\s++/\*[0-9a-f]{4,8}\*/\s++(?:\{\s*+)?(@!?U?P(?:T|\d{1,2})\s++)?([A-Z][A-Z0-9_]{0,15})((?:\.\w{1,24}){0,16})(?:\s++([^;]*+))?;"
 )
 _PREDICATE = re.compile(r"!?U?P\d")
 _WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}

@@ -49,7 +49,7 @@ _LONGEST_LIST = 300
 _MOST_PASSES = 4
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 _INCLUDE = re.compile(r"(?:cannot|could not) open source file|includes itself")
-_PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
+_PTX_FILE = re.compile(r'^([ \t]*+\.file[ \t]++\d++[ \t]++")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

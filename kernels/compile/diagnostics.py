@@ -44,11 +44,11 @@ _NOTE = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): note")
 _PTXAS = re.compile(r"^ptxas [^;\n]*?(?:; )?(?:error|fatal)\s*: (?P<message>(?!Ptx assembly aborted).*)$")
 _FIGURES = {
     "registers": re.compile(r"Used (\d+) registers"),
-    "shared_bytes": re.compile(r"(\d+) bytes smem"),
-    "local_bytes": re.compile(r"(\d+) bytes stack frame"),
-    "spill_store_bytes": re.compile(r"(\d+) bytes spill stores"),
-    "spill_load_bytes": re.compile(r"(\d+) bytes spill loads"),
-    "constant_bytes": re.compile(r"(\d+) bytes cmem"),
+    "shared_bytes": re.compile(r"(?<!\d)(\d{1,9}) bytes smem"),
+    "local_bytes": re.compile(r"(?<!\d)(\d{1,9}) bytes stack frame"),
+    "spill_store_bytes": re.compile(r"(?<!\d)(\d{1,9}) bytes spill stores"),
+    "spill_load_bytes": re.compile(r"(?<!\d)(\d{1,9}) bytes spill loads"),
+    "constant_bytes": re.compile(r"(?<!\d)(\d{1,9}) bytes cmem"),
     "barriers": re.compile(r"used (\d+) barriers"),
 }
 _ENTRY = re.compile(r"Compiling entry function '([^']*)'")
@@ -145,7 +145,8 @@ _BUILTINS = (
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
 _NO_MEMBER = re.compile(r'namespace "(\w+)" has no member "(\w+)"')
 _DECLARED = re.compile(
-    r'"(?:[^"(]*[ *&])?(\w+)(?:\([^"]*)?"[^"(]*\((?:declared|previous definition) at line \d+ of ([^)]+)\)'
+    r'"(?:[^"(]{0,200}[ *&])?(\w{1,200})(?:\([^"]{0,400})?"[^"(]{0,200}'
+    r"\((?:declared|previous definition) at line \d{1,9} of ([^()]{1,200})\)"
 )
 _UNRESOLVED = re.compile(r"Unresolved extern (?:function|variable) '([^']+)'")
 WITHOUT_MASK = {

@@ -26,7 +26,7 @@ _LONGEST = 2000
 _FUNCTION = re.compile(r"_ZL?(\d{1,4})")
 _QUALIFIERS = re.compile(r"[rVK]+")
 _NAME = re.compile(r"(\d{1,4})(?=[A-Za-z_])")
-_SEEN = re.compile(r"S([0-9A-Z]*)_")
+_SEEN = re.compile(r"S([0-9A-Z]{0,4})_")
 _PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?(\.\w+)")
 
 
@@ -53,7 +53,7 @@ def _unqualified(ctype: str) -> str:
 
 def _widths(ptx: str, entry: str) -> tuple[str, ...]:
     """The parameters as PTX declares them."""
-    start = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", ptx)
+    start = re.search(rf"\.entry\s++{re.escape(entry)}\s*+\(([^()]*+)\)", ptx)
     types = _PARAM.findall(start[1]) if start else []
     return tuple(_BY_WIDTH.get(ctype, UNKNOWN) for ctype in types)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernels.evidence import LONGEST_LINE, MOST_LINES, CodeLine
 
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"', re.MULTILINE)
+_FILE = re.compile(r'^[ \t]*+\.file[ \t]++(\d++)[ \t]++"([^"\n]*)"', re.MULTILINE)
 _PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d{1,9})\b(?:.*\binlined_at\s+(\d+)\s+(\d{1,9})\b)?")
 
 
@@ -16,13 +16,15 @@ def ptx_listing(ptx: str, entry: str, file: str) -> tuple[CodeLine, ...]:
 
     file: the source's name in the PTX
     """
-    found = re.search(
-        rf"^[^\n]*\.entry\s+{re.escape(entry)}\(.*?^\{{\n(.*?)^\}}", ptx, re.MULTILINE | re.DOTALL
-    )
-    if found is None:
+    head = re.search(rf"\.entry\s++{re.escape(entry)}\(", ptx)
+    if head is None:
+        return ()
+    _, _, body = ptx[head.end() :].partition("\n{\n")
+    body, end, _ = body.partition("\n}")
+    if not end:
         return ()
     own = {number for number, name in _FILE.findall(ptx) if name == file}
-    lines = tuple(_lines(found[1], own))
+    lines = tuple(_lines(body, own))
     return lines[:MOST_LINES]
 
 

@@ -32,7 +32,7 @@ DEFINITION = "exercise.toml"
 _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_RULE = "small letters, digits, single hyphens"
-_NEEDS_SOLUTION = re.compile(r"""^\s*operation\s*=\s*["']solution["']""", re.MULTILINE)
+_NEEDS_SOLUTION = re.compile(r"""^[ \t]*+operation[ \t]*+=[ \t]*+["']solution["']""", re.MULTILINE)
 _FIELDS = (
     "title", "operation", "kernel", "sizes", "metric", "largest_on_cpu", "parameters", "operands", "tile", "launch",
     "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "max_registers",

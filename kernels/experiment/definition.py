@@ -70,7 +70,7 @@ def read_definition(text: str) -> Experiment:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         line = re.search(r"at line (\d+)", str(error))
-        reason = re.sub(r" \(at [^)]*\)", "", str(error).partition(";")[0])
+        reason = re.sub(r" \(at [^()]*\)", "", str(error).partition(";")[0])
         raise DefinitionError(int(line[1]) if line else 0, f"This isn't TOML: {reason}.") from None
     return _Reader(text, data).experiment()
 

@@ -60,9 +60,12 @@ def _takes_arguments(directive: Directive) -> bool:
 def _define(lines: list[str], line: int, name: str, value: int) -> None:
     """Give a macro its value; lines that continue the old one become empty."""
     continued = lines[line - 1].endswith("\\")
-    lines[line - 1] = re.sub(
-        rf"(#\s*define\s+{re.escape(name)})\b.*?(?=\s*(?://|/\*)|\\?$)", rf"\g<1> {value}", lines[line - 1]
-    ).removesuffix("\\")
+    head = re.search(rf"#\s*+define\s++{re.escape(name)}\b", lines[line - 1])
+    if head is not None:
+        old, mark, comment = re.split(r"(//|/\*|$)", lines[line - 1][head.end() :], maxsplit=1)
+        space = old[len(old.rstrip()) :] if mark else ""
+        lines[line - 1] = f"{lines[line - 1][: head.end()]} {value}{space}{mark}{comment}"
+    lines[line - 1] = lines[line - 1].removesuffix("\\")
     while continued and line < len(lines):
         continued = lines[line].endswith("\\")
         lines[line] = ""

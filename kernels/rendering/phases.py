@@ -26,7 +26,7 @@ _MOST_ROWS = 16
 _MOST_BLOCKS = 8
 _WIDTH = 100
 _NARROWEST_CELL = 30
-_FIGURE = re.compile(r"!\[([^\]]*)\]\([^()\s]+\)")
+_FIGURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]+\)")
 
 
 def render_phases(

@@ -42,18 +42,20 @@ PARTIAL = "Only sizes that aren't a multiple"
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
 _ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
 _ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*0(?:\.0*)?f?\s*;")
-_STORED_TILES = re.compile(r"^\s*(\w+)\s*\[", re.MULTILINE)
+_STORED_TILES = re.compile(r"^[ \t]*+(\w++)[ \t]*+\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
 _INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
 _EVERY_SECOND = re.compile(r"\badds up every second element\b")
-_ENDS_EARLY = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*>\s*1u?\s*;[^;]*(?:/=?\s*2|>>=?\s*1)")
+_ENDS_EARLY = re.compile(
+    r"\bfor\s*+\([^;]{0,200};\s*+(\w++)\s*+>\s*+1u?\s*+;[^;]{0,200}(?:/=?\s*+2|>>=?\s*+1)"
+)
 _NARROW = re.compile(r"\bnarrower format\b")
 _VALUES = re.compile(r" is (-?[\d.]+(?:e[-+]?\d+)?), not (-?[\d.]+(?:e[-+]?\d+)?)(?= \()")
 _NARROW_TYPE = re.compile(
     r"^(?!\s*#\s*include).*(?:__half|\bhalf2?(?=\s+[A-Za-z_]|\s*\()|\(\s*half2?\s*\)|bfloat|2half|__h(?:add|mul|fma|sub)\b)"
 )
-_MASKED = re.compile(r"\b__(?:float_as_u?int|u?int_as_float)\b.*[&|]\s*~?\s*0x")
+_MASKED = re.compile(r"\b__(?:float_as_u?int|u?int_as_float)\b.{0,200}[&|]\s*+~?\s*+0x")
 _SMALL_ERROR = 2.0**-7
 _SAME_TILE = "loads the same tile"
 _MOST = 3
@@ -266,7 +268,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
         # A partial sum that is used in any other way belongs inside the loop.
         uses = re.findall(rf"(?<!float )(?<!double )\b{name}\b(?!\s*=\s*0)", text)
         added = re.findall(rf"\b{name}\s*\+=", text)
-        stored = re.findall(rf"\[([^;=]*)\]\s*=\s*{name}\s*;", text)
+        stored = re.findall(rf"\[([^;=]{{0,200}})\]\s*+=\s*+{name}\s*+;", text)
         if loop == number or loop not in barriers or not added or len(uses) != len(added) + len(stored):
             continue
         # A loop that moves on to another output element needs a new sum.
@@ -281,9 +283,9 @@ def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Patte
     stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
     if not stored or not failing_sizes(report).endswith(_ONE_TILE):
         return
-    load = rf"^\s*(?:{'|'.join(stored)})\s*\[.*?\]\s*=(?!=)(?=.*\[)"
+    load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"
     if changing := _changing(load, lines):
-        yield re.compile(rf"{load}(?!.*\b(?:{'|'.join(changing)})\b)"), _SAME_TILE
+        yield re.compile(rf"{load}(?!.{{0,400}}\b(?:{'|'.join(changing)})\b)"), _SAME_TILE
     yield re.compile(load), "loads a tile"
 
 
@@ -298,7 +300,7 @@ def _changing(load: str, lines: Sequence[str]) -> set[str]:
     (head,) = heads
     inside = "\n".join(line for number, line in enumerate(code, 1) if loop_line(text, number) >= head)
     # A variable that the loop only sets, as in `int column = tx;`, may have the same value each time.
-    moved = re.findall(r"(\w+)\s*(?:[-+*/]=|\+\+|--)|(?:\+\+|--)\s*(\w+)|\b(\w+)\s*=\s*\3\b", inside)
+    moved = re.findall(r"\b(\w++)\s*+(?:[-+*/]=|\+\+|--)|(?:\+\+|--)\s*+(\w+)|\b(\w++)\s*+=\s*+\3\b", inside)
     return reached_names({name for names in moved for name in names if name}, inside)
 
 
@@ -308,15 +310,15 @@ def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
     if _EVERY_SECOND.search(finding.message):
         yield _ENDS_EARLY, "stops early"
     if turned:
-        yield re.compile(rf"=.*\b(?:{'|'.join(turned)})\s*\["), f"reads {listed(turned)}"
+        yield re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(turned)})\s*+\["), f"reads {listed(turned)}"
     if swapped := _SWAPPED.search(_of_all_cases(finding)):
-        yield re.compile(rf"=.*\b(?:{swapped[1]}|{swapped[2]})\s*\["), "reads the other matrix"
+        yield re.compile(rf"^[^=\n]*+=.*\b(?:{swapped[1]}|{swapped[2]})\s*+\["), "reads the other matrix"
     if _LEFT_OUT.search(finding.message):
         yield _TILES, "number of tiles"
     element = finding.example.element if finding.example is not None else None
     name = (element or "").partition("[")[0]
     if name:
-        yield re.compile(rf"\b{re.escape(name)}\s*\[.*\]\s*[-+*/]?=(?!=)"), f"writes {name}"
+        yield re.compile(rf"\b{re.escape(name)}\s*+\[.{{0,200}}\]\s*+[-+*/]?=(?!=)"), f"writes {name}"
 
 
 def _sizes(report: Report, status: CaseStatus) -> Iterator[tuple[int, ...]]:

@@ -21,7 +21,9 @@ _UNCLEAR = re.compile(r"\w\s*\(|\[|->|&(?!&)|(?:^|[(!&|=<>])\s*\*")
 """A condition with a call, an array or a pointer may change on its own."""
 _LEAVES = re.compile(r"\b(?:break|return|goto|asm)\b")
 _REFERENCE = re.compile(r"\b(?:int|unsigned|size_t|float|double)\s*&")
-_NEVER_NEGATIVE = re.compile(r"\b(?:unsigned(?:\s+int)?|size_t)\s+(\w+)\s*=.*;\s*\1\s*>=\s*0\s*;")
+_NEVER_NEGATIVE = re.compile(
+    r"\b(?:unsigned(?:\s++int)?|size_t)\s++(\w++)\s*+=.{0,200};\s*+\1\s*+>=\s*+0\s*+;"
+)
 
 
 def endless_step(finding: Finding, lines: Sequence[str]) -> Step | None:

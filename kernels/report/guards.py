@@ -64,7 +64,7 @@ def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
                 used -= {name} if re.search(rf"\b{name}\s*[<>]", code) else set()
                 continue
             used.remove(name)
-            starts_later = re.search(rf"\bfor\b.*\b{name}\s*=(?!\s*0\s*;)(?!=)", code) is not None
+            starts_later = re.search(rf"\bfor\b.{{0,200}}\b{name}\s*+=(?!\s*+0\s*+;)(?!=)", code) is not None
             if compared[1] == "<=" and not starts_later and (compared[2] in limits or compared[2].isupper()):
                 limit = compared[2]
                 text = f"Line {number} lets `{name}` reach `{limit}`, one past the last index."

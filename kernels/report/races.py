@@ -104,7 +104,7 @@ class Race:
     @property
     def in_place(self) -> bool:
         """Whether the line stores to the array what it computes from the array."""
-        store = rf"\b{re.escape(self.name)}\s*\[[^=]*\]\s*[-+*/]?=(?!=).*\b{re.escape(self.name)}\b"
+        store = rf"\b{re.escape(self.name)}\s*+\[[^=]{{0,200}}\]\s*+[-+*/]?=(?!=).{{0,200}}\b{re.escape(self.name)}\b"
         return self.one_line and re.search(store, code_of(self.finding.line, self.lines)) is not None
 
     @property
@@ -113,10 +113,10 @@ class Race:
         return example is not None and (example.element or "").count("[") > 1
 
 
-_ATOMIC_OF_IT = r"\batomic\w+\s*\(\s*&?\s*NAME\b"
-_FLAG_OR_LOCK = r"\batomic(CAS|Exch)\b|\bwhile\s*\([^;]*[!=]=|\bvolatile\b"
+_ATOMIC_OF_IT = r"\batomic\w++\s*+\(\s*+&?\s*+NAME\b"
+_FLAG_OR_LOCK = r"\batomic(CAS|Exch)\b|\bwhile\s*+\([^;]{0,200}[!=]=|\bvolatile\b"
 
-_LOADED = r"\bNAME\s*\[[^=]*\]\s*=(?!=).*\["
+_LOADED = r"\bNAME\s*+\[[^=]{0,200}\]\s*+=(?!=).{0,200}\["
 """A tile is loaded from another array. Shared memory that only holds partial results isn't a tile."""
 
 _SET_ELSEWHERE = (
@@ -191,7 +191,7 @@ def only_updates(race: Finding, lines: Sequence[str]) -> bool:
     element = race.example.element if race.example is not None else None
     plain = (element or "").partition("[")[0]
     name = re.escape(plain)
-    update = re.compile(rf"\b{name}\s*(\[.*\])?\s*(\+\+|--|[-+]=(?!.*\b{name}\b))")
+    update = re.compile(rf"\b{name}\s*+(\[.{{0,200}}\])?\s*+(\+\+|--|[-+]=(?!.{{0,200}}\b{name}\b))")
     return (
         bool(plain) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
     )
@@ -213,7 +213,8 @@ def _in_steps(race: Race) -> Step | None:
     body = parts_of(loop, race.lines).body
     distance = "|".join(map(re.escape, counters_of(loop, race.lines)))
     # In a tree, no thread reads what another thread writes in the same step.
-    tree = rf"<=?\s*(?:{distance})\b|%[^;]*\b(?:{distance})\b|\b2\s*\*\s*(?:{distance})\b|\b(?:{distance})\s*\*\s*2\b"
+    doubled = rf"\b2\s*\*\s*(?:{distance})\b|\b(?:{distance})\s*\*\s*2\b"
+    tree = rf"<=?\s*(?:{distance})\b|%[^;]{{0,200}}\b(?:{distance})\b|{doubled}"
     braces = "" if body.startswith("{") else ", and give it braces"
     if re.search(tree, body):
         text = f"Make `__syncthreads()` the first statement in the loop at line {loop.first}{braces}."
@@ -231,9 +232,9 @@ def _loop_of_steps(race: Race) -> Statement | None:
         return None
     code = code_between(loop.first, loop.last, race.lines)
     name = re.escape(race.name)
-    cells = re.findall(rf"\b{name}\s*\[([^\]]*)\]", code)
+    cells = re.findall(rf"\b{name}\s*+\[([^\]]{{0,200}})\]", code)
     counters = reached_names(counters_of(loop, race.lines), code)
-    stores = re.search(rf"\b{name}\s*\[[^\]]*\]\s*[-+*/]?=(?!=)", code)
+    stores = re.search(rf"\b{name}\s*+\[[^\]]{{0,200}}\]\s*+[-+*/]?=(?!=)", code)
     moves = any(names_in(cell) & counters for cell in cells) and len(set(cells)) > 1
     if not stores or not moves or race.one_store or re.search(r"sync|wait|barrier|shfl", code):
         return None

@@ -14,7 +14,7 @@ _LONGEST = 400
 """Characters of a line and of an expression that are read. Patterns on longer ones would take too long."""
 
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
-_ASSIGNED = re.compile(r"(?<![\w.\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+_ASSIGNED = re.compile(r"(?<![\w.\]])(\w++)\s*+(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 
 
 def code_of(line: int | None, lines: Sequence[str]) -> str:
@@ -72,7 +72,9 @@ def integer_parameters(lines: Sequence[str]) -> list[str]:
 
 def stores_to(name: str, lines: Sequence[str]) -> list[int]:
     """The lines that store to an array or variable with `=`, except its declaration."""
-    store = re.compile(rf"(?<![\w&])(?<!& ){re.escape(name)}\s*(\[.*\]\s*)?(?<![-+*/%&|^!<>=])=(?!=)")
+    store = re.compile(
+        rf"(?<![\w&])(?<!& ){re.escape(name)}\s*+(\[.{{0,200}}\]\s*+)?(?<![-+*/%&|^!<>=])=(?!=)"
+    )
     return [
         number
         for number in range(1, len(lines) + 1)
@@ -152,7 +154,7 @@ def counters_of(loop: Statement, lines: Sequence[str]) -> set[str]:
 def changed_names(code: str) -> set[str]:
     """The names that the code assigns, counts up or down, or gives away by their address."""
     found = re.findall(
-        r"(?<![\w.\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?:\+\+|--|(?<!&)&(?!&))\s*(\w+)|(\w+)\s*(?:\+\+|--)",
+        r"(?<![\w.\]])(\w++)\s*+(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?:\+\+|--|(?<!&)&(?!&))\s*+(\w+)|\b(\w++)\s*+(?:\+\+|--)",
         code,
     )
     return {name for names in found for name in names if name}

@@ -10,10 +10,12 @@ from kernels.report.source_facts import code_between, code_of_all, counters_of, 
 from kernels.wording import CUT_FACTORS, lines_named, listed
 
 _NEGATIVE = "Every element is the negative of the expected value."
-_PRODUCT = re.compile(r"^\s*(\w+)\s*(-?)=(?!=)([^;]*\*[^;]*);", re.MULTILINE)
+_PRODUCT = re.compile(r"^[ \t]*+(\w++)[ \t]*+(-?)=(?!=)([^;*]{0,400}+\*[^;]{0,400}+);", re.MULTILINE)
 _FLOATS, _INTEGERS = re.compile(r"\bfloat\s*\*"), re.compile(r"\b(?:int|unsigned|char|short|long)\s*\*")
-_INTEGER = re.compile(r"^\s*(?:int|unsigned(?:\s+int)?|long)\s+(\w+)\s*=\s*0(?:\.0*)?f?\s*;", re.MULTILINE)
-_TILES = re.compile(r"__shared__\s+(?:int|unsigned(?:\s+int)?|long|short)\s+([^;]*);")
+_INTEGER = re.compile(
+    r"^[ \t]*+(?:int|unsigned(?:[ \t]++int)?|long)[ \t]++(\w++)\s*+=\s*+0(?:\.0*+)?f?\s*+;", re.MULTILINE
+)
+_TILES = re.compile(r"__shared__\s++(?:int|unsigned(?:\s++int)?|long|short)\s++([^;]{0,400}+);")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def _integers(code: str) -> list[SumRepair]:
     found = []
     for each in _INTEGER.finditer(code) if _FLOATS.search(code) and not _INTEGERS.search(code) else ():
         name, line = each[1], line_at(code, each.start(1))
-        if _is_output(name, code) and re.search(rf"\b{name}\s*\+=[^;]*\*", code):
+        if _is_output(name, code) and re.search(rf"\b{name}\s*+\+=[^;*]{{0,400}}+\*", code):
             text = f"Declare `{name}` as `float` at line {line}. An integer loses the fraction of each sum."
             found.append(SumRepair(line, f"{name} is an integer", text))
     return found
@@ -52,7 +54,7 @@ def _integer_tiles(message: str, code: str) -> list[SumRepair]:
         return []
     named: dict[str, int] = {}
     for each in _TILES.finditer(code):
-        named |= dict.fromkeys(re.findall(r"(\w+)\s*\[", each[1]), line_at(code, each.start(1)))
+        named |= dict.fromkeys(re.findall(r"\b(\w++)\s*+\[", each[1]), line_at(code, each.start(1)))
     if not named:
         return []
     names, numbers = [f"`{name}`" for name in named], sorted({*named.values()})

@@ -15,7 +15,7 @@ from kernels.wording import lines_named, listed
 _MULTIPLIED = re.compile(r"\bmultiplies `(\w+)\[(\w+)\]\[(\w+)\]` by `(\w+)\[(\w+)\]\[(\w+)\]`")
 _NEEDED = (("ty", "k"), ("k", "tx"))
 _PAIR = re.compile(r"\[([^\[\]\n]+)\]\s*\[([^\[\]\n]+)\]")
-_FLAT = re.compile(r"\[\s*(\w+|\([^()\[\]\n]*\))\s*\*\s*(\w+)\s*\+\s*([^\[\]\n]+)\]")
+_FLAT = re.compile(r"\[\s*+(\w++|\([^()\[\]\n]*+\))\s*+\*\s*+(\w++)\s*+\+\s*+([^\[\]\n]++)\]")
 _STORE = re.compile(r"\s*=(?!=)([^;]*);")
 _MOST_PLACES = 32
 _MOST_ARRAYS = 16

@@ -38,9 +38,9 @@ _ZERO = "A thread without an element writes 0, which adds nothing to a sum."
 _NEUTRAL = "A thread without an element writes a value that doesn't change the result."
 _VARIABLE = "Give each variable a first value before its use{at}, for example `float sum = 0.0f;`."
 _MOST_STORES = 16
-_FOR_HEAD = re.compile(r"\bfor\s*\([^;{}]*;[^;{}]*;[^;(){}]*\)")
+_FOR_HEAD = re.compile(r"\bfor\s*+\([^;{}]{0,200}+;[^;{}]{0,200}+;[^;(){}]{0,200}+\)")
 _SUM = re.compile(r"\+=|\batomicAdd\b|(?<![\w.])(\w+)\s*=\s*\1\s*\+")
-_DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s+(\w[^;(){}]*);")
+_DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s++(\w[^;(){}]{0,200}+);")
 
 
 def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> Step:
@@ -66,7 +66,7 @@ def _variable(finding: Finding, lines: Sequence[str]) -> Step:
     used = names_in(code_of(finding.line, lines))
     for number in range(finding.line or 0, 0, -1):
         for declared in _DECLARED.findall(code_of(number, lines)):
-            for name in re.split(r"\s*,\s*", declared):
+            for name in map(str.strip, declared.split(",")):
                 if name in used:
                     return Step(f"Give `{name}` a first value at line {number}, before its use{{at}}.")
     return Step(_VARIABLE)
@@ -122,7 +122,9 @@ def _differs(statements: Sequence[Statement], lines: Sequence[str]) -> bool:
 def _never_set(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     """A shared sum that the kernel only adds to."""
     code, plain = code_of_all(lines), re.escape(name)
-    added = re.search(rf"\batomicAdd\s*\(\s*&?\s*{plain}\b|\b{plain}\s*(\[.*\]\s*)?(\+=|\+\+)", code)
+    added = re.search(
+        rf"\batomicAdd\s*+\(\s*+&?\s*+{plain}\b|\b{plain}\s*+(\[.{{0,200}}\]\s*+)?(\+=|\+\+)", code
+    )
     is_array = re.search(rf"\b{plain}\s*\[", code) is not None
     alias = is_array and re.search(rf"[=(,]\s*{plain}\s*[;,)]", code)
     if added is None or alias or stores_to(name, lines):
@@ -158,7 +160,9 @@ def _outside(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     only = _only_if(finding, name, lines)
     if only is None or not names_in(parts_of(only, lines).condition) & set(integer_parameters(lines)):
         return None
-    if not re.search(rf"\b{re.escape(name)}\s*\[.*\]\s*=.*\[", code_between(only.first, only.last, lines)):
+    if not re.search(
+        rf"\b{re.escape(name)}\s*+\[.{{0,200}}\]\s*+=.{{0,200}}\[", code_between(only.first, only.last, lines)
+    ):
         return None
     text = f"The `if` at line {only.first} leaves cells of `{name}` unwritten. Write"
     value = (
@@ -175,7 +179,9 @@ def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | Non
     if loop is None or loop.last >= (finding.line or 0):
         return None
     chosen = reached_names(counters_of(loop, lines), code_between(loop.first, loop.last, lines))
-    indices = (re.findall(rf"\b{re.escape(name)}\s*(\[.*\])\s*=", code_of(line, lines)) for line in stores)
+    indices = (
+        re.findall(rf"\b{re.escape(name)}\s*+(\[.{{0,200}}\])\s*+=", code_of(line, lines)) for line in stores
+    )
     if not all(found and names_in(found[0]) & chosen for found in indices):
         return None
     text = f"The loop at line {loop.first} doesn't reach every cell of `{name}` that is read{{at}}, such as"

@@ -16,7 +16,7 @@ Schema = dict[str, Any]
 
 _SCALARS: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _SUFFIX = "Answer"
-_NAMES = re.compile(r"([a-z_]+(?:, [a-z_]+)*): ")
+_NAMES = re.compile(r"(?<![a-z_])([a-z_]++(?:, [a-z_]++){0,16}+): ")
 _WORDS = {"None": "null", "True": "true", "False": "false"}
 
 

@@ -27,7 +27,7 @@ _LONGEST = 20_000
 _WORDY = ("celery.worker.strategy", "celery.app.trace", "celery.bootsteps", "kombu", "alembic", "werkzeug")
 
 # User and password in an address, which a library may log. The password may contain any character.
-_PERSON = re.compile(r"(://)[^/\s@:]*:\S*@")
+_PERSON = re.compile(r"(://)[^/\s@:]{0,200}:\S{0,500}@")
 
 _about: ContextVar[Mapping[str, object]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
 _process: dict[str, object] = {}

@@ -48,7 +48,9 @@ _FAULTS = {
     Verdict.RUNTIME_ERROR: FaultKind.TRAP,
 }
 
-_ENTRY = re.compile(r"^\.visible \.entry (?P<name>[\w$]+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(
+    r"^\.visible \.entry (?P<name>[\w$]+)\((?:(?!^\.visible \.entry ).)*?^}\n", re.MULTILINE | re.DOTALL
+)
 """A kernel in the compiler's PTX. Other kernels of a module are skipped, because parsing them takes long."""
 
 Words = NDArray[np.uint32]

@@ -21,7 +21,10 @@ FILE = "kernel.cubin"
 # Print lines and inlining (-gi), only code (-c), and skip the analysis of jumps, which may fail (-ndf).
 OPTIONS = ("-gi", "-c", "-ndf")
 _LIBRARIES = ("libc.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libm.so.6")
-_LOADED = re.compile(r"\S*/(?:ld-linux[\w.-]*|ld-[\d.]+|lib(?:c|pthread|dl|rt|m)[-.][\w.-]*)$", re.MULTILINE)
+_LOADED = re.compile(
+    r"(?<!\S)/[^\s/]*+(?:/[^\s/]*+)*?/(?:ld-linux[\w.-]*+|ld-[\d.]++|lib(?:c|pthread|dl|rt|m)[-.][\w.-]*+)$",
+    re.MULTILINE,
+)
 _INDEX = "/etc/ld.so.cache"
 
 

@@ -44,7 +44,7 @@ def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
 
 def _source_files(text: str, source_name: str) -> frozenset[int]:
     """Return the numbers that `.file` directives give to the student's file."""
-    found = re.findall(r'^\s*\.file\s+(\d{1,9})\s+"([^"]*)"', text, re.MULTILINE)
+    found = re.findall(r'^[ \t]*+\.file[ \t]++(\d{1,9})[ \t]++"([^"\n]*)"', text, re.MULTILINE)
     return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
 
 

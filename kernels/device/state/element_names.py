@@ -13,12 +13,12 @@ from kernels.wording import plural
 @lru_cache(maxsize=2048)
 def plain_name(symbol: str) -> str:
     """Return a variable's name in the source: `Mds` for `_ZZ15MatrixMulKernelPfS_S_iE3Mds`."""
-    match = re.match(r"_ZZ.*?E(\d+)(?=[A-Za-z_])", symbol)
+    match = re.match(r"_ZZ.*?E(\d{1,4})(?=[A-Za-z_])", symbol)
     rest = symbol
     if match is None:
-        match = re.match(r"_Z(?:N\d*)?L?(\d+)(?=[A-Za-z_])", symbol)
+        match = re.match(r"_Z(?:N\d{0,4})?L?(\d{1,4})(?=[A-Za-z_])", symbol)
     if match is not None:
-        rest = symbol[match.end() : match.end() + int(match.group(1)[:4])]
+        rest = symbol[match.end() : match.end() + int(match.group(1))]
     return rest.split("#")[0].rpartition(":")[2] or symbol
 
 

@@ -24,7 +24,7 @@ from kernels.wording import sizes_text
 
 _MOST_DRAWN = 100_000
 _WIDE = 560
-_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d+)"')
+_WIDTH = re.compile(r'<svg [^<>]*?\bwidth="(\d+)"')
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
 

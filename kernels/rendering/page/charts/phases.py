@@ -25,7 +25,7 @@ _GAP = 34
 _LEFT, _TOP = 16, 30
 _LEGEND_WIDTH = 300
 _HIDDEN = 'aria-hidden="true"'
-_ELEMENT = re.compile(r"\w+(?:\[\d+\])+")
+_ELEMENT = re.compile(r"\b\w++(?:\[\d+\])+")
 _FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "summed": 0.2, "": 0.0}
 _KINDS = {
     "read": "loaded into shared memory in this phase",
