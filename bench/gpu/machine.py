@@ -16,6 +16,7 @@ from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise, find_exercise
 from kernels.measurement import Measurement
 from kernels.report import Report
+from kernels.report.model import Explanation
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
 from worker.bench.backlog import encoded, text_of
@@ -28,6 +29,7 @@ from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembler import Disassembly
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.check_step import CheckRequest, CheckResponse
+from worker.steps.explanation import ExplainRequest, explain
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 from worker.workplaces.gpu import GpuWorkplace
@@ -222,6 +224,9 @@ class Again:
 
     def start_compiling(self, request: CompileRequest) -> None:
         """Do nothing: the kernel is already compiled."""
+
+    def explain(self, request: ExplainRequest) -> Explanation:
+        return explain(request)
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:  # noqa: ARG002 - never answered
         raise RuntimeError("only a whole grade has counts, not a repeated measurement")

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
-from kernels.report.clues import cause, failing_sizes
+from kernels.report.clues import failing_sizes
+from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, first_error, verdict_sentence
 from kernels.report.race_accesses import role_of_both, roles
 from kernels.verdict import Finding, Severity, Verdict
@@ -19,7 +20,7 @@ _NEAR = 6
 
 _RED, _YELLOW, _BOLD, _DIM = "31;1", "33;1", "1", "2"
 _SHARE = re.compile(r"(?<= incorrect\.) ")
-_OF_CASES = re.compile(r"In (\d+ of \d+ failing cases): (.+?)\.(?= |$)")
+_OF_CASES = re.compile(r"In (\d+ of \d+ failing cases): (.{1,1000}?)\.(?= |$)")
 _SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
 _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
 """Verdicts whose first finding says more than the verdict's own sentence."""
@@ -31,22 +32,16 @@ def informative_findings(report: Report) -> tuple[Finding, ...]:
     return tuple(each for each in report.findings if each.message != headline or each.line is not None)
 
 
-def summary_sentence(report: Report, lines: Sequence[str] = ()) -> str:
-    """The verdict in one sentence. A system error without a finding has its cause in the message.
-
-    lines: of the graded source
-    """
+def summary_sentence(report: Report) -> str:
+    """The verdict in one sentence. A system error without a finding has its cause in the message."""
     if report.verdict is Verdict.WRONG_ANSWER:
-        return headline(report, lines)[0]
+        return headline(report)[0]
     alone = report.verdict is Verdict.SYSTEM_ERROR and not informative_findings(report)
     return report.message if alone and report.message else verdict_sentence(report)
 
 
-def headline(report: Report, lines: Sequence[str] = ()) -> tuple[str, str]:
-    """What is wrong in one sentence, and an example of it. For an incorrect result, its cause or diagnosis leads.
-
-    lines: of the graded source
-    """
+def headline(report: Report) -> tuple[str, str]:
+    """What is wrong in one sentence, and an example of it. For an incorrect result, its cause or diagnosis leads."""
     leading = first_error(report.findings, report.verdict)
     if leading is None:
         return report.verdict.headline if report.verdict is Verdict.WRONG_ANSWER else summary_sentence(
@@ -55,7 +50,7 @@ def headline(report: Report, lines: Sequence[str] = ()) -> tuple[str, str]:
     if report.verdict is Verdict.WRONG_ANSWER:
         example, *diagnosis = _SHARE.split(leading.message, maxsplit=1)
         sentence = _OF_CASES.sub(r"\2 (\1).", diagnosis[0]) if diagnosis else failing_sizes(report)
-        return cause(report, lines) or sentence or report.verdict.headline, example
+        return explanation_of(report).cause or sentence or report.verdict.headline, example
     if report.verdict in _EXACT:
         return leading.message, ""
     sentence = report.verdict.headline if leading.lines else summary_sentence(report)

@@ -14,7 +14,7 @@ from kernels.rendering.measurement import device_text, measured_with_text, measu
 from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import Style
-from kernels.report.advice import advice_for
+from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from kernels.wording import byte_size, plural, sizes_text
@@ -50,7 +50,7 @@ def render(
     profile: sentences from a profiler about the launch
     """
     parts = [
-        _head(report, file, _lines(source), style),
+        _head(report, file, style),
         *_explanation(report, source, style, MOST_FINDINGS),
         _warnings(report, style, _MOST_WARNINGS),
         _printed(report, style, _MOST_PRINTED, style.width - 2),
@@ -67,7 +67,7 @@ def render(
 
 def log_text(report: Report, source: str, style: Style) -> str:
     """The verdict with all findings, the advice, the compiler's warnings and the kernel's output."""
-    sentence = style.wrap(safe(summary_sentence(report, _lines(source))))
+    sentence = style.wrap(safe(summary_sentence(report)))
     parts = [
         [style.paint(line, _colour(report)) for line in sentence],
         *_explanation(report, source, style, _LOG_FINDINGS),
@@ -85,7 +85,7 @@ def _joined(parts: Iterable[Sequence[str]], style: Style) -> str:
 def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
     """The findings and the advice."""
     lines = _lines(source)
-    return [*findings_text(report, lines, style, most), _advice(report, lines, style)]
+    return [*findings_text(report, lines, style, most), _advice(report, style)]
 
 
 def _lines(source: str) -> list[str]:
@@ -102,19 +102,19 @@ def _is_text(source: str) -> bool:
     return "\0" not in source and _UNREADABLE * source.count("\ufffd") <= len(source)
 
 
-def _head(report: Report, file: str, lines: Sequence[str], style: Style) -> list[str]:
+def _head(report: Report, file: str, style: Style) -> list[str]:
     name = safe("standard input" if file == "-" else file)
     where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
     return [
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, _colour(report))}",
-        *style.wrap(safe(summary_sentence(report, lines))),
+        *style.wrap(safe(summary_sentence(report))),
         *style.wrap(safe(launch_sentence(report))),
         style.paint(cut(where, style.width), _DIM),
     ]
 
 
-def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
-    text = advice_for(report, lines)
+def _advice(report: Report, style: Style) -> list[str]:
+    text = "" if report.verdict is Verdict.ACCEPTED else explanation_of(report).step
     return [style.paint(NEXT, _BOLD), *style.wrap(text, "  ")] if text else []
 
 

@@ -66,14 +66,6 @@ _PARAMETERS = "has different parameters"
 _EXPECTED = "Write the expected parameters{first}. Then use their names in the kernel's body."
 
 
-def advice_for(report: Report, lines: Sequence[str]) -> str:
-    """The advice after this report; "" if its findings already say it.
-
-    lines: of the graded source
-    """
-    return next_step(report, lines).text
-
-
 def next_step(report: Report, lines: Sequence[str]) -> Step:
     """The step after this report, with the lines that show why.
 
@@ -215,7 +207,7 @@ def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[s
 
 def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
     """Another line that stores the same value, at the same index of an array that isn't an input."""
-    whole = re.compile(r"\s*(\w+)\s*(\[.*\]\s*=(?!=).*;)\s*")
+    whole = re.compile(r"\s*+(\w++)\s*+(\[.{0,200}\]\s*+=(?!=).{0,200};)\s*+")
     stores = {number: whole.fullmatch(code_of(number, lines)) for number in range(1, len(lines) + 1)}
     wrong = stores.get(leading[0].line or 0)
     inputs = {*map(_array, leading)}

@@ -21,6 +21,38 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
+class LineNote:
+    """A line of the source, and what it does."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a source shows about its mistake.
+
+    cause: of an incorrect result, in one sentence; "" if the source doesn't show it
+    step: what to do next
+    marks: the step's lines besides the findings' own
+    clues: the lines behind an incorrect result
+    lost_update: both accesses of the leading race are one line that adds to its element
+    barriers: the first lines with a barrier of the whole block, for a race
+    shared: the leading race is in shared memory
+    extents: rows and columns of the race's array; empty if its declaration doesn't show them
+    """
+
+    cause: str = ""
+    step: str = ""
+    marks: tuple[LineNote, ...] = ()
+    clues: tuple[LineNote, ...] = ()
+    lost_update: bool = False
+    barriers: tuple[int, ...] = ()
+    shared: bool = False
+    extents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One job's result.
 
@@ -39,6 +71,7 @@ class Report:
     environment: the GPU that judged the kernel, with its driver; also set if nothing was measured
     ptx: the kernel's body at the launch's sizes, cut at a limit
     unmade_checks: checks that need the CPU device, if only a GPU could run the kernel
+    explanation: made once, where the kernel was graded; None for an accepted kernel and in reports of older versions
     """
 
     verdict: Verdict
@@ -66,6 +99,7 @@ class Report:
     unmade_checks: tuple[str, ...] = ()
     launch_note: str = ""
     ptx: tuple[CodeLine, ...] = ()
+    explanation: Explanation | None = None
     schema: int = SCHEMA
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.report import Report
-from kernels.report.advice import advice_for
 from kernels.verdict import Verdict
+from tests.kernels.explanations import advice_for
 from tests.marks import linux, some_of
 from tests.worker.kept_processes import KeptProcesses
 from worker.steps.grading import Job, grade

@@ -9,6 +9,7 @@ from pathlib import Path
 from kernels.analysis.model import Analysis
 from kernels.compile.compilation import Compilation, compile_source, evaluate
 from kernels.exercise import find_exercise
+from kernels.report.model import Explanation
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
@@ -18,6 +19,7 @@ from worker.steps.analysis import AnalysisJob, analyse
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.analysis_step import analyse as count
 from worker.steps.check_step import CheckRequest, CheckResponse, check
+from worker.steps.explanation import ExplainRequest, explain
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 
@@ -48,6 +50,9 @@ class InProcess:
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         raise NotImplementedError
+
+    def explain(self, request: ExplainRequest) -> Explanation:
+        return explain(request)
 
     def isolation(self) -> tuple[str, ...]:
         return ()

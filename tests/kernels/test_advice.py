@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kernels.launch import Launch
-from kernels.rendering.page.verdict_card import verdict_card
 from kernels.report import Report
-from kernels.report.advice import advice_for
 from kernels.verdict import Example, Finding, Verdict
+from tests.kernels.explanations import advice_for, card_of
 
 LINES = ["__shared__ float Mds[16][16];", "Pvalue += Mds[ty][k];", "P[i] += Pvalue;"]
 
@@ -136,7 +135,7 @@ def test_an_or_between_the_limits_of_two_indices_is_named(code, named):
 def test_a_comparison_that_lets_the_index_reach_its_limit_is_named(head, line):
     found = of(outside(3, "P[17][0]"), outside(4, "M[17][0]"))
     lines = ["__global__ void K(float* M, float* P, int n) {", head, "P[row * n + col] = 0;", "x = M[row];"]
-    card = verdict_card(found, lines)
+    card = card_of(found, lines)
     assert (f"Line {line} lets `row` reach" in card.step) is (line is not None)
     assert [each.number for each in card.excerpt if each.hit] == ([2, 3] if line else [3])
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from kernels.rendering.findings import headline
-from kernels.rendering.page.verdict_card import verdict_card
 from kernels.rendering.report import log_text
-from kernels.report.advice import advice_for
 from kernels.report.clues import failing_sizes
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict
+from tests.kernels.explanations import advice_for, card_of, with_source
 from tests.kernels.test_report_text import PLAIN, report
 
 VALUE = "`P[0][0]` is 1, not 2 (Width=17). 289 of 289 elements are incorrect."
@@ -69,7 +68,7 @@ def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed,
     ],
 )
 def test_a_diagnosis_leads_to_lines_of_the_source(diagnosis, lines, label, advice):
-    card = verdict_card(_wrong(diagnosis), SOURCE.split("\n"))
+    card = card_of(_wrong(diagnosis), SOURCE.split("\n"))
     assert [line.number for line in card.excerpt if line.hit] == lines
     assert {line.label for line in card.excerpt if line.hit} == {label}
     assert (card.role, card.line) == ("look at", lines[0])
@@ -101,7 +100,7 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
         "sum += Ms[ty][k] * Ns[k][tx];",
         "P[Row * Width + Col] = sum;",
     ]
-    card = verdict_card(_wrong(passed=(1, 16), failed=(17, 32)), source)
+    card = card_of(_wrong(passed=(1, 16), failed=(17, 32)), source)
     assert [line.number for line in card.excerpt if line.hit] == [2, 3]
     assert "lines 2 and 3" in card.step
     phases = [
@@ -110,7 +109,7 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
         source[2],
         "}",
     ]
-    card = verdict_card(_wrong(passed=(1, 16), failed=(17, 32)), [source[0], *phases, *source[3:]])
+    card = card_of(_wrong(passed=(1, 16), failed=(17, 32)), [source[0], *phases, *source[3:]])
     assert [line.number for line in card.excerpt if line.hit] == [4]
     assert "line 4" in card.step
 
@@ -118,7 +117,7 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
 def test_a_tree_that_ends_before_its_last_step_is_shown():
     source = ["for (int s = blockDim.x; s > 1; s /= 2) {", "    if (t < s) sums[t] += sums[t + s];", "}"]
     wrong = _wrong("Each incorrect sum adds up every second element of its section, from the first.")
-    card = verdict_card(wrong, source)
+    card = card_of(wrong, source)
     assert ([line.number for line in card.excerpt if line.hit], card.line) == ([1], 1)
     assert "`s` = 1" in card.step
 
@@ -137,7 +136,7 @@ RESET = """for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
     ids=["one sum", "a sum for each element", "a partial sum"],
 )
 def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(source, line):
-    card = verdict_card(_wrong("One tile is left out of each sum: k = 0 to 15."), source.split("\n"))
+    card = card_of(_wrong("One tile is left out of each sum: k = 0 to 15."), source.split("\n"))
     assert ("before the loop at line 1" in card.step, card.line == line) == (
         line is not None,
         line is not None,
@@ -147,9 +146,9 @@ def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(s
 
 def test_the_cause_in_the_source_leads_before_the_diagnosis():
     wrong = _wrong("One tile is left out of each sum: k = 0 to 15.")
-    assert "starts again" in verdict_card(wrong, RESET.split("\n")).sentence
-    assert "left out" in verdict_card(wrong, SOURCE.split("\n")).sentence
-    assert "starts again" in " ".join(log_text(wrong, RESET, PLAIN).split())
+    assert "starts again" in card_of(wrong, RESET.split("\n")).sentence
+    assert "left out" in card_of(wrong, SOURCE.split("\n")).sentence
+    assert "starts again" in " ".join(log_text(with_source(wrong, RESET.split("\n")), RESET, PLAIN).split())
 
 
 def test_other_parameters_have_a_next_step():
@@ -169,6 +168,6 @@ def test_card_and_command_line_say_the_same_of_a_wrong_answer():
     found = _wrong("In 4 of 5 failing cases: Each sum is short. Incorrect elements: exactly the last row.")
     sentence, example = headline(found)
     assert sentence == "Each sum is short (4 of 5 failing cases). Incorrect elements: exactly the last row."
-    assert (example, verdict_card(found, []).sentence) == (VALUE, sentence)
+    assert (example, card_of(found, []).sentence) == (VALUE, sentence)
     text = " ".join(log_text(found, SOURCE, PLAIN).split())
     assert (text.count(sentence), text.count(VALUE), text.count("In 4 of 5")) == (1, 1, 0)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.rendering.page.verdict_card import verdict_card
 from kernels.report import Report
 from kernels.report.advice import next_step
 from kernels.source.rules import HOST_CODE
 from kernels.verdict import Example, Finding, Verdict
+from tests.kernels.explanations import card_of
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "wrong"
 
@@ -319,7 +319,7 @@ def test_a_tile_that_is_too_large_is_set_at_its_line():
     assert "`TILE_WIDTH` at line 1 to 32 or less" in step(found, "limit_tile_of_64")[0]
     assert step(replace_line(found), "limit_tile_of_64")[0].startswith("Set the tile to 32 or less")
     report = Report(found.kind, "", "tiled", "cpu", "sm_90", 16, findings=(found,))
-    assert verdict_card(report, lines_of("limit_tile_of_64")).count == ""
+    assert card_of(report, lines_of("limit_tile_of_64")).count == ""
 
 
 def replace_line(found: Finding) -> Finding:
@@ -351,7 +351,7 @@ def test_a_narrower_format_is_shown_where_the_source_has_it(source, value, diagn
         Verdict.WRONG_ANSWER, f"{WRONG.format(value)} {diagnosis}".strip(), example=Example(element="P[0][0]")
     )
     report = Report(found.kind, found.message, "tiled", "cpu", "sm_90", 16, findings=(found,))
-    card = verdict_card(report, lines_of(source))
+    card = card_of(report, lines_of(source))
     assert [line.number for line in card.excerpt if line.hit] == lines
     assert ("in `float`" in card.step) is (lines not in ([18], [20]))
 

@@ -15,6 +15,7 @@ from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
 from kernels.report import Report, from_json, launch_sentence, message_for, to_json
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
+from tests.kernels.explanations import with_source
 
 SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))
 RACE = Finding(
@@ -223,7 +224,8 @@ def test_what_is_not_enforced_is_said():
 
 
 def advice(*findings: Finding, source: str = SOURCE, **changes: object) -> str:
-    text = render(report(*findings, verdict=findings[0].kind, **changes), source, "my.cu", Style(width=400))
+    found = with_source(report(*findings, verdict=findings[0].kind, **changes), source.splitlines())
+    text = render(found, source, "my.cu", Style(width=400))
     return text.partition(f"{NEXT}\n")[2].partition("\n\n")[0]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from kernels.compile.compilation import Compilation, compile_source, evaluate
 from kernels.exercise import Exercise, load_exercise
 from kernels.report import Report
+from kernels.report.model import Explanation
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
@@ -15,6 +16,7 @@ from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembler import Disassembly
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.check_step import CheckRequest, CheckResponse, check
+from worker.steps.explanation import ExplainRequest, explain
 from worker.steps.grading import Job, grade
 
 
@@ -48,6 +50,9 @@ class Here:
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         raise NotImplementedError
+
+    def explain(self, request: ExplainRequest) -> Explanation:
+        return explain(request)
 
     def isolation(self) -> tuple[str, ...]:
         return ()

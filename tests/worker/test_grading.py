@@ -10,6 +10,7 @@ import pytest
 from kernels.compile.compilation import Compilation
 from kernels.compile.diagnostics import Resources
 from kernels.exercise import find_exercise
+from kernels.report.model import Explanation
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
@@ -18,6 +19,7 @@ from worker.sandbox.disassembler import Disassembly
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.check_step import CheckRequest, CheckResponse
+from worker.steps.explanation import ExplainRequest, explain
 from worker.steps.grading import HeadersUnavailable, Job, NoSuchCase, grade
 
 TILED = find_exercise("tiled")
@@ -63,6 +65,9 @@ class FakeStages:
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         raise NotImplementedError
+
+    def explain(self, request: ExplainRequest) -> Explanation:
+        return explain(request)
 
     def isolation(self) -> tuple[str, ...]:
         return ("a gap",)

@@ -116,7 +116,7 @@ class MeasureWork:
 
     report: of the check; digests: of the checked PTX, by module
     compared: the exercise defines the correct result
-    kernel: as in CheckWork
+    kernel, source: as in CheckWork
     """
 
     request: MeasureRequest
@@ -124,6 +124,7 @@ class MeasureWork:
     digests: tuple[str, ...]
     compared: bool
     kernel: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
 from worker.steps.check_step import check_step, misfits_in
+from worker.steps.explanation import EXPLAIN, ExplainRequest, explain
 from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:
@@ -361,10 +362,13 @@ CHECK, COUNT = "check", "count"
 
 
 def run_step(request: dict[str, Any]) -> dict[str, Any]:
-    """Run a check or a count, by the request's key.
+    """Check, count or explain, by the request's key.
 
-    One process runs both steps, because for most kernels its start takes longer than either step.
+    One process does all of it, because for most kernels its start takes longer than any of them.
     """
     if CHECK in request:
         return check_step(request[CHECK])
+    if EXPLAIN in request:
+        explanation: dict[str, Any] = to_plain(explain(from_plain(ExplainRequest, request[EXPLAIN])))
+        return explanation
     return analysis_step(request[COUNT])

@@ -23,6 +23,7 @@ from worker.steps.check_step import CheckRequest, CheckResponse
 from worker.steps.closer_look import Look, begin, finish, prepare
 from worker.steps.compile_requests import compile_request
 from worker.steps.evidence import module_of
+from worker.steps.explanation import with_explanation
 from worker.steps.gpu_measurement import Made, remains_open
 from worker.steps.gpu_measurement import request as measure_request
 from worker.steps.solution import Solution, solution_for, with_solutions
@@ -111,7 +112,7 @@ def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
     clock.lap("read")
     if isinstance(source, Source):
         return Planned(job, plan, source)
-    return _stopped(job, plan, source, clock.seconds)
+    return with_explanation(_stopped(job, plan, source, clock.seconds), job.source, stages)
 
 
 def check_and_count(
@@ -143,7 +144,8 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     made = _compile(planned, stages, look)
     if isinstance(made, tuple):
         clock.lap("compile")
-        return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
+        stopped = _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
+        return with_explanation(stopped, job.source, stages)
     solution = solution_for(job, plan, stages, large=bool(job.gpu))
     plan = with_solutions(plan, solution)
     planned = replace(planned, plan=plan)
@@ -157,6 +159,7 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     checked = replace(checked, findings=(*found, *warnings))
     clock.lap("check")
     report = _report(planned, made, checked, clock.seconds, stages.isolation())
+    report = with_explanation(report, job.source, stages)
     compared = plan.operation is not Operation.ANALYSIS
     asked = _asked(planned, made, solution) if remains_open(report) else None
     return Checked(report, checked.ptx_digests, compared, asked, look, closer)

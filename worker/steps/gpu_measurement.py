@@ -138,7 +138,7 @@ def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
 
 
 def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, compared: bool) -> Report:
-    """Add the GPU's answer to the report of a check on the CPU device.
+    """Add the GPU's answer to the report of a check on the CPU device, without an explanation.
 
     checked: digests of the PTX that the CPU device ran, by module
     compared: the exercise defines the correct result
@@ -161,6 +161,7 @@ def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, c
         measured_occupancy=_held(answer, report),
         environment=answer.environment,
         unmade_checks=UNMADE if unsupported else (),
+        explanation=None,
     )
 
 

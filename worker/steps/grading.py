@@ -20,6 +20,7 @@ from worker.steps.cpu_check import (
     plan_for,
     system_error,
 )
+from worker.steps.explanation import with_explanation
 from worker.steps.gpu_measurement import OtherCode, answer_of, judged
 from worker.steps.stages import Clock, Stages
 
@@ -57,6 +58,7 @@ def _run(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> 
         answer = pool.submit(_measure, stages, checked.asked, clock)
         report = count(checked, stages, clock, lambda _: progress("measuring on the GPU"))
         report = judged(report, answer.result(), checked.digests, compared=checked.compared)
+    report = with_explanation(report, planned.job.source, stages)
     # the isolation of the GPU process is known only now
     return replace(report, device=planned.job.gpu, isolation=stages.isolation(), seconds=dict(clock.seconds))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernels.compile.compilation import Compilation
+    from kernels.report.model import Explanation
     from kernels.source.names import Evaluated
     from kernels.verdict import Finding
     from worker.contract.measure_work import MeasureRequest, MeasureResponse
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from worker.sandbox.disassembler import Disassembler, Disassembly
     from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
     from worker.steps.check_step import CheckRequest, CheckResponse
+    from worker.steps.explanation import ExplainRequest
 
 T = TypeVar("T")
 
@@ -75,6 +77,9 @@ class Stages(Protocol):
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         """Judge and measure one compiled kernel on the GPU. Raises SandboxFailure. Any thread may call it."""
+
+    def explain(self, request: ExplainRequest) -> Explanation:
+        """Explain a mistake. Raises SandboxFailure."""
 
     def isolation(self) -> tuple[str, ...]:
         """The missing isolation on this machine, as text."""
@@ -263,15 +268,24 @@ class SandboxedStages:
 
         return self._run(AnalysisResponse, COUNT, request)
 
+    def explain(self, request: ExplainRequest) -> Explanation:
+        """Explain in the child that runs kernels."""
+        from worker.steps.explanation import explain_in
+
+        return explain_in(self._running(), request)
+
+    def _running(self) -> Child:
+        self._runner = self._runner or self._start("run", CHECK_LIMITS)
+        return self._runner
+
     def _run(
         self, answer: type[T], step: str, request: object, told: Callable[[str], None] | None = None
     ) -> T:
         from kernels.wire import WireError, from_plain, to_plain
 
-        self._runner = self._runner or self._start("run", CHECK_LIMITS)
         try:
             payload = {step: to_plain(request)}
-            return from_plain(answer, self._runner.request(payload, last=False, told=told or _to_nobody))
+            return from_plain(answer, self._running().request(payload, last=False, told=told or _to_nobody))
         except WireError as error:
             raise SandboxFailure(Failure.ERROR, f"invalid answer from the step {step}: {error}") from error
 

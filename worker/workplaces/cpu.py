@@ -96,7 +96,7 @@ class CpuWorkplace:
         # an aborted process looks as if the submission had crashed it, so its report means nothing
         if stages.aborted:
             raise StepFault(ABORTED)
-        return _done(report, checked, work.kernel)
+        return _done(report, checked, work)
 
     def _take(self) -> SandboxedStages:
         """The processes started ahead, or new ones. Raises SandboxFailure."""
@@ -148,11 +148,11 @@ def _job(work: CheckWork, cache: Path) -> Job:
     )
 
 
-def _done(report: Report, checked: Checked | None, kernel: str) -> Done:
+def _done(report: Report, checked: Checked | None, check: CheckWork) -> Done:
     """The report, or the work for a GPU. If that is too large, the submission's code is the cause."""
     if checked is None or checked.asked is None:
         return Done(report)
-    work = MeasureWork(checked.asked, report, checked.digests, checked.compared, kernel)
+    work = MeasureWork(checked.asked, report, checked.digests, checked.compared, check.kernel, check.source)
     try:
         return Done(None, pack_work(work))
     except MessageError:

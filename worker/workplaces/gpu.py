@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import threading
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from worker.gpu.nvml import NoGPU, gpu
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.cpu_check import Progress
+from worker.steps.explanation import OneExplanation, with_explanation
 from worker.steps.gpu_measurement import answer_of, judged, remains_open
 from worker.steps.stages import Clock
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
@@ -210,6 +212,7 @@ class GpuWorkplace:
 
     def _report(self, work: MeasureWork, answer: MeasureResponse, runner: Runner, clock: Clock) -> Report:
         report = judged(work.report, answer, work.digests, compared=work.compared)
+        report = with_explanation(report, base64.b64decode(work.source), OneExplanation())
         gaps = runner.isolation.missing() if runner.isolation is not None else ()
         return replace(
             report,

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from kernels.expression import Expression, ExpressionError
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
-from kernels.report.model import Report, first_error
+from kernels.report.explanation import explanation_of
+from kernels.report.model import Explanation, Report, first_error
 from kernels.report.race_accesses import race_accesses
-from kernels.report.source_facts import code_of, is_shared
 from kernels.verdict import Verdict
 from kernels.wording import lines_named
 
 _INDEX = re.compile(r"\[(\d+)\]")
-_DEFINED = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$")
-_BARRIER = re.compile(r"\b__syncthreads\w*\s*\(|\bthis_thread_block\(\)\.sync\(|\bblock\.sync\(")
 _MOST_CELLS = 4_096
 
 
@@ -43,11 +39,8 @@ class RaceView:
     steps: tuple[RaceStep, ...]
 
 
-def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
-    """The steps of the leading race; None without two threads and a known element.
-
-    lines: of the graded source
-    """
+def race_view(report: Report) -> RaceView | None:
+    """The steps of the leading race; None without two threads and a known element."""
     race = first_error(report.findings, Verdict.DATA_RACE)
     if report.verdict is not Verdict.DATA_RACE or race is None or race.example is None:
         return None
@@ -59,7 +52,8 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
         Access(mark, each.thread, each.verb, each.line, each.block)
         for mark, each in zip("AB", found, strict=True)
     )
-    shared = replace(_shared(element, lines, report.tile), space=_space(element, first, lines))
+    source = explanation_of(report)
+    shared = replace(_shared(element, source), space=_space(first, source))
     together = "in the same phase. No barrier says which comes first."
     if first.block:
         together = "too. Blocks run in any order, so either may come first."
@@ -74,7 +68,7 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
         f"The race on {f'{shared.space} {element}'.lstrip()}, step by step",
         "A barrier orders the threads of one block. These two threads belong to two blocks."
         if first.block
-        else _barriers(lines),
+        else _barriers(source),
         tuple(
             RaceStep(f"{number}. {text}", race_picture(f"race-{number}", text, shared, bands))
             for number, (text, bands) in enumerate(steps, 1)
@@ -82,46 +76,28 @@ def race_view(report: Report, lines: Sequence[str]) -> RaceView | None:
     )
 
 
-def _barriers(lines: Sequence[str]) -> str:
-    found = [number for number in range(1, len(lines) + 1) if _BARRIER.search(code_of(number, lines))]
-    if not found:
+def _barriers(source: Explanation) -> str:
+    if not source.barriers:
         return "A phase ends at a barrier. This kernel has none, so all of it is one phase."
-    return f"A phase lasts from one barrier to the next. This kernel’s barriers: {lines_named(found)}."
+    return (
+        f"A phase lasts from one barrier to the next. This kernel’s barriers: {lines_named(source.barriers)}."
+    )
 
 
-def _space(element: str, access: Access, lines: Sequence[str]) -> str:
+def _space(access: Access, source: Explanation) -> str:
     """The memory of the element; "" if the source doesn't show it."""
     if access.block:
         return "global memory"
-    return "shared memory" if is_shared(element.partition("[")[0], lines) else ""
+    return "shared memory" if source.shared else ""
 
 
-def _shared(element: str, lines: Sequence[str], tile: int) -> Shared:
+def _shared(element: str, source: Explanation) -> Shared:
     """The array with its extents, from its declaration; without one, up to the element."""
     name, indices = element.partition("[")[0], [int(index) for index in _INDEX.findall(element)]
     row, column = indices[-2] if indices[1:] else 0, indices[-1]
-    rows, columns = _extents(name, lines, tile) or (row + 1, column + 1)
+    rows, columns = source.extents or (row + 1, column + 1)
     if rows == 1 and columns > 32:  # one row for each warp's words
         rows, columns, row, column = -(-columns // 32), 32, column // 32, column % 32
     if row >= rows or column >= columns or rows * columns > _MOST_CELLS:
         rows, columns = row + 1, column + 1
     return Shared(element, name, rows, columns, row, column)
-
-
-def _extents(name: str, lines: Sequence[str], tile: int) -> tuple[int, int] | None:
-    declared = re.compile(rf"\b{re.escape(name)}\s*((?:\[[^\]]+\])+)")
-    macros = {
-        found[1]: int(found[2]) for line in lines if (found := _DEFINED.search(line.partition("//")[0]))
-    }
-    known = {"TILE_WIDTH": tile, "BLOCK_SIZE": tile, **macros}
-    for number in range(1, len(lines) + 1):
-        code = code_of(number, lines)
-        if "__shared__" in code and (found := declared.search(code)):
-            try:
-                sizes = [
-                    Expression.parse(each).evaluate(known) for each in re.findall(r"\[([^\]]+)\]", found[1])
-                ]
-            except ExpressionError:
-                return None
-            return (sizes[-2] if sizes[1:] else 1, sizes[-1]) if min(sizes) > 0 else None
-    return None

@@ -99,7 +99,9 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
     analysis = analysis_of(report)
     shown = _figures(report, analysis)
     measured = measured_view(report, around.ladder)
-    card = verdict_card(report, safe_lines(source.rstrip()), next_idea(around.ladder, report.measurement))
+    card = verdict_card(
+        report, len(safe_lines(source.rstrip())), next_idea(around.ladder, report.measurement)
+    )
     printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),
@@ -111,7 +113,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
         # The card has all of a single finding.
         "listed": analysis.findings not in {(), (first_error(report.findings, report.verdict),)},
         "excerpt": _excerpt(card, source),
-        "race": race_view(report, safe_lines(source.rstrip())),
+        "race": race_view(report),
         "worth": around.worth,
         "key_figures": _key_figures(report, shown),
         "actions": around.actions(card.line),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kernels.evidence import costliest_line
 from kernels.rendering.findings import excerpt_labels, excerpt_numbers, headline
-from kernels.report.advice import next_step
-from kernels.report.clues import lines_to_look_at
-from kernels.report.model import Report, first_error
-from kernels.report.races import only_updates
-from kernels.report.step import Step
+from kernels.report.explanation import explanation_of, marked_lines
+from kernels.report.model import Explanation, Report, first_error
 from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named, plural
 
@@ -62,28 +59,27 @@ class VerdictCard:
     role: str = ""
 
 
-def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> VerdictCard:
+def verdict_card(report: Report, last: int, idea: str = "") -> VerdictCard:
     """Make the card.
 
-    lines: of the graded source
+    last: the last line of the graded source
     idea: what would make a measured kernel faster
     """
     leading = first_error(report.findings, report.verdict)
-    sentence, detail = headline(report, lines)
-    if leading is not None and leading.kind is Verdict.DATA_RACE and only_updates(leading, lines):
-        sentence = _LOST_UPDATE
     accepted = report.verdict is Verdict.ACCEPTED
-    advised = Step("") if accepted else next_step(report, lines)
-    label, step, step_line = _faster(report, idea) if accepted else (NEXT_STEP, advised.text, None)
+    source = Explanation() if accepted else explanation_of(report)
+    sentence, detail = headline(report)
+    if source.lost_update:
+        sentence = _LOST_UPDATE
+    label, step, step_line = _faster(report, idea) if accepted else (NEXT_STEP, source.step, None)
     missed = next((goal.missed for goal in report.evidence.goals if accepted and not goal.met), "")
     if missed:
         detail, step = missed, _GOAL.sub("", step)
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
-    clues = lines_to_look_at(report, lines)
-    look = {**clues, **advised.marks}
-    if (start := step_line or slowest) is not None and start <= len(lines):
+    look = {**marked_lines(source.clues), **marked_lines(source.marks)}
+    if (start := step_line or slowest) is not None and start <= last:
         look = look or {start: "start here" if step_line else "most work"}
-    of_finding = {} if leading is None or clues else excerpt_labels(leading, len(lines))
+    of_finding = {} if leading is None or source.clues else excerpt_labels(leading, last)
     marked = {**of_finding, **look}
     return VerdictCard(
         name=report.verdict.words,
@@ -93,7 +89,7 @@ def verdict_card(report: Report, lines: Sequence[str], idea: str = "") -> Verdic
         detail=detail,
         count=_count(leading),
         line=min(look, default=None if leading is None else leading.line),
-        excerpt=_excerpt(marked, len(lines)),
+        excerpt=_excerpt(marked, last),
         step=step,
         step_line=step_line,
         label=label,

@@ -6,10 +6,10 @@ import pytest
 
 from kernels.launch import Launch
 from kernels.report import Report
-from kernels.report.advice import advice_for
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD
 from tests.kernels.device.observers.test_races_with_copies import COPY_AND_READ
+from tests.kernels.explanations import advice_for
 
 ONE_CELL = f"{HEAD} {{ {THREAD} __shared__ float cell; cell = t; __syncthreads(); P[t] = cell; }}"
 NEIGHBOUR = f"{HEAD} {{ {THREAD} __shared__ float tile[64]; tile[t] = t; P[t] = tile[t ^ 1]; }}"

@@ -8,6 +8,7 @@ import pytest
 
 from kernels.rendering.page.race_view import RaceView, race_view
 from kernels.verdict import Example, Finding, Verdict
+from tests.kernels.explanations import with_source
 from tests.kernels.test_report_text import RACE, report
 
 SOURCE = [
@@ -28,7 +29,7 @@ TWO = Finding(
 
 
 def _view(finding: Finding) -> RaceView:
-    view = race_view(report(finding), SOURCE)
+    view = race_view(with_source(report(finding), SOURCE))
     assert view is not None
     return view
 
@@ -80,4 +81,4 @@ def test_threads_of_two_blocks_are_named_with_their_blocks_and_get_no_barrier():
     "finding", [replace(RACE, example=None), replace(TWO, example=Example(element="total"))]
 )
 def test_unknown_elements_have_no_picture(finding):
-    assert race_view(report(finding), SOURCE) is None
+    assert race_view(with_source(report(finding), SOURCE)) is None

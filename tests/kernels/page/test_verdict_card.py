@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from kernels.evidence import Advice, Evidence, GoalResult, LineEvidence
 from kernels.rendering.page.report_page import ReportContext, render_sections
-from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP, verdict_card
+from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP
 from kernels.verdict import Example, Finding, Verdict
+from tests.kernels.explanations import card_of, with_source
 from tests.kernels.test_report_text import RACE, SOURCE, report
 
 LINES = SOURCE.split("\n")
@@ -15,7 +16,7 @@ WRONG = "`P[0][0]` is 0, not 5 (Width=1). 1 of 1 element is incorrect."
 
 
 def test_a_race_shows_both_accesses_among_their_neighbours():
-    card = verdict_card(report(RACE), LINES)
+    card = card_of(report(RACE), LINES)
     assert [line.number for line in card.excerpt] == list(range(10, 16))
     assert {line.number: line.label for line in card.excerpt if line.hit} == {
         11: "write",
@@ -23,20 +24,20 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
     }
     assert (card.state, card.line, card.count) == ("poor", 14, "240 access pairs across all cases")
     for kind in (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT):
-        assert verdict_card(report(Finding(kind, WRONG, count=9), verdict=kind), LINES).count == ""
+        assert card_of(report(Finding(kind, WRONG, count=9), verdict=kind), LINES).count == ""
 
 
 def test_accesses_far_apart_leave_a_gap():
-    alone = verdict_card(report(replace(RACE, other_line=RACE.line)), LINES).excerpt
+    alone = card_of(report(replace(RACE, other_line=RACE.line)), LINES).excerpt
     assert [line.label for line in alone if line.hit] == ["read and write"]
     both = replace(
         RACE, other_line=14, message="Thread (0,0) of block (0,0) and thread (1,0) both write `s[0]`."
     )
-    assert [line.label for line in verdict_card(report(both), LINES).excerpt if line.hit] == ["both write"]
-    assert [
-        line.label for line in verdict_card(report(replace(both, message="")), LINES).excerpt if line.hit
-    ] == ["both accesses"]
-    far = verdict_card(report(replace(RACE, other_line=30)), LINES).excerpt
+    assert [line.label for line in card_of(report(both), LINES).excerpt if line.hit] == ["both write"]
+    assert [line.label for line in card_of(report(replace(both, message="")), LINES).excerpt if line.hit] == [
+        "both accesses"
+    ]
+    far = card_of(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),
     ]  # fmt: skip
@@ -44,35 +45,33 @@ def test_accesses_far_apart_leave_a_gap():
 
 def test_a_diagnosis_leads_and_the_element_follows():
     wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} All rows are upside down.")
-    card = verdict_card(report(wrong, verdict=Verdict.WRONG_ANSWER), LINES)
+    card = card_of(report(wrong, verdict=Verdict.WRONG_ANSWER), LINES)
     assert (card.sentence, card.detail) == ("All rows are upside down.", WRONG)
-    plain = verdict_card(
-        report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER, checks=()), LINES
-    )
+    plain = card_of(report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER, checks=()), LINES)
     assert (plain.sentence, plain.detail) == (Verdict.WRONG_ANSWER.headline, WRONG)
 
 
 def test_an_error_of_the_compiler_is_the_sentence():
     error = Finding(Verdict.COMPILE_ERROR, "A `;` is missing at the end of this line.", 3)
-    card = verdict_card(report(error, verdict=Verdict.COMPILE_ERROR), LINES)
+    card = card_of(report(error, verdict=Verdict.COMPILE_ERROR), LINES)
     assert (card.sentence, card.detail, card.line) == (error.message, "", 3)
 
 
 def test_an_accepted_kernel_gets_the_next_idea():
     found = report(verdict=Verdict.ACCEPTED, evidence=Evidence(advice=(Advice("Coarsen.", 7),)))
-    card = verdict_card(found, LINES)
+    card = card_of(found, LINES)
     assert (card.label, card.step, card.step_line, card.where) == (NEXT_STEP, "Coarsen.", 7, "line 7")
     assert [line.number for line in card.excerpt if line.hit] == [7]
-    assert verdict_card(found, LINES, "Unroll.").step == "Coarsen."
-    card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),))), LINES, "Unroll.")
+    assert card_of(found, LINES, "Unroll.").step == "Coarsen."
+    card = card_of(replace(found, evidence=Evidence(advice=(Advice("Fine."),))), LINES, "Unroll.")
     assert (card.label, card.step, card.excerpt) == (NEXT_IDEA, "Unroll.", ())
     lines = (LineEvidence(3, 64, 2, 0), LineEvidence(9, 640, 20, 0))
-    card = verdict_card(replace(found, evidence=Evidence(advice=(Advice("Fine."),), lines=lines)), LINES)
+    card = card_of(replace(found, evidence=Evidence(advice=(Advice("Fine."),), lines=lines)), LINES)
     assert (card.role, card.where, card.state) == ("", "", "good"), "the line with the most work isn't a flaw"
     assert [line.label for line in card.excerpt if line.hit] == ["most work"]
     goal = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
     evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7),), goals=(goal,))
-    card = verdict_card(replace(found, evidence=evidence), LINES)
+    card = card_of(replace(found, evidence=evidence), LINES)
     assert (card.role, card.where, card.state) == ("goal missed at", "line 7", "fair")
     assert (card.detail, card.step) == (goal.missed, "Pad.")
 
@@ -90,6 +89,6 @@ def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out(
 def test_the_common_indentation_is_left_out_and_a_lost_update_is_named():
     source = "__global__ void K(float* total) {\n        {\n            total[0] += 1;\n        }\n}\n"
     update = replace(RACE, line=3, other_line=3, example=Example(element="total[0]"))
-    html = str(render_sections(report(update), source, ReportContext()))
+    html = str(render_sections(with_source(report(update), source.splitlines()), source, ReportContext()))
     assert '<code><i class="deeper">    </i>total[0] += 1;</code>' in html
     assert "one change is lost" in html
