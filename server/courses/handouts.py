@@ -18,6 +18,7 @@ from kernels.phases.handout import handout_phases
 from kernels.rendering.page.listing.syntax import coloured
 from kernels.rendering.page.render import render_handout_phases
 from kernels.rendering.text_safety import safe_lines
+from server.bounded_work import bounded
 
 _FIRST_LEVEL = 3
 """The top heading level in a handout: level 1 is the assignment's title, level 2 the section "Handout"."""
@@ -34,10 +35,7 @@ def render(text: str, figures: frozenset[str], address: str, name: str, definiti
     address: the address before their names, "…/figures/"
     name, definition: of the handout's exercise
     """
-    reader = _reader()
-    tokens = _lowered(_without_title(reader.parse(text)), _FIRST_LEVEL)
-    given = {"figures": figures, "address": address, "phases": _phases(text, name, definition)}
-    return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
+    return Markup(bounded(_handout, text, sorted(figures), address, name, definition))  # noqa: S704 - see _Renderer
 
 
 @lru_cache(maxsize=64)
@@ -46,10 +44,21 @@ def render_text(text: str) -> Markup:
 
     Control and format characters are spelled out, so that none reorders the page.
     """
+    return Markup(bounded(_text, text))  # noqa: S704 - see _Renderer
+
+
+def _handout(text: str, figures: Sequence[str], address: str, name: str, definition: str) -> str:
+    reader = _reader()
+    tokens = _lowered(_without_title(reader.parse(text)), _FIRST_LEVEL)
+    given = {"figures": figures, "address": address, "phases": _phases(text, name, definition)}
+    return str(reader.renderer.render(tokens, reader.options, given))
+
+
+def _text(text: str) -> str:
     reader = _reader()
     tokens = _lowered(reader.parse("\n".join(safe_lines(text))), _BELOW_TITLE)
     given: dict[str, Any] = {"figures": frozenset(), "address": "", "phases": {}}
-    return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
+    return str(reader.renderer.render(tokens, reader.options, given))
 
 
 def _phases(text: str, name: str, definition: str) -> Mapping[int, Markup]:
@@ -66,7 +75,7 @@ def _reader() -> MarkdownIt:
 
 
 class _Renderer(RendererHTML):
-    """Renders only figures of the exercise, draws phases, colours code, and lets wide tables scroll."""
+    """Escapes all text. Renders only figures of the exercise, draws phases, colours code, and lets tables scroll."""
 
     def image(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:
         """Render an existing figure; for any other image, only its description."""

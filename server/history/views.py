@@ -21,7 +21,7 @@ from server.history.comparison import Compared, Figure, compared, figures
 from server.history.queries import Attempt, History, history_of, page_of
 from server.history.service import NotChoosable, choose
 from server.history.source_diff import SourceDiff, source_diff
-from server.http.concurrency_limit import stop_where_client_left
+from server.http.concurrency_limit import check_slow_work
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.assignment.course_progress import CourseBar, course_bar
@@ -155,13 +155,13 @@ def show_comparison(slug: str, assignment: str) -> str:
         found = assignment_for(session, reader)
         left_of, right_of = (_side(session, reader, found, name) for name in names)
         place = _place(session, reader, left_of.assignment, left_of.person)
-        stop_where_client_left()
+        check_slow_work()
         left, right = compared(session, left_of.attempt), compared(session, right_of.attempt)
         alike = left_of.assignment.exercise.digest == right_of.assignment.exercise.digest
         metric = left_of.attempt.metric
         captions = _captions(session, left_of, right_of)
     whole = request.args.get("whole") == "yes"
-    diff = source_diff(left.source, right.source, whole=whole, go_on=stop_where_client_left)
+    diff = source_diff(left.source, right.source, whole=whole, go_on=check_slow_work)
     page = ComparePage(
         place=place,
         left=left,

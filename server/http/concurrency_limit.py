@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
 
+from server.bounded_work import TooCostly, bounded_seconds
 from server.http.arrival import BodySizes, MissingBody
-from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Refused, once_more
+from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Refused, busy, once_more
 from server.http.request_slots import Asker, Outcome, RequestSlots
 from server.network import network_of
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 READ_SLOTS = 8
 WRITE_SLOTS = 4
 WAIT_SECONDS = 20.0
+MOST_SECONDS = 5.0
+"""Of processor time for one answer. Text that others wrote has less, see server.bounded_work."""
+
 BODY_SECONDS = 20.0
 """For a whole body, counted from the end of the head."""
 
@@ -51,7 +55,7 @@ SMALL_FORM = 32 * 2**10
 _SMALL_FORMS = {"accounts", "enrolment"}
 _READS = {"GET", "HEAD", "OPTIONS"}
 _NEEDS_NO_SLOT = {"/healthz", "/readyz"}  # they query nothing, or one at a time
-_ARRIVED, _KEY = "tilelab.arrived", "tilelab.bounds"
+_ARRIVED, _BEGAN, _KEY = "tilelab.arrived", "tilelab.began", "tilelab.bounds"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
 _LOOKUP_SECONDS = 2.0
@@ -99,11 +103,11 @@ class ConcurrencyLimit:
             return _unread(environ, start_response)
         if outcome is not Outcome.TAKEN:
             return self._turn_away(environ, start_response, outcome.value)
-        began = time.thread_time()
+        environ[_BEGAN] = began = _processor_seconds()
         try:
             return self._app(environ, start_response)
         finally:
-            slots.give_back(asker, time.thread_time() - began)
+            slots.give_back(asker, _processor_seconds() - began)
 
     def _read(self, environ: WSGIEnvironment) -> str:
         """Read the body. Returns why it couldn't be read; "" if it is complete or too large."""
@@ -211,10 +215,16 @@ def arrived() -> datetime:
     return found
 
 
-def stop_where_client_left() -> None:
-    """Call this now and then in slow work. Raises ClientLeft if no one reads the answer."""
+def check_slow_work() -> None:
+    """Call this now and then in slow work.
+
+    raise (ClientLeft): no one reads the answer
+    raise (TooCostly): it took too much processor time
+    """
     if client_left(request.environ):
         raise ClientLeft
+    if _processor_seconds() - request.environ.get(_BEGAN, float("inf")) > MOST_SECONDS:
+        raise TooCostly
 
 
 def client_left(environ: WSGIEnvironment) -> bool:
@@ -226,6 +236,11 @@ def client_left(environ: WSGIEnvironment) -> bool:
     poll = select.poll()
     poll.register(connection, ended)
     return any(event & ended for _, event in poll.poll(0))
+
+
+def _processor_seconds() -> float:
+    """Processor time of this thread, and of the bounded work that it asked for."""
+    return time.thread_time() + bounded_seconds()
 
 
 def _never() -> bool:
@@ -274,11 +289,7 @@ def _keep_small_forms_small() -> None:
 def _refuse_what_was_not_taken() -> None:
     match request.environ.get(NOT_TAKEN):
         case "busy":
-            raise Refused(
-                503, "busy", "The server is busy",
-                "Nothing was done. Send the same request again in a few seconds.",
-                {"Retry-After": str(RETRY_SECONDS)}, once_more(),
-            )  # fmt: skip
+            raise busy()
         case "too_many":
             raise Refused(
                 429, "too_many_at_once", "Too many requests at once",

@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException
 
+from server.bounded_work import NoFreeProcess, TooCostly
 from server.database.faults import Outlook, is_conflict, outlook
 from server.http.page_above import page_above
 
@@ -78,6 +79,8 @@ def answer_errors(app: Flask) -> None:
     app.register_error_handler(StaleDataError, _changed_meanwhile)
     app.register_error_handler(DBAPIError, _database_failed)
     app.register_error_handler(PoolTimeout, _database_away)
+    app.register_error_handler(TooCostly, _too_costly)
+    app.register_error_handler(NoFreeProcess, lambda _error: _refused(busy()))
     app.register_error_handler(Exception, _fault)
 
 
@@ -100,6 +103,15 @@ def once_more() -> str:
     if request.method in {"GET", "HEAD"}:
         return "Load this page again in a few seconds."
     return "Nothing was stored. Go back and try again in a few seconds."
+
+
+def busy() -> Refused:
+    """The answer while too many others are served."""
+    return Refused(
+        503, "busy", "The server is busy",
+        "Nothing was done. Send the same request again in a few seconds.",
+        {"Retry-After": str(RETRY_SECONDS)}, once_more(),
+    )  # fmt: skip
 
 
 def database_away() -> Refused:
@@ -153,6 +165,17 @@ def _refused(error: Refused) -> Response:
     return problem_response(
         Problem(error.status, error.code, error.title, error.detail), error.headers, error.page
     )
+
+
+def _too_costly(error: TooCostly) -> Response:
+    logger.warning(
+        "%s %s was stopped, because it took too much processor time: %s", request.method, _place(), error
+    )
+    return _refused(Refused(
+        503, "too_costly", "This takes too much time",
+        "The server stopped, because the text needs too much processor time. Send a shorter or plainer text.", {},
+        "The server stopped, because a text on this page needs too much processor time. Tell your course staff.",
+    ))  # fmt: skip
 
 
 def _by_status(error: HTTPException) -> Response:

@@ -21,6 +21,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
+from server.bounded_work import prepare_bounded_work
 from server.http.concurrency_limit import pace_readers
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
@@ -154,6 +155,7 @@ class _Gunicorn(BaseApplication):
         assert isinstance(worker, WebWorker)
         app = cast("Flask", worker.wsgi)
         pace_readers(app)
+        prepare_bounded_work("server.submissions.result.rendering", "server.courses.handouts")
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)

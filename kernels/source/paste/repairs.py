@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from kernels.source.characters import OddCharacter, replacement
 from kernels.source.conditions import visible_items
 from kernels.source.text import Token, other_characters, scan
+from kernels.wire import to_plain
 from kernels.wording import line_ranges, plural
 
 _FENCE = re.compile(r"\s*`{3,}[\w+ .-]*")
@@ -39,12 +41,17 @@ class Repair:
     changes: tuple[str, ...]
 
 
+def is_plain(text: str) -> bool:
+    """Whether a quick look shows that the text needs no repair."""
+    return text.isascii() and _QUICK.match(text) is None
+
+
 def repair_of(text: str) -> Repair | None:
     """The repair that a file needs before it can be compiled; None for none.
 
     Lines must end in single newline characters.
     """
-    if text.isascii() and _QUICK.match(text) is None:
+    if is_plain(text):
         return None
     rows = text.split("\n")
     fences = _without_fences(rows)
@@ -60,6 +67,12 @@ def repair_of(text: str) -> Repair | None:
     if fences is not None:
         repaired = repaired.strip("\n") + "\n"
     return Repair(repaired, line, column, sentence, tuple(said for _, _, _, said in changes))
+
+
+def plain_repair(text: str) -> dict[str, Any] | None:
+    """The repair as plain values."""
+    repair = repair_of(text)
+    return None if repair is None else to_plain(repair)
 
 
 _Change = tuple[int, int | None, str, str]

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from flask import request
 
 from kernels.source.paste.decoding import as_utf8, decode
-from kernels.source.paste.repairs import Repair, repair_of
+from kernels.source.paste.repairs import Repair, is_plain, plain_repair
+from kernels.wire import from_plain
 from kernels.wording import byte_size
 from server.accounts.digest import digest_of
+from server.bounded_work import bounded
 from server.courses.models import SOURCE_BYTES
 from server.submissions.models import Mode
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
@@ -88,7 +90,7 @@ def read_sent() -> Sent:
         return Sent(text, None, mode, given, found)
     asked = "repair" in request.form
     code = decode(found.content)
-    repair = repair_of(code) if isinstance(code, str) else None
+    repair = _repair(code) if isinstance(code, str) and not is_plain(code) else None
     if repair is not None and asked:
         return Sent(repair.text, None, mode, given, changes=repair.changes)
     text = _lines(found.content.decode())
@@ -98,6 +100,11 @@ def read_sent() -> Sent:
     if asked:
         return Sent(text, None, mode, given, changes=())
     return Sent(text, found, mode, given, late_days=days)
+
+
+def _repair(text: str) -> Repair | None:
+    plain = bounded(plain_repair, text)
+    return None if plain is None else from_plain(Repair, plain)
 
 
 def _late_days() -> int | None:

@@ -1,23 +1,19 @@
-"""Render a submission's stored report, whichever version wrote it."""
+"""A submission's stored report, whichever version wrote it, and its page."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
-from kernels.evidence import Evidence
-from kernels.ladder import Ladder
-from kernels.rendering.page.report_page import ReportContext, render_report, render_sections
 from kernels.report import Report
 from kernels.verdict import Verdict
+from server.bounded_work import bounded
 from server.grading.reports import ReportError, unpack
-from server.grading.stored_report import read_report
-
-T = TypeVar("T")
+from server.submissions.result.rendering import ACTIONS, page_of, readable, sections_of
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +24,18 @@ class StoredReport:
 
     plain: dict[str, Any]
     report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the page of a result needs besides its report.
+
+    ladder: name of the exercise's ladder; "" for none
+    """
+
+    source: str
+    file: str
+    ladder: str
 
 
 def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -> StoredReport:
@@ -42,38 +50,26 @@ def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -
         plain = {}
     if not staff and "seed" in plain:
         plain = {**plain, "seed": ""}
-    report = read_report(plain, verdict)
-    return StoredReport(plain, report if report.message else replace(report, message=verdict.headline))
+    return StoredReport(plain, readable(plain, verdict))
 
 
-def sections(report: Report, source: str, around: ReportContext) -> Markup:
-    """Render the result as part of a page."""
-    return _first_that_works(report, lambda each: render_sections(each, source, around))
+def sections(
+    kept: StoredReport, around: Around, worth: str, actions: Callable[[int | None], Markup]
+) -> Markup:
+    """Render the result as part of a page that shows the times of all parts itself.
 
-
-def whole_page(report: Report, source: str, file: str, ladder: Ladder | None, facts: dict[str, str]) -> str:
-    """Render the result as one HTML file. facts: more lines for its top."""
-    around = ReportContext(file, ladder, facts)
-    return _first_that_works(report, lambda each: render_report(each, source, around))
-
-
-def _first_that_works(report: Report, render: Callable[[Report], T]) -> T:
-    """Render the report, with fewer details if that fails: a report of an older version may surprise a template."""
-    *first, last = _smaller(report)
-    for each in first:
-        try:
-            return render(each)
-        except Exception:
-            logger.exception("a report is shown with fewer details")
-    return render(last)
-
-
-def _smaller(report: Report) -> Iterator[Report]:
-    yield report
-    without = replace(report, evidence=Evidence(), occupancy=None)
-    yield without
-    without = replace(
-        without, measurement=None, measured_occupancy=None, launch=None, resources=None, checks=()
+    worth, actions: see ReportContext
+    """
+    plain = {**kept.plain, "seconds": {}}
+    html, line = bounded(
+        sections_of, plain, kept.report.verdict, around.source, around.file, around.ladder, worth
     )
-    yield without
-    yield replace(without, findings=(), warnings=(), printed="", isolation=(), seconds={}, unmade_checks=())
+    return Markup(html.replace(ACTIONS, actions(line), 1))  # noqa: S704 - rendered by our own templates
+
+
+def whole_page(kept: StoredReport, around: Around, facts: dict[str, str]) -> str:
+    """Render the result as one HTML file. facts: more lines for its top."""
+    html: str = bounded(
+        page_of, kept.plain, kept.report.verdict, around.source, around.file, around.ladder, facts
+    )
+    return html

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -11,9 +11,6 @@ from flask import Blueprint, Response, after_this_request, render_template, requ
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
-from kernels.ladder import Ladder, shipped_ladder
-from kernels.rendering.page.report_page import ReportContext
-from kernels.report import Report
 from server.accounts import browser_sessions
 from server.accounts.access import nothing_here, viewer
 from server.accounts.cookies import encrypted, session_token
@@ -32,6 +29,7 @@ from server.submissions.progress.streams import EventFormat, event_stream, the_h
 from server.submissions.queries import may_still_see, visible_submission
 from server.submissions.result.page import SubmissionPage, durations, read_page, watched
 from server.submissions.result.report import (
+    Around,
     StoredReport,
     read_stored_report,
     sections,
@@ -61,7 +59,7 @@ def show(public_id: str) -> str:
         live=markup_of(progress) if page.waits else "",
         now=clock(),
         report=None if kept is None else kept.report,
-        result="" if kept is None else _result(page, kept.report),
+        result="" if kept is None else _result(page, kept),
         marks=_marks(page, kept),
         durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
         celebrates=_celebrates(page),
@@ -86,14 +84,12 @@ def _celebrates(page: SubmissionPage) -> bool:
     return True
 
 
-def _result(page: SubmissionPage, report: Report) -> Markup:
+def _result(page: SubmissionPage, kept: StoredReport) -> Markup:
     def actions(line: int | None) -> Markup:
-        given = {"page": page, "report": report, "line": line, "key": new_key()}
+        given = {"page": page, "report": kept.report, "line": line, "key": new_key()}
         return Markup(render_template("submissions/card_actions.html", **given).strip())  # noqa: S704 - our own template
 
-    around = ReportContext(page.file, _ladder(page), {}, page.earned.text, actions)
-    # The page has the times of all parts below.
-    return sections(replace(report, seconds={}), page.source, around)
+    return sections(kept, _around(page), page.earned.text, actions)
 
 
 def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
@@ -150,7 +146,7 @@ def report_html(public_id: str) -> Response:
         "Submitted": f"{submitted:%d %b %Y, %H:%M %Z}",
         "Submission": page.public_id,
     }
-    html = whole_page(kept.report, page.source, page.file, _ladder(page), facts)
+    html = whole_page(kept, _around(page), facts)
     return _download(html.encode(), "text/html; charset=utf-8", page.file.removesuffix(".cu") + ".html")
 
 
@@ -230,8 +226,9 @@ def _kept(page: SubmissionPage) -> StoredReport | None:
     )
 
 
-def _ladder(page: SubmissionPage) -> Ladder | None:
-    return shipped_ladder(page.judged.shipped) if page.judged is not None and page.judged.shipped else None
+def _around(page: SubmissionPage) -> Around:
+    ladder = page.judged.shipped if page.judged is not None else ""
+    return Around(page.source, page.file, ladder or "")
 
 
 def _download(content: bytes, media_type: str, name: str) -> Response:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kernels.report import Report
+from kernels.report.explanation import explained
 from kernels.verdict import Example, Finding, Verdict
 from server.submissions.verdicts import SYSTEM_ERROR
 from server.web.notices import NOTICES
@@ -38,7 +40,9 @@ def card(page: str) -> str:
 def test_the_editor_opens_at_the_line_that_the_card_names(portal, ada, kernel, finding, line):
     source = (CORPUS / f"{kernel}.cu").read_bytes()
     name, job = handed_in(portal.course, "ada", source=source)
-    graded(portal.course, job, verdict=finding.kind, findings=(finding,))
+    report = Report(finding.kind, finding.message, "naive", "cpu", "sm_90", 16, findings=(finding,))
+    explanation = explained(report, source.decode().splitlines())
+    graded(portal.course, job, verdict=finding.kind, findings=(finding,), explanation=explanation)
     page = ada.page(f"/submissions/{name}")
     assert f'#line-{line}" data-editor-line="{line}">Show in editor</a>' in page
     assert f'<p class="where">look at <a class="to" href="#L{line}">' in page
