@@ -24,12 +24,17 @@ _EXTENT = re.compile(r"\[([^\[\]]++)\]")
 _MOST = 16
 """Lines of each kind."""
 
+_LONGEST = 2_000
+"""Lines of a source that is read. A kernel has far fewer, and some of the rules read all lines for each line."""
+
 
 def explained(report: Report, lines: Sequence[str]) -> Explanation:
     """Explain a report.
 
     lines: of the graded source; none for an explanation by the report alone
     """
+    if len(lines) > _LONGEST:
+        lines = ()
     step = next_step(report, lines)
     found = Explanation(
         cause=cause(report, lines),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kernels.report.source_facts import code_between, code_of_all, counters_of, line_at, loop_at, names_in
 from kernels.wording import CUT_FACTORS, lines_named, listed
@@ -15,6 +16,7 @@ _FLOATS, _INTEGERS = re.compile(r"\bfloat\s*\*"), re.compile(r"\b(?:int|unsigned
 _INTEGER = re.compile(
     r"^[ \t]*+(?:int|unsigned(?:[ \t]++int)?|long)[ \t]++(\w++)\s*+=\s*+0(?:\.0*+)?f?\s*+;", re.MULTILINE
 )
+_MOST_PRODUCTS = 64
 _TILES = re.compile(r"__shared__\s++(?:int|unsigned(?:\s++int)?|long|short)\s++([^;]{0,400}+);")
 
 
@@ -66,7 +68,7 @@ def _integer_tiles(message: str, code: str) -> list[SumRepair]:
 def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:
     """Products that a loop subtracts, or that overwrite each other."""
     found = []
-    for each in _PRODUCT.finditer(code):
+    for each in islice(_PRODUCT.finditer(code), _MOST_PRODUCTS):
         name, minus, value = each.groups()
         line = line_at(code, each.start(1))
         loop = loop_at(line, lines)

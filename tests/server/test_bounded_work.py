@@ -39,7 +39,7 @@ def test_what_the_function_raises_comes_back(work, given):
 
 
 def test_a_search_that_keeps_the_lock_is_ended_and_stops_no_other_thread():
-    slept = []
+    slept: list[float] = []
 
     def sleep():
         while not done.is_set():
