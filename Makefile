@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults mutants rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults mutants rights page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -97,6 +97,10 @@ mutants: ## put one-line faults into a copy of the code; the short suite must fi
 rights: ## try N random actions; no person may reach the data of others (N=20000 T="--seed 7")
 	@bin/setup dev
 	@$(PY) -m tests.rights $(if $(filter command line environment,$(origin N)),$(N)) $(T)
+
+page-costs: ## measure the processor time of pages with N hostile texts; none may take 0.5 s (N=5000)
+	@bin/setup dev
+	@$(PY) -m tests.page_costs $(if $(filter command line environment,$(origin N)),$(N)) $(T)
 
 faults: ## submit 500 kernels while parts are killed 300 times; nothing may get lost (T="--seed 1 --submissions 100")
 	@bin/setup dev

@@ -1,8 +1,8 @@
 """A process that works on people's texts until it is ended. See server.bounded_work.
 
 Its arguments are modules to load first. A request is a line of JSON: a module, its function, the function's arguments,
-and seconds of processor time. The system ends a process that uses more, also in the middle of a search that holds the
-interpreter's lock.
+and seconds of processor time. The system ends a process that uses more. It can do so in the middle of a
+search, too, which a thread can't.
 """
 
 from __future__ import annotations

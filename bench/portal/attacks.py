@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from urllib.parse import quote
 
-HOST = "127.0.0.1"
+COURSE, HOST = "bench", "127.0.0.1"
 _FILES = 8_192
 _DRIP_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
@@ -25,11 +25,18 @@ _EMAIL = quote("\u0301\u0316" * 5_000)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target. cookie: of a signed-in person; comparison: an address that is expensive to answer."""
+    """The target.
+
+    cookie: of a signed-in person
+    comparison, result: addresses that are expensive to answer
+    tokens: of two students, for programs
+    """
 
     port: int
     cookie: str
     comparison: str
+    result: str
+    tokens: list[str]
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
@@ -68,6 +75,35 @@ async def _comparisons(target: Target) -> None:
     await _together(30, lambda: _ask(target.port, head.encode()))
 
 
+async def _results(target: Target) -> None:
+    head = f"GET {target.result} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {target.cookie}\r\nConnection: close\r\n\r\n"
+    await _together(4, lambda: _ask(target.port, head.encode()))
+
+
+async def _experiments(target: Target) -> None:
+    """Start experiments that no value meets, so that none uses the quota of started ones."""
+    rule = " and ".join(["A1 > 0"] * 100)
+    rules = "".join(f'r{number} = "{rule}"\n' for number in range(10))
+    values = ", ".join(map(str, range(1, 101)))
+    text = (
+        f'[experiment]\nexercise = "tiled"\nkernels = ["a.cu"]\n[axes]\nA0 = [{values}]\nA1 = [{values}]\n'
+        f'[constraints]\n{rules}end = "A1 < 0"\n'
+    )
+    kernel = "#define A0 1\n#define A1 1\n__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
+    body = json.dumps({"course": COURSE, "definition": text, "kernels": {"a.cu": kernel}}).encode()
+
+    def asked(token: str) -> bytes:
+        head = (
+            f"POST /api/v1/experiments HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        return head.encode() + body
+
+    await asyncio.gather(
+        *(_together(3, lambda token=token: _ask(target.port, asked(token))) for token in target.tokens)  # type: ignore[misc]
+    )
+
+
 def _sign_in_pages(number: int) -> Callable[[Target], Awaitable[None]]:
     head = f"GET /sign-in HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
     return lambda target: _together(number, lambda: _ask(target.port, head.encode()))
@@ -79,6 +115,8 @@ CLIENTS: Mapping[str, Callable[[Target], Awaitable[None]]] = {
     "1,000 slow bodies": _slow_bodies,
     "100 oversized sign-ins a second": _large_sign_ins,
     "30 crafted comparisons at once": _comparisons,
+    "4 results with 60,000 blank lines at once": _results,
+    "6 experiments with 1,000 comparisons at once": _experiments,
     "30 clients that read without pause": _sign_in_pages(30),
     "1,000 clients that read without pause": _sign_in_pages(1_000),
 }

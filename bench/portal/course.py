@@ -38,19 +38,26 @@ class Waiting:
         return cls(ground, tuple(each.public_id for each in made), tuple(each.id for each in made))
 
     def begin(self, numbers: Sequence[int]) -> None:
-        self._write(_BEGIN, numbers)
+        _write(self.ground, _BEGIN, numbers)
 
     def finish(self, numbers: Sequence[int]) -> None:
         """Record results for these submissions."""
         report = Report(Verdict.ACCEPTED, "It is correct.", "tiled", "cpu", "sm_90", 16)
-        self._write([_STEP_OVER, _RESULT, _JOB_OVER, _JUDGED], numbers, report=pack(report))
+        finish(self.ground, numbers, report)
 
-    def _write(self, statements: Sequence[str], numbers: Sequence[int], **more: object) -> None:
-        with self.ground.sessions.begin() as session:
-            for statement in statements:
-                asked = text(statement)
-                given = {"numbers": list(numbers), **more}
-                session.execute(asked, {name: given[name] for name in asked.compile().params})
+
+def finish(ground: Ground, numbers: Sequence[int], report: Report) -> None:
+    """Record this result for submissions."""
+    statements = [_STEP_OVER, _RESULT, _JOB_OVER, _JUDGED]
+    _write(ground, statements, numbers, report=pack(report), verdict=report.verdict.value)
+
+
+def _write(ground: Ground, statements: Sequence[str], numbers: Sequence[int], **more: object) -> None:
+    with ground.sessions.begin() as session:
+        for statement in statements:
+            asked = text(statement)
+            given = {"numbers": list(numbers), **more}
+            session.execute(asked, {name: given[name] for name in asked.compile().params})
 
 
 _JOBS = "SELECT id FROM jobs WHERE submission_id = ANY(:numbers)"
@@ -66,10 +73,10 @@ _STEP_OVER = (
 )
 _RESULT = """
 INSERT INTO results (job_id, verdict, device_class, report, ranked, recorded_at, launch, tile, not_ranked)
-SELECT id, 'accepted', '', :report, false, now(), '', 16, '' FROM jobs WHERE submission_id = ANY(:numbers)
+SELECT id, :verdict, '', :report, false, now(), '', 16, '' FROM jobs WHERE submission_id = ANY(:numbers)
 """
 _JOB_OVER = """
-UPDATE jobs SET state = 'done', verdict = 'accepted', started_at = coalesce(started_at, now()), ended_at = now()
+UPDATE jobs SET state = 'done', verdict = :verdict, started_at = coalesce(started_at, now()), ended_at = now()
 WHERE submission_id = ANY(:numbers)
 """
 _JUDGED = """

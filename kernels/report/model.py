@@ -71,7 +71,7 @@ class Report:
     environment: the GPU that judged the kernel, with its driver; also set if nothing was measured
     ptx: the kernel's body at the launch's sizes, cut at a limit
     unmade_checks: checks that need the CPU device, if only a GPU could run the kernel
-    explanation: made once, where the kernel was graded; None for an accepted kernel and in reports of older versions
+    explanation: of a mistake; None for an accepted kernel and in reports of older versions
     """
 
     verdict: Verdict

@@ -19,7 +19,7 @@ from server.grading.stored_report import read_report
 T = TypeVar("T")
 
 ACTIONS = "<!--actions-->"
-"""Stands for the buttons of the card, whose links only a request knows. No text can contain it: texts are escaped."""
+"""Replaced by the buttons of the card, whose links only a request knows. No text can contain it: texts are escaped."""
 
 logger = logging.getLogger(__name__)
 
