@@ -1,4 +1,4 @@
-"""What the source shows about a mistake: cause, next step, lines to look at, and the array of a race.
+"""What the source shows about a mistake: its cause, the next step, the lines, the array of a race.
 
 The source is hostile, and reading it may take long. So it is read once, in the sandbox that graded it. Everything else
 shows the stored explanation.

@@ -48,7 +48,11 @@ class Cost:
 
 @dataclass(slots=True)
 class Stage:
-    """A portal with a student and an instructor, in this process. name, earlier: the student's, and of their last submission."""
+    """A portal with a student and an instructor, in this process.
+
+    name: the student's
+    earlier: their last submission
+    """
 
     portal: Portal
     student: BrowserClient

@@ -96,7 +96,11 @@ def finding(chance: random.Random, text: str) -> Finding:
     return Finding(kind, said.format(name), line, other, 100, example)
 
 
-KERNEL = "".join(f"#define A{number} 1\n" for number in range(6)) + HEAD + "  P[0] = A0 + A1 + A2 + A3 + A4 + A5;\n}\n"
+KERNEL = (
+    "".join(f"#define A{number} 1\n" for number in range(6))
+    + HEAD
+    + "  P[0] = A0 + A1 + A2 + A3 + A4 + A5;\n}\n"
+)
 """For an experiment with up to six axes."""
 
 
@@ -106,7 +110,9 @@ def experiment(chance: random.Random) -> str:
         f"A{number} = [{', '.join(map(str, range(1, chance.choice((2, 10, 100, 1_000)) + 1)))}]"
         for number in range(chance.randint(1, 6))
     ]
-    compared = chance.choice(("A0 > 0", "A0 * A0 >= 1", "A0 < A0 + 1", "(((A0))) > 0", "A0 < 0", "0 < A0 < 2000"))
+    compared = chance.choice(
+        ("A0 > 0", "A0 * A0 >= 1", "A0 < A0 + 1", "(((A0))) > 0", "A0 < 0", "0 < A0 < 2000")
+    )
     rule = " and ".join([compared] * chance.choice((1, 10, 100, 1_000)))
     rules = [f'"r{number}" = "{rule}"' for number in range(chance.choice((0, 1, 8, 64)))]
     text = "\n".join(

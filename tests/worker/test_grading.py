@@ -219,3 +219,17 @@ def test_what_the_cpu_device_finds_wrong_never_reaches_a_gpu(kinds):
 
     assert report.verdict in kinds
     assert report.device == "cpu"
+
+
+def test_an_explanation_that_fails_changes_no_verdict():
+    race = Finding(Verdict.DATA_RACE, "T(0,0) writes `P[0]`.", 1)
+
+    class Explaining(FakeStages):
+        def explain(self, request: ExplainRequest) -> Explanation:
+            raise SandboxFailure(Failure.TIME, "over")
+
+    found = CheckResponse((race,), ())
+    reports = [grade(job(), kind(checked=found)) for kind in (FakeStages, Explaining)]
+
+    assert [report.verdict for report in reports] == [Verdict.DATA_RACE] * 2
+    assert [report.explanation is None for report in reports] == [False, True]

@@ -112,6 +112,15 @@ def test_an_endless_kernel_ends_soon_and_by_count(tmp_path):
     assert "time_limit" in kinds
 
 
+@pytest.mark.parametrize("body", ["P[0] = threadIdx.x;", "P[0] = ;"], ids=["a race", "a compile error"])
+def test_a_mistake_is_explained_in_the_sandbox(tmp_path, body):
+    kernel = f"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{ {body} }}"
+    code, report = grade(tmp_path, kernel, "--case", "Width=2")
+
+    assert code == Exit.NOT_ACCEPTED
+    assert report["explanation"]["step"]
+
+
 def test_a_check_tells_the_first_output_and_the_processor_time_of_every_step(tmp_path):
     told: list[str] = []
     with SandboxedStages() as stages:

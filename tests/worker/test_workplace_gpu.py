@@ -160,6 +160,7 @@ def test_a_kernel_that_hangs_is_at_its_time_limit_and_the_next_is_measured(cache
         assert result.fault == ""
         assert result.report is not None
         assert result.report.verdict is Verdict.TIME_LIMIT
+        assert result.report.explanation is not None
         assert result.report.environment is None
         assert done(place, probing(checked, *NOTHING)).report is not None
     finally:
