@@ -25,8 +25,8 @@ _AROUND = 20
 _SCREEN, _CONTEXT, _FEWEST_FOLDED = 40, 3, 8
 _COSTLY = 2
 
-MOST_LINES = 6_000
-"""A browser takes seconds to show more. No handwritten kernel has as many."""
+MOST_LINES = 2_000
+"""A browser and the portal take long to show more. No handwritten kernel has as many."""
 
 
 @dataclass(frozen=True, slots=True)
