@@ -96,7 +96,7 @@ def change_settings(slug: str) -> str | Response | tuple[str, int]:
                 zone=form["zone"], archived=form.checked("archived"), late_days=days,
             )  # fmt: skip
     except CourseError as error:
-        form.mistake(next(iter(error.fields), "zone" if "zone" in str(error) else "title"), str(error))
+        form.mistake(next(iter(error.fields), "title"), str(error))
         return _settings(course, form), 422
     return back("staff.show_settings", slug, "course-saved")
 
