@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from kernels.csv_tables import as_typed, written
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.service import AccountError, normal_email
 from server.courses.models import Role
-from server.staff.csv_tables import as_typed, written
 from server.text import composed
 
 COLUMNS = ("email", "name", "role", "section")

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.models import Person
 from server.accounts.service import create_person, find_person, was_here
@@ -19,7 +20,6 @@ from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
 from server.enrolment.email_confirmation import secure_before_promotion
-from server.staff.csv_tables import written
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
 from server.text import composed

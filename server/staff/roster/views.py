@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from flask import Response, render_template, request
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.accounts.models import Person
 from server.accounts.service import AccountError
 from server.audit.service import note
@@ -20,7 +21,6 @@ from server.enrolment.authority import barriers
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
-from server.staff.csv_tables import written
 from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
 from server.staff.roster.invitations import HandedOut, hand_out, invite_all
 from server.staff.roster.service import (
