@@ -151,8 +151,8 @@ class Mailer:
     def message(self, letter: Letter) -> bytes:
         """The e-mail itself. A repeated try has the same Message-ID, so mail programs show it once.
 
-        Python's newer `EmailMessage` reads encoded words in a header's value, and some versions write their line
-        feeds as new headers. `Header` only encodes.
+        `EmailMessage` reads encoded words in a header's value. Some versions of Python write their line feeds as new
+        headers. `Header` only encodes.
         """
         message = Message()
         message["From"] = f"Tilelab <{self.server.sender}>"

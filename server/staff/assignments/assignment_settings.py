@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -76,12 +74,6 @@ def mistakes(setting: AssignmentSettings) -> dict[str, str]:
     return (
         found | wrong_columns(setting.board_columns, setting.board_sort) | _tiers(setting) | _order(setting)
     )
-
-
-def digest_of(setting: AssignmentSettings) -> str:
-    """A digest of the settings, by which a form detects changes by another person."""
-    plain = [_plain(getattr(setting, name)) for name in FIELDS]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
 def differences(was: AssignmentSettings, now: AssignmentSettings) -> Mapping[str, list[Any]]:

@@ -173,6 +173,9 @@ def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: 
 
 def test_the_course_s_settings_are_changed(portal: Portal) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    page = ina.page("/staff/gpu/settings")
+    shown = page.partition('name="shown" value="')[2].partition('"')[0]
+    old_tab = {"title": "GPU", "zone": "UTC", "late_days": "0", "archived": "", "shown": shown}
     answer = ina.post_form("/staff/gpu/settings", title=" GPU  2026 ", zone="Europe/Vienna", archived="yes")
     assert answer.status_code == 303
     with portal.course.sessions.begin() as session:
@@ -183,6 +186,10 @@ def test_the_course_s_settings_are_changed(portal: Portal) -> None:
         assert deed.detail["archived"] == [False, True]
     assert ina.post_form("/staff/gpu/settings", title="GPU", zone="Mars/Base", archived="").status_code == 422
     assert ina.post_form("/staff/gpu/settings", title="", zone="UTC", archived="").status_code == 422
+    assert ina.post_form("/staff/gpu/settings", **(old_tab | {"late_days": "5"})).status_code == 303
+    with portal.course.sessions.begin() as session:
+        course = session.get_one(Course, portal.course.course)
+        assert (course.title, course.late_days) == ("GPU 2026", 5), "the old tab changes nothing else"
 
 
 def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
