@@ -44,7 +44,7 @@ def site_links() -> tuple[Link, ...]:
         links.append(_link("Assignments", f"/courses/{here.slug}/", within=True))
         if here.role != "student":
             links.append(_link("Staff", f"/staff/{here.slug}/", within=True))
-    if who.admin or any(one.role != "student" for one in courses):
+    if who.admin:
         links.append(_link("Fleet", "/fleet", within=True))
     return tuple(links)
 
