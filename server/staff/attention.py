@@ -52,7 +52,7 @@ class Attention:
     """The figures of the staff's overview page.
 
     refused: open assignments that workers of this version can't grade
-    copies: open pairs of students with identical files, by assignment
+    copies: open groups of students with the same file, by assignment
     extensions: open extension requests, by assignment
     faults: submissions that ended in a system error; waiting: submissions that aren't graded yet
     recent: submissions within the last day, without checks
