@@ -15,8 +15,10 @@ from server.accounts.models import ApiToken, Person
 from server.accounts.zones import OF_COURSE
 from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment, Course, ExerciseFile, Extension, Membership, Role
+from server.courses.service import create_course, enrol
 from server.http.numbers import day, deadline
 from tests.server.databases import ON_SQLITE
+from tests.server.experiments.started import started
 from tests.server.submissions.course_pages import (
     DAY,
     FORM,
@@ -336,6 +338,9 @@ def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserCli
     answer = ada.get(f"{PAGE}figures/bank-conflicts.svg", headers={"Accept-Encoding": "gzip"})
     assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
     assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.headers["Content-Disposition"] == "attachment; filename=bank-conflicts.svg", (
+        "runs no script"
+    )
 
 
 def test_an_exercise_without_files_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):
@@ -384,7 +389,7 @@ def test_odd_addresses_are_simply_not_there(portal: Portal, ada: BrowserClient, 
     ("role", "admin", "links"),
     [
         (Role.STUDENT, False, ["Courses", "Assignments"]),
-        (Role.ASSISTANT, False, ["Courses", "Assignments", "Staff", "Fleet"]),
+        (Role.ASSISTANT, False, ["Courses", "Assignments", "Staff"]),
         (None, True, ["Courses", "Assignments", "Staff", "Fleet"]),
     ],
     ids=str,
@@ -395,3 +400,18 @@ def test_the_ways_above_a_page_are_those_that_its_reader_may_go(portal: Portal, 
     found = re.search(r'<nav aria-label="Site">.*?</nav>', client.page(PAGE), re.DOTALL)
     assert found is not None
     assert re.findall(r">(\w+)</a>", found[0]) == links
+
+
+@ON_SQLITE
+def test_a_page_about_a_submission_leads_to_the_staff_area_of_its_course(portal: Portal) -> None:
+    public = portal.course.hand_in("ada").submission.public_id
+    experiment = started(portal.course, "ada", assignment=portal.course.assignment)
+    tom = client_of(portal, "tom", Role.ASSISTANT)
+    with portal.course.sessions.begin() as session:
+        other = create_course(session, "other", "Other")
+        enrol(session, other, session.get_one(Person, portal.course.people["tom"]), Role.ASSISTANT)
+    for page in (f"submissions/{public}", f"submissions/{public}/comments", f"experiments/{experiment}"):
+        found = re.search(r'<nav aria-label="Site">.*?</nav>', tom.page(f"/{page}"), re.DOTALL)
+        assert found is not None
+        assert re.findall(r'href="(/staff/[^"]+)"', found[0]) == ["/staff/gpu/"], page
+    assert "/staff/" not in tom.page("/account").partition("</nav>")[0]
