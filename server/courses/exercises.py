@@ -307,8 +307,8 @@ def _check_content(exercise: Found, files: Mapping[str, bytes], root: Path) -> N
     """Check what the database stores of an exercise."""
     if len(exercise.name) > _LONGEST_NAME:
         raise ExerciseError(root, "", f"{len(exercise.name)} characters; the limit is {_LONGEST_NAME}")
-    if wrong := title_mistake(exercise.title):
-        raise ExerciseError(root, "title", wrong)
+    if mistake := title_mistake(exercise.title):
+        raise ExerciseError(root, "title", mistake)
     figures = sum(file.endswith(_FIGURE) for file in files)
     if figures > _MOST_FIGURES:
         raise ExerciseError(root, "", f"it has {figures} figures; the limit is {_MOST_FIGURES}")
