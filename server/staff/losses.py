@@ -101,7 +101,8 @@ def losses(
     session: Session, before: Mapping[int, Grade], after: Mapping[int, Grade], most: float = math.inf
 ) -> tuple[Loss, ...]:
     """The students who lose points, or get more than the maximum, by name."""
-    pairs = {person: (was, after.get(person, Grade())) for person, was in before.items()}
+    everyone = before.keys() | after.keys()
+    pairs = {person: (before.get(person, Grade()), after.get(person, Grade())) for person in everyone}
     lost = {
         person: (was, now)
         for person, (was, now) in pairs.items()

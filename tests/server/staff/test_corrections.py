@@ -107,6 +107,9 @@ def test_points_above_the_maximum_are_asked_about(portal: Portal, ina: BrowserCl
     assert grade_of(portal, "ada").points == 10.0
     assert confirmed(ina, asked).status_code == 303
     assert grade_of(portal, "ada").points == 2000.0
+    portal.course.person("bob")
+    without_work = ina.post_form(grade_page(portal, "bob"), score="2000", reason="typo")
+    assert without_work.status_code == 409
     assert ina.post_form(grade_page(portal, "ada"), score="2000", reason="again").status_code == 303, (
         "no rise"
     )
