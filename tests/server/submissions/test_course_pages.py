@@ -15,10 +15,8 @@ from server.accounts.models import ApiToken, Person
 from server.accounts.zones import OF_COURSE
 from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment, Course, ExerciseFile, Extension, Membership, Role
-from server.courses.service import create_course, enrol
 from server.http.numbers import day, deadline
 from tests.server.databases import ON_SQLITE
-from tests.server.experiments.started import started
 from tests.server.submissions.course_pages import (
     DAY,
     FORM,
@@ -400,18 +398,3 @@ def test_the_ways_above_a_page_are_those_that_its_reader_may_go(portal: Portal, 
     found = re.search(r'<nav aria-label="Site">.*?</nav>', client.page(PAGE), re.DOTALL)
     assert found is not None
     assert re.findall(r">(\w+)</a>", found[0]) == links
-
-
-@ON_SQLITE
-def test_a_page_about_a_submission_leads_to_the_staff_area_of_its_course(portal: Portal) -> None:
-    public = portal.course.hand_in("ada").submission.public_id
-    experiment = started(portal.course, "ada", assignment=portal.course.assignment)
-    tom = client_of(portal, "tom", Role.ASSISTANT)
-    with portal.course.sessions.begin() as session:
-        other = create_course(session, "other", "Other")
-        enrol(session, other, session.get_one(Person, portal.course.people["tom"]), Role.ASSISTANT)
-    for page in (f"submissions/{public}", f"submissions/{public}/comments", f"experiments/{experiment}"):
-        found = re.search(r'<nav aria-label="Site">.*?</nav>', tom.page(f"/{page}"), re.DOTALL)
-        assert found is not None
-        assert re.findall(r'href="(/staff/[^"]+)"', found[0]) == ["/staff/gpu/"], page
-    assert "/staff/" not in tom.page("/account").partition("</nav>")[0]
