@@ -5,14 +5,13 @@ Texts come in parts, a point at a time. All rows of a large experiment together 
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from kernels.counters import COUNTERS, Kind
+from kernels.csv_tables import lines
 from kernels.evidence import Basis
 from kernels.experiment.quantities import QUANTITIES, Quantity
 from kernels.experiment.result import PointResult
@@ -76,15 +75,8 @@ def to_csv(results: Sequence[PointResult]) -> str:
 
 def csv_parts(results: Sequence[PointResult]) -> Iterator[str]:
     """The parts of `to_csv`."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(column_types(results) if results else ())
-    for row in rows(results):
-        writer.writerow(map(_cell, row.values()))
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-    yield out.getvalue()
+    cells = (map(_cell, row.values()) for row in rows(results))
+    return lines(column_types(results) if results else (), cells, "\n")
 
 
 def json_parts(results: Sequence[PointResult]) -> Iterator[str]:

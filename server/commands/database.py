@@ -15,7 +15,7 @@ from server.database.engine import DatabaseUnavailable, Sessions, connect, sessi
 from server.database.faults import explained
 from server.database.schema import check
 from server.settings import SettingError, read_database_url
-from server.staff.losses import LowersPoints
+from server.staff.losses import UnconfirmedPoints
 from worker.commands.root import SystemFault, WrongUse
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ def in_one_line() -> Iterator[None]:
     """Turn errors into one line: exit code 2 if the caller can correct them, 3 if the machine failed."""
     try:
         yield
-    except (AccountError, CourseError, LowersPoints) as error:
+    except (AccountError, CourseError, UnconfirmedPoints) as error:
         raise WrongUse(str(error)) from error
     except (DatabaseUnavailable, SettingError) as error:
         raise SystemFault(str(error)) from error

@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from flask import g
 from sqlalchemy.orm import Session
 
 from server.accounts.access import Viewer, not_allowed, nothing_here, viewer
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import find_assignment, find_course, is_shown, is_staff, role_in
 from server.http.site import site
+
+_PAGE_COURSE = "page_course"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,21 @@ def instructor_of(slug: str) -> Membership:
 
 
 def membership(course: Course, role: Role) -> Membership:
-    """A membership that outlives the database session."""
+    """A membership that outlives the database session. The links at the top of the page are this course's."""
+    page_in(course.slug)
     return Membership(
         course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
     )
+
+
+def page_in(slug: str) -> None:
+    """Note the course of this page, for the links at the top. Its address may not name the course."""
+    setattr(g, _PAGE_COURSE, slug)
+
+
+def course_of_page() -> str:
+    """The course of this page; "" for none."""
+    return str(g.get(_PAGE_COURSE, ""))
 
 
 def reader_of(course: str, assignment: str) -> Reader:

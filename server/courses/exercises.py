@@ -25,6 +25,7 @@ from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
 from kernels.exercise.wrong_kernels import WrongKernel, read_wrong_kernels
 from kernels.phases.handout import handout_phases
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Course, Exercise, ExerciseFile
+from server.courses.titles import title_mistake
 from server.database.upsert import insert_into
 
 SOLUTION = "solution.cu"
@@ -42,7 +43,6 @@ _MOST = {
     "size_macros": 8, "tile.allowed": 16,
 }  # fmt: skip
 _LONGEST_NAME = 60
-_LONGEST_TITLE = 200
 _LONGEST_FILE_NAME = 100
 
 
@@ -305,12 +305,10 @@ def _check_counts(text: str, path: Path) -> None:
 
 def _check_content(exercise: Found, files: Mapping[str, bytes], root: Path) -> None:
     """Check what the database stores of an exercise."""
-    for field, text, longest in (
-        ("", exercise.name, _LONGEST_NAME),
-        ("title", exercise.title, _LONGEST_TITLE),
-    ):
-        if len(text) > longest:
-            raise ExerciseError(root, field, f"{len(text)} characters; the limit is {longest}")
+    if len(exercise.name) > _LONGEST_NAME:
+        raise ExerciseError(root, "", f"{len(exercise.name)} characters; the limit is {_LONGEST_NAME}")
+    if mistake := title_mistake(exercise.title):
+        raise ExerciseError(root, "title", mistake)
     figures = sum(file.endswith(_FIGURE) for file in files)
     if figures > _MOST_FIGURES:
         raise ExerciseError(root, "", f"it has {figures} figures; the limit is {_MOST_FIGURES}")

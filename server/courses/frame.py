@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flask import Flask, g, request
 
 from server.accounts.access import Viewer, known_viewer, viewer_or_none
+from server.courses.access import course_of_page
 from server.courses.queries import Attended, attended, find_attended
 from server.http.site import site
 
@@ -44,7 +45,7 @@ def site_links() -> tuple[Link, ...]:
         links.append(_link("Assignments", f"/courses/{here.slug}/", within=True))
         if here.role != "student":
             links.append(_link("Staff", f"/staff/{here.slug}/", within=True))
-    if who.admin or any(one.role != "student" for one in courses):
+    if who.admin:
         links.append(_link("Fleet", "/fleet", within=True))
     return tuple(links)
 
@@ -63,7 +64,7 @@ def _courses(who: Viewer) -> Sequence[Attended]:
 
 def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:
     """The course of the page. Elsewhere, the reader's only active course; None if they have several."""
-    slug = _in_address()
+    slug = _in_address() or course_of_page()
     if slug:
         known = next((one for one in courses if one.slug == slug), None)
         if known is None and who.admin:

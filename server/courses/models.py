@@ -90,6 +90,31 @@ class Membership(Base):
     person: Mapped[Person] = relationship()
 
 
+class CourseInvitation(Base):
+    """An invitation to a course for a person with an account, who accepts or declines it.
+
+    email, name: as course staff typed them; the account's own name stays unknown to them
+    refused_at: when the person declined; None for an open invitation. An accepted one is deleted
+    """
+
+    __tablename__ = "course_invitations"
+    __table_args__ = (UniqueConstraint("course_id", "person_id"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    course_id: Mapped[int] = mapped_column(ForeignKey("courses.id"))
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
+    email: Mapped[str] = mapped_column(String(254))
+    name: Mapped[str] = mapped_column(String(200))
+    role: Mapped[Role] = mapped_column(choice(Role, constrained=False))
+    section: Mapped[str] = mapped_column(String(60), default="")
+    invited_by: Mapped[int] = mapped_column(ForeignKey("people.id"))
+    created_at: Mapped[datetime]
+    refused_at: Mapped[datetime | None]
+
+    course: Mapped[Course] = relationship()
+    by: Mapped[Person] = relationship(foreign_keys=[invited_by])
+
+
 class Exercise(Base):
     """One version of an exercise. A row never changes; a changed exercise gets a new row.
 

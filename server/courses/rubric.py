@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -42,8 +41,3 @@ def stored(criteria: Iterable[Criterion]) -> str:
 def most_of(rubric: str) -> float:
     """The most points of a rubric."""
     return sum((each.most for each in criteria_of(rubric)), 0.0)
-
-
-def digest_of(rubric: str) -> str:
-    """By which a form detects changes by another person."""
-    return hashlib.sha256(rubric.encode()).hexdigest()

@@ -16,7 +16,7 @@ from kernels.exercise import ExerciseError
 from server.accounts.models import Person
 from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
-from server.text import composed
+from server.courses.titles import title_line, title_mistake
 from worker.contract.architectures import ARCHES
 
 DEFAULT_ARCH = "sm_90"
@@ -25,7 +25,6 @@ DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 """The pattern of a device class, such as h200."""
 
 _DEVICE_CLASS = re.compile(DEVICE_CLASS)
-_LONGEST_TITLE = 200
 _BY_DEADLINE = Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id
 """None last: by default, PostgreSQL puts NULL last and SQLite puts it first."""
 
@@ -66,10 +65,19 @@ def create_course(session: Session, slug: str, title: str, now: datetime | None 
     _check_slug(slug)
     if find_course(session, slug) is not None:
         raise CourseError(f"The course {slug} already exists.")
-    course = Course(slug=slug, title=_title(title), created_at=now or datetime.now(UTC))
+    course = Course(slug=slug, title=title_of(title), created_at=now or datetime.now(UTC))
     session.add(course)
     session.flush()
     return course
+
+
+def title_of(text: str) -> str:
+    """The title in its stored form; raises CourseError."""
+    line = title_line(text)
+    wrong = title_mistake(line)
+    if wrong:
+        raise CourseError(wrong, ["title"])
+    return line
 
 
 def find_course(session: Session, slug: str) -> Course | None:
@@ -168,7 +176,7 @@ def assign(
         course_id=course.id,
         exercise_id=keep(session, content, None if content.shipped else course.id, moment).id,
         slug=given.slug or found.name,
-        title=_title(given.title or found.title),
+        title=title_of(given.title or found.title),
         device_class=given.device_class,
         arch=given.arch or arch_of(given.device_class),
         tile=given.tile,
@@ -302,11 +310,3 @@ def _check_slug(slug: str) -> None:
 
 def _no_slug(slug: str) -> str:
     return f"{slug!r} is not a valid short name. Use 1 to 60 small letters, digits, dots, hyphens and underscores."
-
-
-def _title(text: str) -> str:
-    line = composed(" ".join(text.split()), _LONGEST_TITLE)
-    if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
-        text = f"The title must be one line of 1 to {_LONGEST_TITLE} printable characters."
-        raise CourseError(text, ["title"])
-    return line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -125,9 +125,11 @@ def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[
     return tuple(found)
 
 
-def queues_known(session: Session, now: datetime) -> tuple[QueueStatus, ...]:
-    """The queues with their slots, from the database alone."""
-    return queues(session, slots(known_workers(session, now)), now)
+def queues_known(session: Session, now: datetime, gpu: Collection[str]) -> tuple[QueueStatus, ...]:
+    """The queue `cpu` and these queues of GPUs with their slots, from the database alone."""
+    names = {CPU_QUEUE, *gpu}
+    taking = dict.fromkeys(names, 0) | slots(known_workers(session, now))
+    return tuple(each for each in queues(session, taking, now) if each.name in names)
 
 
 def send_order(redis_url: str, worker: str, wanted: Wanted) -> None:

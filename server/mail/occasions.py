@@ -69,7 +69,7 @@ def _comments(session: Session, now: datetime) -> Iterator[Occasion]:
         assert each.news_since is not None, "the query asks for it"
         yield Occasion(
             each.submission.person, MailKind.ANSWERS, f"comment {each.id} {each.news_since:%Y-%m-%d %H:%M:%S}",
-            each.news_since, f"New comment on your submission for {_named(each.submission.assignment)}",
+            each.news_since, _subject(each.submission.assignment, "New comment on your submission"),
             f"/submissions/{each.submission.public_id}/comments",
         )  # fmt: skip
 
@@ -85,7 +85,7 @@ def _regrade_requests(session: Session, now: datetime) -> Iterator[Occasion]:
         assert each.answered_at is not None, "the query asks for it"
         yield Occasion(
             each.submission.person, MailKind.ANSWERS, f"regrade request {each.id}",
-            each.answered_at, f"Answer to your regrade request for {_named(each.submission.assignment)}",
+            each.answered_at, _subject(each.submission.assignment, "Answer to your regrade request"),
             f"/submissions/{each.submission.public_id}/request",
         )  # fmt: skip
 
@@ -103,7 +103,7 @@ def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
         assert each.answered_at is not None, "the query asks for it"
         yield Occasion(
             each.person, MailKind.ANSWERS, f"extension request {each.id}",
-            each.answered_at, f"Answer to your extension request for {_named(each.assignment)}",
+            each.answered_at, _subject(each.assignment, "Answer to your extension request"),
             f"{_page(each.assignment)}extension",
         )  # fmt: skip
 
@@ -128,7 +128,7 @@ def _results(session: Session, now: datetime) -> Iterator[Occasion]:
         if ended_at is not None and ended_at - each.created_at > LONG:
             yield Occasion(
                 each.person, MailKind.RESULTS, f"result {each.id}", ended_at,
-                f"Result for {_named(each.assignment)}", f"/submissions/{each.public_id}",
+                _subject(each.assignment, "Result"), f"/submissions/{each.public_id}",
             )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _deadlines(session: Session, now: datetime) -> Iterator[Occasion]:
             if due_at is not None and now < due_at <= now + AHEAD:
                 yield Occasion(
                     person, MailKind.DEADLINES, f"deadline {assignment.id} {due_at:%Y-%m-%d %H:%M:%S}",
-                    due_at - AHEAD, f"{_named(assignment)} is due within a day", _page(assignment),
+                    due_at - AHEAD, _subject(assignment, "Due within a day"), _page(assignment),
                 )  # fmt: skip
 
 
@@ -185,6 +185,7 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
             Membership.course_id == assignment.course_id,
             Membership.role == Role.STUDENT,
             Membership.dropped_at.is_(None),
+            Person.password.is_not(None),  # before that, the person hasn't used the invitation
             Person.id.not_in(done),
             Person.id.not_in(excused),
         )
@@ -197,8 +198,9 @@ _WHOSE = (
 )
 
 
-def _named(assignment: Assignment) -> str:
-    return f"{assignment.title}, {assignment.course.title}"
+def _subject(assignment: Assignment, what: str) -> str:
+    """Our words after the course, so that a title can't pass as a message from the server."""
+    return f"[{assignment.course.title}] {what}: {assignment.title}"
 
 
 def _page(assignment: Assignment) -> str:

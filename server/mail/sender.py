@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage
+from email.charset import QP, Charset
+from email.header import Header
+from email.message import Message
 from email.utils import format_datetime
 from urllib.parse import urlsplit
 
@@ -129,30 +131,47 @@ class Mailer:
 
     def _send(self, connection: smtplib.SMTP, letter: Letter, now: datetime) -> bool:
         try:
-            connection.send_message(self.message(letter))
+            content = self.message(letter)
+        except Exception:
+            logger.exception("e-mail %d can't be written; it is given up", letter.id)
+            self._end(letter)
+            return False
+        try:
+            connection.sendmail(self.server.sender, letter.address, content, _options(letter.address))
         except _OF_ONE as error:
             logger.warning("e-mail %d is not sent: %s", letter.id, type(error).__name__)
             return False
-        with self._write.begin() as session:
-            sent = update(Mail).where(Mail.id == letter.id)
-            session.execute(sent.values(sent_at=now, next_at=None))
+        self._end(letter, sent_at=now)
         return True
 
-    def message(self, letter: Letter) -> EmailMessage:
-        """The e-mail itself. A repeated try has the same Message-ID, so mail programs show it once."""
-        message = EmailMessage()
+    def _end(self, letter: Letter, sent_at: datetime | None = None) -> None:
+        with self._write.begin() as session:
+            session.execute(update(Mail).where(Mail.id == letter.id).values(sent_at=sent_at, next_at=None))
+
+    def message(self, letter: Letter) -> bytes:
+        """The e-mail itself. A repeated try has the same Message-ID, so mail programs show it once.
+
+        `EmailMessage` reads encoded words in a header's value. Some versions of Python write their line feeds as new
+        headers. `Header` only encodes.
+        """
+        message = Message()
         message["From"] = f"Tilelab <{self.server.sender}>"
-        message["To"] = letter.address
-        message["Subject"] = " ".join(letter.subject.split())
+        # As raw bytes: a whole address must not become an encoded word.
+        message["To"] = letter.address.encode().decode("ascii", "surrogateescape")
+        message["Subject"] = Header(" ".join(letter.subject.split()), "utf-8", header_name="Subject").encode()
         message["Date"] = format_datetime(datetime.now(UTC))
         host = urlsplit(self.public_url).hostname
         message["Message-ID"] = f"<tilelab-{letter.id}-{letter.made_at:%Y%m%d%H%M%S}@{host}>"
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(
-            f"{letter.subject}\n\n{self.public_url}{letter.path}\n\n"
-            f"--\nChoose which e-mails you get: {self.public_url}/account\n"
+        charset = Charset("utf-8")
+        charset.body_encoding = QP
+        message.set_payload(
+            f"{' '.join(letter.subject.split())}\n\n{self.public_url}{letter.path}\n\n"
+            "--\nThe titles of the course and the assignment are by its course staff. Tilelab never asks for your "
+            f"password by e-mail.\nChoose which e-mails you get: {self.public_url}/account\n",
+            charset,
         )
-        return message
+        return message.as_bytes(policy=message.policy.clone(linesep="\r\n"))
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, ssl.SSLCertVerificationError):
@@ -162,6 +181,10 @@ class Mailer:
                 "certificate. If your university has its own authority, set SSL_CERT_FILE to its certificate."
             )
         return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
+def _options(address: str) -> Sequence[str]:
+    return () if address.isascii() else ("SMTPUTF8", "BODY=8BITMIME")
 
 
 def _due(now: datetime) -> Select[Mail]:

@@ -20,7 +20,7 @@ from server.accounts.limits import by_email
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
 from server.accounts.service import free_names
 from server.audit.service import note
-from server.courses.models import Correction, Extension, StaffNote
+from server.courses.models import Correction, CourseInvitation, Extension, StaffNote
 from server.database.engine import Sessions
 from server.database.sqlite import compact
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState, ExperimentSubmission
@@ -197,11 +197,11 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
 
 
 def _erase_talk(session: Session, person: int) -> None:
-    """Remove the person's requests, all comments on their submissions, and which announcements they saw."""
+    """Remove the person's requests, comments on their submissions, invitations, and which announcements they saw."""
     own = select(Submission.id).where(Submission.person_id == person)
     for about in (Comment, RegradeRequest):
         session.execute(delete(about).where(about.submission_id.in_(own)))
-    for theirs in (ExtensionRequest, Mail, SeenAnnouncement):
+    for theirs in (CourseInvitation, ExtensionRequest, Mail, SeenAnnouncement):
         session.execute(delete(theirs).where(theirs.person_id == person))
 
 

@@ -1,4 +1,4 @@
-"""The page of workers and queues. Staff of any course may read it; operators may drain workers."""
+"""The page of workers and queues, for operators."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify, render_template, request
-from sqlalchemy import select
 
-from server.accounts.access import Viewer, admin, viewer
+from server.accounts.access import admin
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.models import Membership, Role
 from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, send_order
 from server.http.forms import number_of
@@ -27,24 +25,23 @@ fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """The workers and queues. acts: whether the reader may drain workers."""
+    """The workers and queues."""
 
     seen: FleetStatus
     contradictions: Sequence[Contradiction]
-    acts: bool
     now: datetime
 
 
 @fleet.get("/fleet")
 def show_fleet() -> str:
     """Show the workers and queues."""
-    return render_template("fleet/fleet.html", page=_page(_reader()))
+    return render_template("fleet/fleet.html", page=_page())
 
 
 @fleet.get("/fleet/state")
 def fleet_state() -> Response:
     """Return the current state, for an open page."""
-    page = _page(_reader())
+    page = _page()
     return jsonify(html=render_template("fleet/now.html", page=page), final=False)
 
 
@@ -84,24 +81,9 @@ def show_audit() -> str:
     return render_template("fleet/audit.html", entries=found)
 
 
-def _reader() -> Viewer:
-    """The viewer, if an operator or on any course's staff."""
-    who = viewer()
-    if who.admin:
-        return who
-    query = select(Membership.id).where(
-        Membership.person_id == who.id, Membership.role != Role.STUDENT, Membership.dropped_at.is_(None)
-    )
-    with site().readers.begin() as session:
-        if session.scalar(query.limit(1)) is not None:
-            return who
-    raise Refused(
-        403, "not_allowed", "You can’t open this page", "This page is only for course staff and operators."
-    )
-
-
-def _page(who: Viewer) -> FleetPage:
+def _page() -> FleetPage:
+    admin()
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         seen = read_fleet(session, site().settings.redis_url, now)
-        return FleetPage(seen, recent_contradictions(session, now), who.admin, now)
+        return FleetPage(seen, recent_contradictions(session, now), now)

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, request
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
+from kernels.wording import rounded_points
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.courses.local_time import MomentError, read_moment
@@ -22,7 +23,7 @@ from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Range, Text, operation
 from server.http.problems import Problem, Refused, problem_response
 from server.http.site import site
-from server.staff.losses import Loss, LowersPoints
+from server.staff.losses import Loss, UnconfirmedPoints
 from server.staff.roster.service import Member, find_member
 from server.submissions.changes import NotPossible
 from server.submissions.grades.grade import Grade
@@ -51,13 +52,17 @@ REFUSES_CHANGE = {
     422: "A field has an invalid value. The text names it.",
 }
 REFUSES_LOSSES = REFUSES_CHANGE | {
-    409: "The present state doesn't allow this. Or it lowers points: the code is then `lowers_points`.",
+    409: "The present state doesn't allow this. Or it needs a confirmation: the code is then `lowers_points` or "
+    "`above_maximum`.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LossAnswer:
-    """A student whose points fall. was, now: the points; None if the student is excused."""
+    """A student whose points fall, or rise above the maximum.
+
+    was, now: the points; None if the student is excused
+    """
 
     person: int
     name: str
@@ -69,10 +74,10 @@ class LossAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowersPointsProblem(Problem):
-    """A change that lowers points. Nothing changed.
+    """A change that lowers points, or raises them above the assignment's maximum. Nothing changed.
 
-    losses: the students whose points would fall
-    confirm: send the request again with this value in `confirm` to lower exactly these points
+    losses: the students whose points would fall, or rise above the maximum
+    confirm: send the request again with this value in `confirm` to change exactly these points
     """
 
     losses: tuple[LossAnswer, ...]
@@ -211,24 +216,39 @@ lowering = partial(operation, scope=Scope.STAFF, refuses=REFUSES_LOSSES, problem
 """The operation of a route that may lower points."""
 
 
-@staff_api.errorhandler(LowersPoints)
-def _name_losses(lowers: LowersPoints) -> Response:
+@staff_api.errorhandler(UnconfirmedPoints)
+def _name_losses(lowers: UnconfirmedPoints) -> Response:
     losses = tuple(loss_answer(lowers.slug, loss) for loss in lowers.losses)
-    return losses_problem(losses, lowers.digest)
+    if lowers.most is None:
+        return losses_problem(losses, lowers.digest)
+    detail = f"The assignment’s maximum is {rounded_points(lowers.most)}. Nothing changed. " + _AGAIN
+    return problem_response(
+        LowersPointsProblem(
+            409,
+            "above_maximum",
+            "These points are above the maximum",
+            detail,
+            losses=losses,
+            confirm=lowers.digest,
+        )
+    )
 
 
 def losses_problem(losses: tuple[LossAnswer, ...], confirm: str) -> Response:
     """The answer to a change that lowers points without their confirmation."""
     return problem_response(
         LowersPointsProblem(
-            status=409,
-            code="lowers_points",
-            title="This lowers points",
-            detail="Nothing changed. To lower these points, send the request again with `confirm`.",
+            409,
+            "lowers_points",
+            "This lowers points",
+            "Nothing changed. " + _AGAIN,
             losses=losses,
             confirm=confirm,
         )
     )
+
+
+_AGAIN = "To save these points, send the request again with `confirm`."
 
 
 @staff_api.errorhandler(413)

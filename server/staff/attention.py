@@ -14,7 +14,6 @@ from server.accounts.models import Person
 from server.accounts.service import was_here
 from server.courses.models import Assignment, Correction, Extension, Membership, Role
 from server.courses.service import assignments_for
-from server.fleet.service import known_workers
 from server.grading.fleet_state import QueueStatus, queues_known
 from server.grading.models import Job, Result, Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
@@ -23,6 +22,7 @@ from server.submissions.copies.exact_copies import count_copies
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
 from server.talk.extension_requests.service import count_open
+from worker.contract.messages import CPU_QUEUE, gpu_queue
 
 SOON = timedelta(days=7)
 JUST_OVER = timedelta(days=2)
@@ -52,12 +52,13 @@ class Attention:
     """The figures of the staff's overview page.
 
     refused: open assignments that workers of this version can't grade
-    copies: open pairs of students with identical files, by assignment
+    copies: open groups of students with the same file, by assignment
     extensions: open extension requests, by assignment
     faults: submissions that ended in a system error; waiting: submissions that aren't graded yet
-    recent: submissions within the last day, without checks; workers: running ones
+    recent: submissions within the last day, without checks
     never_here: students who never signed in or used a token
     with_code: students who joined with a code; with_code_lately: within the last day
+    queues: the queues that the course's assignments use. Their steps may be from any course
     """
 
     deadlines: tuple[Deadline, ...]
@@ -71,8 +72,12 @@ class Attention:
     never_here: int
     with_code: int
     with_code_lately: int
-    workers: int
     queues: tuple[QueueStatus, ...]
+
+    @property
+    def nothing_graded(self) -> bool:
+        """Whether no worker compiles and checks, so that nothing at all is graded."""
+        return not any(queue.takers for queue in self.queues if queue.name == CPU_QUEUE)
 
     @property
     def stuck(self) -> bool:
@@ -98,8 +103,8 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
         tuple((one, asked[one.id]) for one in found if one.id in asked), _faults(session, numbers),
         _waiting(session, numbers), session.scalar(recent) or 0, len(students),
         _never_here(session, students), len(with_code),
-        sum(person.created_at > now - RECENT for person in with_code), len(known_workers(session, now)),
-        queues_known(session, now),
+        sum(person.created_at > now - RECENT for person in with_code),
+        queues_known(session, now, {gpu_queue(one.device_class) for one in found if one.device_class}),
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ _TITLES = {
     "extension withdrawn": "extension removed", "grades rubric changed": "rubric changed",
     "grades rubric given": "graded by the rubric", "job cancelled": "grading cancelled",
     "job retried": "grading retried", "member taken back": "member restored",
+    "member uninvited": "invitation withdrawn",
     "password set by link": "password set with a link", "person password set": "password set by an operator",
     "reset created": "password link created", "submission pair looked at": "similar pair looked at",
     "submission pair taken back": "similar pair listed again", "submission chosen": "submission chosen to count",

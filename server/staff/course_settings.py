@@ -13,10 +13,8 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import MOST_LATE_DAYS, Course
-from server.courses.service import CourseError
-from server.staff.roster.csv_file import one_line
+from server.courses.service import CourseError, title_of
 
-_LONGEST_TITLE = 200
 _OLD_NAMES = ("Etc/", "posix/", "right/", "SystemV/")
 
 
@@ -50,9 +48,7 @@ def change_course(
     late_days: of each student; None for no change. Fewer late days take no spent ones away.
     """
     moment = now or datetime.now(UTC)
-    line = one_line(title)
-    if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
-        raise CourseError(f"The title must be one line of 1 to {_LONGEST_TITLE} characters.")
+    line = title_of(title)
     if zone != course.time_zone:
         check_zone(zone)
     days = course.late_days if late_days is None else late_days

@@ -9,15 +9,16 @@ from flask import Response, render_template
 from sqlalchemy.orm import Session
 
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.models import Role
-from server.courses.service import CourseError, assignments_for
-from server.http.forms import Form, filled, sent
+from server.courses.models import Course, Role
+from server.courses.service import CourseError, assignments_for, hold_course
+from server.http.forms import Form, sent
 from server.http.site import site
 from server.staff.assignments.setting_form import whole
 from server.staff.attention import SOON, Attention, attention
 from server.staff.audit_log import Entries, read_entries
 from server.staff.course_settings import change_course, zones
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.form_merge import SHOWN, merge, shown_form
 from server.staff.progress.forecast import forecast
 from server.staff.progress.states import Bar, bars
 from server.staff.submissions.queries import Part, SubmissionCriteria, listing
@@ -74,30 +75,30 @@ def overview(slug: str) -> str:
 def show_settings(slug: str) -> str:
     """Show the course's title, time zone and archived state."""
     course = instructor_of(slug)
-    archived = "yes" if course.archived else ""
     with site().readers.begin() as session:
-        days = str(the_course(session, course).late_days)
-    given = {"title": course.title, "zone": course.time_zone, "late_days": days, "archived": archived}
-    return _settings(course, filled(given))
+        return _settings(course, shown_form(_saved(the_course(session, course))))
 
 
 @staff.post("/settings")
 def change_settings(slug: str) -> str | Response | tuple[str, int]:
     """Save the settings."""
     course = instructor_of(slug)
-    form = sent("title", "zone", "late_days", "archived")
-    days = whole(form, "late_days")
-    if not form.right:
-        return _settings(course, form), 422
+    form = sent("title", "zone", "late_days", "archived", SHOWN)
     try:
         with site().sessions.begin() as session:
-            change_course(
-                session, the_course(session, course), acting(session), title=form["title"],
-                zone=form["zone"], archived=form.checked("archived"), late_days=days,
-            )  # fmt: skip
+            hold_course(session, course.course_id)
+            row = the_course(session, course)
+            outdated = merge(form, _saved(row))
+            days = whole(form, "late_days")
+            if form.right:
+                change_course(
+                    session, row, acting(session), title=form["title"], zone=form["zone"],
+                    archived=form.checked("archived"), late_days=days,
+                )  # fmt: skip
     except CourseError as error:
-        form.mistake(next(iter(error.fields), "zone" if "zone" in str(error) else "title"), str(error))
-        return _settings(course, form), 422
+        form.mistake(next(iter(error.fields), "title"), str(error))
+    if not form.right:
+        return _settings(course, form), 409 if outdated else 422
     return back("staff.show_settings", slug, "course-saved")
 
 
@@ -106,6 +107,16 @@ def _forecast(session: Session, found: list[Bar], now: datetime) -> str:
     ahead = [(bar.assignment.due_at, bar) for bar in found if bar.assignment.due_at is not None]
     near = sorted(((due, bar) for due, bar in ahead if now < due <= now + SOON), key=lambda one: one[0])
     return f"{near[0][1].assignment.title}: {forecast(session, near[0][1], now)}" if near else ""
+
+
+def _saved(course: Course) -> dict[str, str]:
+    """The form's values for the present settings."""
+    return {
+        "title": course.title,
+        "zone": course.time_zone,
+        "late_days": str(course.late_days),
+        "archived": "yes" if course.archived_at is not None else "",
+    }
 
 
 def _settings(course: Membership, form: Form) -> str:

@@ -10,8 +10,9 @@ from importlib.metadata import version
 from flask import Blueprint, render_template
 
 from server.accounts.access import Viewer, viewer_or_none
-from server.courses.models import Role
+from server.courses.models import CourseInvitation, Role
 from server.courses.queries import Attended, all_courses, attended
+from server.enrolment.course_invitations import invitations_of
 from server.http.site import site
 from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
 from server.submissions.assignment.tasks import Task, due_next, in_order, tasks_everywhere
@@ -35,6 +36,7 @@ class HomePage:
 
     now: datetime
     next: Task | None
+    invitations: Sequence[CourseInvitation]
     learnt: Sequence[LearntCourse]
     others: Sequence[Attended]
 
@@ -52,12 +54,13 @@ def _home(who: Viewer) -> HomePage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         tasks = tasks_everywhere(session, who.id, now)
+        invited = invitations_of(session, who.id)
         courses = all_courses(session) if who.admin else attended(session, who.id)
     learnt = [_learnt(one, tasks) for one in courses if one.role is Role.STUDENT]
     shown = [one for one in learnt if one.tasks]
     with_tasks = {one.course.slug for one in shown}
     others = [one for one in courses if one.slug not in with_tasks]
-    return HomePage(now, next(iter(due_next(tasks, now)), None), shown, others)
+    return HomePage(now, next(iter(due_next(tasks, now)), None), invited, shown, others)
 
 
 def _learnt(course: Attended, tasks: Sequence[Task]) -> LearntCourse:

@@ -165,7 +165,7 @@ _STATES = (
     _state("staff-view-as", "/courses/gpu/tiled/", "ina as ada"),
     _state("staff-view-as-refused", "/staff/gpu/", "ina as ada", status=403),
     _state("staff-audit-filled", "/staff/gpu/audit", "ina"),
-    _state("fleet-away", "/fleet", "ina"),
+    _state("fleet-away", "/fleet", "root"),
     _state("fleet-audit", "/fleet/audit", "root"),
     _state("no-page", "/nothing", "ada", status=404),
     _state("not-for-students", "/staff/gpu/", "ada", status=403),

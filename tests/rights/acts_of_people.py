@@ -148,6 +148,22 @@ def end_others(stage: Stage) -> Deed:
     return deed
 
 
+def answer_invitation(stage: Stage) -> Deed:
+    """One's own, or by its number anybody's."""
+    key = stage.key()
+    numbers = {number: person for (_, person), (_, number) in stage.before.invited.items()}
+    if stage.dice.random() < 0.8:
+        keys = [one for one in stage.there.keys if one.kind == "cookie" and not one.ended]
+        keys = [one for one in keys if one.person in numbers.values()]
+        key = stage.dice.choice(keys or [key])
+        numbers = {number: person for number, person in numbers.items() if person == key.person} or numbers
+    number = stage.dice.choice(sorted(numbers) or [1])
+    do = stage.dice.choice(("accept", "accept", "accept", "decline"))
+    deed = send(stage, f"{do} invitation", key, f"/invitations/{number}/{do}")
+    deed.invitation = True
+    return deed
+
+
 def profile(stage: Stage) -> Deed:
     key = stage.key()
     name = f"Name {stage.there.word()}"
@@ -200,4 +216,7 @@ def read(stage: Stage) -> Deed:
     path = stage.dice.choice(PAGES if key.kind == "cookie" else ANSWERS)
     public = stage.dice.choice(list(stage.there.submissions)[-20:] or ["none"])
     path = path.replace("COURSE", stage.dice.choice(COURSES)).replace("SUBMISSION", public)
-    return stage.answered(Deed("read"), key, stage.there.get(key, path), path=path)
+    deed = stage.answered(Deed("read"), key, stage.there.get(key, path), path=path)
+    if deed.accepted and path.startswith("/fleet") and not stage.before.accounts[key.person].admin:
+        deed.wrongs.append(f"{key.agent} reads {path}")
+    return deed

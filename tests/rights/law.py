@@ -103,8 +103,15 @@ class Law:
 
 def _may_enrol(before: Picture, after: Picture, deed: Deed, place: tuple[str, int]) -> bool:
     course, person = place
-    if deed.operator or _role(before, course, deed.by) is Role.INSTRUCTOR:
+    actor = None if deed.by is None else before.accounts.get(deed.by)
+    if deed.operator or (actor is not None and actor.admin):
         return True
+    if deed.invitation:
+        accepted = {(course, person): (before.invited.get(place, (None, 0))[0], True)}
+        return person == deed.by and after.members[place] == accepted[place]
+    if _role(before, course, deed.by) is Role.INSTRUCTOR:
+        # Whoever has an account was in the course before, or is asked first.
+        return place in before.members or person not in before.accounts
     own = deed.joined and person in {deed.by, deed.opened}
     return own and place not in before.members and after.members[place] == (Role.STUDENT, True)
 
@@ -122,7 +129,7 @@ def leaks(there: World, now: Picture, reader: int, text: str, typed: str = "") -
     """What a page tells that its reader may not know. typed: what they sent themselves, which may be said back."""
     who = now.accounts[reader]
     for slug, title in there.titles.items():
-        if title in text and now.role(slug, reader) is None:
+        if title in text and now.role(slug, reader) is None and (slug, reader) not in now.invited:
             yield f"{who.email} reads the title of {slug}"
     for public, (owner, slug, word) in there.submissions.items():
         role = now.role(slug, reader)
@@ -134,6 +141,20 @@ def leaks(there: World, now: Picture, reader: int, text: str, typed: str = "") -
     met = {person for slug, person in now.members if slug in run}
     # those who run the server submit wherever they like
     met |= {owner for owner, slug, _ in there.submissions.values() if slug in run}
+    asked = {person for slug, person in now.invited if slug in run}
+    inviters = {
+        person
+        for slug, who in now.invited
+        if who == reader
+        for course, person in now.members
+        if course == slug
+    }
+    for person in asked - met - inviters - {reader}:
+        # Names with a word that nothing else holds.
+        name = now.accounts[person].name
+        if "word" in name and name in text and name not in typed and not who.admin:
+            yield f"{who.email} reads the name of {now.accounts[person].email}, who is only invited"
+    met |= asked
     for person, account in now.accounts.items():
         known = person == reader or person in met or who.admin or account.email in typed
         if account.email in text and not known:

@@ -17,7 +17,7 @@ class Deed:
 
     by: the account that acted; None for a stranger
     opened: the account that somebody came in with; link: with which link, if with one
-    joined: whether a code was used
+    joined: whether a code was used; invitation: whether one was answered
     reader, text, typed: who was answered, what, and what they had sent
     """
 
@@ -28,6 +28,7 @@ class Deed:
     opened: int | None = None
     link: Link | None = None
     joined: bool = False
+    invitation: bool = False
     reader: int | None = None
     text: str = ""
     typed: str = ""

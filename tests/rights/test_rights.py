@@ -12,6 +12,7 @@ from server.courses.models import Role
 from server.enrolment import email_confirmation, links
 from server.staff.roster import invitations
 from server.staff.roster import plan as roster_plan
+from server.staff.roster import service as roster_service
 from server.staff.roster import views as roster_views
 from tests.rights.walk import Walk, walk
 from tests.server.conftest import cheap_hashes
@@ -47,6 +48,15 @@ def test_it_finds_that_staff_may_touch_any_account(
     for module in (invitations, roster_plan, roster_views):
         monkeypatch.setattr(module, "barriers", lambda *_: {})
     assert " changed [" in found(migrated_file)
+
+
+@_LONG
+def test_it_finds_that_staff_add_people_without_asking(
+    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (roster_plan, roster_service):
+        monkeypatch.setattr(module, "needs_consent", lambda *_: False)
+    assert " changed the place " in found(migrated_file)
 
 
 @_LONG

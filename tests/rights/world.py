@@ -17,7 +17,7 @@ from werkzeug.test import TestResponse
 
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person
 from server.accounts.service import create_person, set_password
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Course, CourseInvitation, Membership, Role
 from server.courses.service import Terms, create_assignment, create_course, enrol
 from server.database.engine import Sessions, connect, sessions
 from server.settings import Settings
@@ -82,10 +82,15 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The database at one moment. members: role, and whether still there, by course and person."""
+    """The database at one moment.
+
+    members: role, and whether still there, by course and person
+    invited: the offered role, and the invitation's number, by course and person
+    """
 
     accounts: Mapping[int, Account]
     members: Mapping[tuple[str, int], tuple[Role, bool]]
+    invited: Mapping[tuple[str, int], tuple[Role, int]]
 
     def role(self, course: str, person: int | None) -> Role | None:
         """What somebody is there now; who runs the server is an instructor everywhere."""
@@ -153,7 +158,9 @@ class World:
             query = select(Course.slug, Membership.person_id, Membership.role, Membership.dropped_at)
             rows = session.execute(query.join(Course, Course.id == Membership.course_id))
             members = {(slug, person): (role, left is None) for slug, person, role, left in rows}
-        return Picture(accounts, members)
+            asked = select(CourseInvitation, Course.slug).join(CourseInvitation.course)
+            invited = {(slug, one.person_id): (one.role, one.id) for one, slug in session.execute(asked)}
+        return Picture(accounts, members, invited)
 
 
 def _by_person(

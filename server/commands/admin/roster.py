@@ -10,6 +10,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.audit.service import note
@@ -19,7 +20,6 @@ from server.commands.table_file import read_table
 from server.courses.models import Course, Membership, Role
 from server.courses.service import hold_course
 from server.settings import read_public_url
-from server.staff.csv_tables import written
 from server.staff.roster.csv_file import Read, Unreadable, read_roster
 from server.staff.roster.invitations import invite_all
 from server.staff.roster.plan import Plan, carry_out, make_plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.enrolment.views import join, links
+from server.enrolment.views import invitations, join, links
 from server.enrolment.views.blueprint import enrolment
 
-__all__ = ["enrolment", "join", "links"]
+__all__ = ["enrolment", "invitations", "join", "links"]

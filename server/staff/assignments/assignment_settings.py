@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
 from server.courses.models import Assignment, Counts, SpeedBy
+from server.courses.titles import title_mistake
 from server.standings.columns import wrong_columns
 from server.submissions.rules.tiers import LONGEST_TIERS, TierError, read_tiers
 
@@ -18,7 +17,6 @@ MOST_ATTEMPTS = 10_000
 LONGEST_INTERVAL = 7 * 86_400
 MOST_CHECKS = 10_000
 MOMENTS = ("opens_at", "due_at", "closes_at", "board_frozen_at")
-_LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +55,8 @@ def setting_of(assignment: Assignment) -> AssignmentSettings:
 def mistakes(setting: AssignmentSettings) -> dict[str, str]:
     """Invalid settings: a text for each field."""
     found: dict[str, str] = {}
-    if not setting.title or len(setting.title) > _LONGEST_TITLE or not setting.title.isprintable():
-        found["title"] = f"The title must be one line of 1 to {_LONGEST_TITLE} characters."
+    if wrong := title_mistake(setting.title):
+        found["title"] = wrong
     if not 0 <= setting.points <= MOST_POINTS:
         found["points"] = f"Points must be between 0 and {MOST_POINTS:,.0f}."
     if not 0 <= setting.late_percent_per_day <= 100:
@@ -76,12 +74,6 @@ def mistakes(setting: AssignmentSettings) -> dict[str, str]:
     return (
         found | wrong_columns(setting.board_columns, setting.board_sort) | _tiers(setting) | _order(setting)
     )
-
-
-def digest_of(setting: AssignmentSettings) -> str:
-    """A digest of the settings, by which a form detects changes by another person."""
-    plain = [_plain(getattr(setting, name)) for name in FIELDS]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
 def differences(was: AssignmentSettings, now: AssignmentSettings) -> Mapping[str, list[Any]]:

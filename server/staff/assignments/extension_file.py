@@ -15,12 +15,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import as_typed
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.courses.local_time import MomentError, read_moment, zone_named
 from server.courses.models import Assignment, Extension
 from server.staff.assignments.service import Grant, extensions, grant, wrong_grant
-from server.staff.csv_tables import as_typed
 from server.staff.roster.csv_file import MOST_LINES, Problem, one_line, read_header
 from server.staff.roster.service import Wanted, roster
 

@@ -24,7 +24,7 @@ def grant_request(
     until: datetime | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Grant a request, as an instructor; raises CourseError, LowersPoints. The student keeps extra attempts.
+    """Grant a request, as an instructor; raises CourseError, UnconfirmedPoints. The student keeps extra attempts.
 
     until: the new deadline; None for the requested one
     """

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from server.courses.local_time import MomentError, read_moment, typed
 from server.courses.models import Counts, SpeedBy
+from server.courses.titles import title_line
 from server.http.forms import Form
 from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, mistakes
 from server.staff.roster.csv_file import one_line
@@ -22,7 +23,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 def read_setting(form: Form, zone: ZoneInfo, was: AssignmentSettings) -> AssignmentSettings:
     """Read the settings from a form; adds mistakes to it."""
     given: dict[str, Any] = {
-        "title": one_line(form["title"]),
+        "title": title_line(form["title"]),
         "points": number(form, "points"),
         "late_percent_per_day": number(form, "late_percent_per_day"),
         "late_percent_most": number(form, "late_percent_most") if form["late_percent_most"] else 100.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.assignments import order
-from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, digest_of, setting_of
+from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, setting_of
 from server.staff.assignments.device_choice import choosable
 from server.staff.assignments.exercise_update import is_judged, is_outdated
 from server.staff.assignments.service import (
@@ -36,6 +36,7 @@ from server.staff.assignments.service import (
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
 from server.staff.exercises.service import newer_version, newest_content, offered
+from server.staff.form_merge import SHOWN, merge, shown_form
 from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
 from server.submissions.rules.tiers import wrong_tiers
@@ -97,7 +98,6 @@ class AssignmentPage:
     students: list[tuple[str, str]]
     zone: str
     outdated: bool
-    shown: str
     newer: ExerciseRow | None = None
     asked: Sequence[ExtensionRequest] = ()
 
@@ -168,7 +168,7 @@ def show_assignment(slug: str, assignment: str) -> str:
     course = staff_of(slug)
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
-        form = filled(as_typed(setting_of(found), zone_named(course.time_zone)))
+        form = shown_form(as_typed(setting_of(found), zone_named(course.time_zone)))
         return assignment_page(session, course, found, form)
 
 
@@ -176,16 +176,14 @@ def show_assignment(slug: str, assignment: str) -> str:
 def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str, int]:
     """Save an assignment's settings."""
     course = instructor_of(slug)
-    form = sent(*FIELDS, "shown")
+    form = sent(*FIELDS, SHOWN)
     zone = zone_named(course.time_zone)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
         hold_course(session, course.course_id)
         session.refresh(found, with_for_update={"key_share": True, "of": Assignment})
         was = setting_of(found)
-        outdated = form["shown"] not in {"", digest_of(was)}
-        if outdated:
-            tell_what_is_saved(form, as_typed(was, zone))
+        outdated = merge(form, as_typed(was, zone))
         setting = read_setting(form, zone, was)
         if form.right and (wrong := wrong_tiers(found, setting.speed_by, setting.speed_tiers)):
             form.mistake("speed_tiers", wrong)
@@ -216,16 +214,6 @@ def move_assignment(slug: str) -> Response:
     return back("staff.show_assignments", slug, "assignments-ordered")
 
 
-def tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
-    """Add a mistake to each field that another person saved meanwhile."""
-    for name, value in saved.items():
-        if form[name] != value:
-            form.mistake(
-                name,
-                f"This page was saved meanwhile; this is now {value or 'empty'}. Save again to change it.",
-            )
-
-
 def assignment_of(session: Session, course: Membership, name: str) -> Assignment:
     """The course's assignment of that name; 404 for any other."""
     found = find_assignment(session, f"{course.slug}/{name}")
@@ -252,7 +240,6 @@ def assignment_page(
         [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
         course.time_zone,
         outdated=is_outdated(session, assignment),
-        shown=digest_of(setting_of(assignment)),
         newer=newer_version(session, assignment.exercise),
         asked=open_requests(session, [assignment.id], MOST_ASKED),
     )

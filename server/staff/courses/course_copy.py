@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -57,6 +57,8 @@ def copy_course(
 
     The copy gets the exercises' versions that assignments use, and the newest published ones. It gets no drafts.
 
+    An assignment that was open from the start opens on the copy's first day. Without any date, it is hidden.
+
     days: added to all dates; the time of day stays, also when clocks change
     instructor: the copy's only member
     """
@@ -70,8 +72,12 @@ def copy_course(
     zone = zone_named(source.time_zone)
     versions: dict[int, int] = {}
     found = assignments(session, source)
+    opening = _first_opening(session, source, days)
     for one in found:
         values = {name: _moved(value, days, zone) for name, value in _values(one, _OF_THE_ASSIGNMENT).items()}
+        if one.opens_at is None:
+            fits = opening is not None and (values["due_at"] is None or opening < values["due_at"])
+            values |= {"opens_at": opening} if fits else {"listed": False}
         exercise = _copied(session, one.exercise, made.id, moment, versions)
         session.add(Assignment(course_id=made.id, exercise_id=exercise, created_at=moment, **values))
     for own in own_exercises(session, source.id):
@@ -85,6 +91,12 @@ def copy_course(
         source=f"course {source.slug}", assignments=len(found), days=days,
     )  # fmt: skip
     return made
+
+
+def _first_opening(session: Session, source: Course, days: int) -> datetime | None:
+    """When the copy's first day begins; None if no assignment has a date."""
+    first, zone = first_day(session, source), zone_named(source.time_zone)
+    return None if first is None else _moved(datetime.combine(first, time(), zone), days, zone)
 
 
 def _values(row: Base, without: frozenset[str]) -> dict[str, Any]:

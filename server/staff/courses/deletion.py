@@ -15,6 +15,7 @@ from server.courses.models import (
     Assignment,
     Correction,
     Course,
+    CourseInvitation,
     Exercise,
     ExerciseFile,
     Extension,
@@ -115,6 +116,7 @@ def delete_course(
         delete(ExerciseFile).where(ExerciseFile.exercise_id.in_(own)),
         delete(Exercise).where(Exercise.course_id == course.id),
         delete(Membership).where(Membership.course_id == course.id),
+        delete(CourseInvitation).where(CourseInvitation.course_id == course.id),
         delete(StaffNote).where(StaffNote.course_id == course.id),
         update(AuditEvent).where(AuditEvent.course_id == course.id).values(course_id=None),
         update(BrowserSession)

@@ -19,6 +19,7 @@ from server.courses.exercises import content_of, figure_of
 from server.courses.handouts import render
 from server.courses.models import Exercise
 from server.courses.service import CourseError
+from server.http.figures import figure_answer
 from server.http.forms import Form, filled, number_of
 from server.http.site import site
 from server.staff.desk import Desk, acting, desk_of, staff, the_course
@@ -103,7 +104,7 @@ def exercise_figure(slug: str, name: str, file: str) -> Response:
         found = None if row is None else figure_of(session, row, file)
     if found is None:
         raise nothing_here()
-    return Response(found, mimetype="image/svg+xml")
+    return figure_answer(found, file)
 
 
 def _save(

@@ -14,13 +14,14 @@ from server.accounts.models import Person
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.models import Assignment, Correction, Role
 from server.courses.models import Membership as MemberRow
-from server.http.forms import Form, filled, sent
+from server.http.forms import Form, sent
 from server.http.site import site
 from server.staff.assignments.setting_form import number
-from server.staff.assignments.views import assignment_of, tell_what_is_saved
+from server.staff.assignments.views import assignment_of
 from server.staff.desk import LOWERS, Desk, acting, back, confirmed, desk_of, printable, staff
+from server.staff.form_merge import SHOWN, merge, shown_form
 from server.staff.grades.corrections import Decision, correct, decision_of, wrong_decision
-from server.staff.losses import Loss, LowersPoints, losses_confirmed, students_grades
+from server.staff.losses import Loss, UnconfirmedPoints, losses_confirmed, students_grades
 from server.submissions.grades.grade import Grade
 from server.text import typed_number
 
@@ -30,7 +31,7 @@ _OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubr
 
 @dataclass(frozen=True, slots=True)
 class GradePage:
-    """A student's grade for an assignment. by: who corrected it; shown: the digest of the correction."""
+    """A student's grade for an assignment. by: who corrected it."""
 
     desk: Desk
     assignment: Assignment
@@ -39,16 +40,19 @@ class GradePage:
     correction: Correction | None
     by: str | None
     form: Form
-    shown: str
 
 
 @dataclass(frozen=True, slots=True)
 class LossesPage:
-    """A change that lowers points. address, values: the form that was sent; cancel: the address without a change."""
+    """A change that lowers points, or raises them above `most`.
+
+    address, values: the form that was sent; cancel: the address without a change
+    """
 
     desk: Desk
     title: str
     losses: tuple[Loss, ...]
+    most: float | None
     digest: str
     address: str
     values: list[tuple[str, str]]
@@ -62,14 +66,31 @@ def show_grade(slug: str, assignment: str, person: int) -> str:
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
         now = decision_of(session, found, person)
-        return _page(session, course, found, person, filled(_typed(now)))
+        return _page(session, course, found, person, shown_form(_typed(now)))
 
 
 @staff.post("/grades/<assignment>/<int(max=9007199254740991):person>")
 def change_grade(slug: str, assignment: str, person: int) -> str | Response | tuple[str, int]:
     """Correct a student's grade, or remove the correction."""
     course = instructor_of(slug)
-    form, outdated = sent(*_FIELDS, "shown"), False
+    form = sent(*_FIELDS, SHOWN)
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        _student(session, course, person)
+        with losses_confirmed(session, found, confirmed(), person):
+            outdated = merge(form, _typed(decision_of(session, found, person)))
+            given = _decision(form)
+            if form.right:
+                correct(session, found, acting(session), person, given)
+    if form.right:
+        return back("staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
+    with site().readers.begin() as session:
+        page = _page(session, course, assignment_of(session, course, assignment), person, form)
+    return page, 409 if outdated else 422
+
+
+def _decision(form: Form) -> Decision:
+    """The form's decision; adds mistakes to the form."""
     given = Decision(
         score=number(form, "score") if form["score"] else None,
         excused=form.checked("excused"),
@@ -78,22 +99,7 @@ def change_grade(slug: str, assignment: str, person: int) -> str | Response | tu
     )
     for name, text in wrong_decision(given).items():
         form.mistake(name, text)
-    if form.right:
-        with site().sessions.begin() as session:
-            found = assignment_of(session, course, assignment)
-            _student(session, course, person)
-            with losses_confirmed(session, found, confirmed(), person):
-                was = decision_of(session, found, person)
-                outdated = form["shown"] not in {"", was.digest}
-                if outdated:
-                    tell_what_is_saved(form, _typed(was))
-                if form.right:
-                    correct(session, found, acting(session), person, given)
-    if form.right:
-        return back("staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
-    with site().readers.begin() as session:
-        page = _page(session, course, assignment_of(session, course, assignment), person, form)
-    return page, 409 if outdated else 422
+    return given
 
 
 def _typed(decision: Decision) -> dict[str, str]:
@@ -106,8 +112,8 @@ def _typed(decision: Decision) -> dict[str, str]:
     }
 
 
-@staff.errorhandler(LowersPoints)
-def ask_about_losses(lowers: LowersPoints) -> tuple[str, int]:
+@staff.errorhandler(UnconfirmedPoints)
+def ask_about_losses(lowers: UnconfirmedPoints) -> tuple[str, int]:
     """Show whose points a form would lower, with the form's values to send them again."""
     slug = (request.view_args or {})["slug"]
     course = staff_of(slug)
@@ -116,6 +122,7 @@ def ask_about_losses(lowers: LowersPoints) -> tuple[str, int]:
         desk_of(course, "assignment"),
         lowers.title,
         lowers.losses,
+        lowers.most,
         lowers.digest,
         request.path,
         [(name, value) for name, value in request.form.items() if name not in {LOWERS, CSRF_FIELD}],
@@ -136,7 +143,6 @@ def _page(session: Session, course: Membership, assignment: Assignment, number: 
         correction,
         None if by is None else session.get_one(Person, by).name,
         form,
-        decision_of(session, assignment, number).digest,
     )
     return render_template("staff/grade.html", page=page)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -30,11 +29,6 @@ class Decision:
     @property
     def changes_nothing(self) -> bool:
         return self.score is None and not self.excused and not self.held
-
-    @property
-    def digest(self) -> str:
-        """By which a form detects changes by another person."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
 def decision_of(session: Session, assignment: Assignment, person_id: int) -> Decision:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from sqlalchemy import Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.courses.models import Assignment, Membership, Role
 from server.courses.service import assignments_for
-from server.staff.csv_tables import written
 from server.staff.roster.service import Member, Wanted, roster
 from server.submissions.grades.grade import Grade, grades
 from server.submissions.models import Submission

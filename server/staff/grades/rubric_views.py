@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from flask import Response, render_template, url_for
@@ -13,14 +13,15 @@ from server.accounts.access import nothing_here
 from server.accounts.models import Person
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.models import Assignment
-from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of, digest_of
+from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.assignments.setting_form import number
-from server.staff.assignments.views import assignment_of, tell_what_is_saved
+from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, printable, staff
+from server.staff.form_merge import SHOWN, merge, shown_form
 from server.staff.grades.rubric import (
     Given,
     change_rubric,
@@ -54,7 +55,6 @@ class RubricPage:
     """An assignment's rubric.
 
     rows: of its form; graded: how many students; ungraded: the first ones, by name
-    shown: the digest of the rubric
     """
 
     desk: Desk
@@ -64,7 +64,6 @@ class RubricPage:
     graded: int
     ungraded: tuple[Ungraded, ...]
     more: int
-    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +83,23 @@ def show_rubric(slug: str, assignment: str) -> str:
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
         criteria = criteria_of(found.rubric)
-        keys = {f"key_{place}": each.key for place, each in enumerate(criteria)}
-        return _rubric_page(session, course, found, filled(keys | _typed(criteria)), len(criteria) + _NEW)
+        form = shown_form(_typed(enumerate(criteria)))
+        return _rubric_page(session, course, found, form, len(criteria) + _NEW)
 
 
 @staff.post("/rubric/<assignment>")
 def change_criteria(slug: str, assignment: str) -> str | Response | tuple[str, int]:
     """Save an assignment's rubric."""
     course = instructor_of(slug)
-    form, outdated = (
-        sent(*(f"{part}_{place}" for place in range(MOST_CRITERIA) for part in _PARTS), "shown"),
-        False,
-    )
-    rows = [row for row in range(MOST_CRITERIA) if any(form[f"{part}_{row}"] for part in _PARTS[1:])]
+    form = sent(*(f"{part}_{place}" for place in range(MOST_CRITERIA) for part in _PARTS), SHOWN)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
         with losses_confirmed(session, found, confirmed()):
             was = criteria_of(found.rubric)
-            outdated = form["shown"] not in {"", digest_of(found.rubric)}
-            if outdated:
-                none = {f"{part}_{row}": "" for row in rows for part in _PARTS[1:]}
-                tell_what_is_saved(form, none | _typed(was))
+            outdated = merge(form, _typed_in_rows_of(form, was))
+            rows = [
+                row for row in range(2 * MOST_CRITERIA) if any(form[f"{part}_{row}"] for part in _PARTS[1:])
+            ]
             criteria = [_criterion(form, row, {each.key for each in was}) for row in rows]
             for name, text in wrong_criteria(criteria).items():
                 part, _, place = name.partition("_")
@@ -155,13 +150,26 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
     return Response(status=303, headers={"Location": address})
 
 
-def _typed(criteria: Sequence[Criterion]) -> dict[str, str]:
-    """The form's values for the criteria, without their keys."""
+def _typed(criteria: Iterable[tuple[int, Criterion | None]]) -> dict[str, str]:
+    """The form's values for criteria in these rows; empty ones for None."""
     return {
-        f"{part}_{place}": typed_number(each.most) if part == "most" else getattr(each, part)
-        for place, each in enumerate(criteria)
-        for part in _PARTS[1:]
+        f"{part}_{row}": ""
+        if each is None
+        else typed_number(each.most)
+        if part == "most"
+        else getattr(each, part)
+        for row, each in criteria
+        for part in _PARTS
     }
+
+
+def _typed_in_rows_of(form: Form, criteria: Sequence[Criterion]) -> dict[str, str]:
+    """The saved values in the form's rows, which other people's changes may have moved. New criteria follow."""
+    saved = {each.key: each for each in criteria}
+    used = [row for row in range(MOST_CRITERIA) if any(form[f"{part}_{row}"] for part in _PARTS)]
+    rows = {row: saved.pop(form[f"key_{row}"], None) for row in used}
+    new = enumerate(saved.values(), start=max(used, default=-1) + 1)
+    return _typed([*rows.items(), *new])
 
 
 def _criterion(form: Form, row: int, known: set[str]) -> Criterion:
@@ -185,7 +193,7 @@ def _rubric_page(session: Session, course: Membership, assignment: Assignment, f
     listed = _ungraded(session, waiting)
     page = RubricPage(
         desk_of(course, "assignment"), assignment, form, range(min(rows, MOST_CRITERIA)), graded,
-        listed, len(waiting) - len(listed), digest_of(assignment.rubric),
+        listed, len(waiting) - len(listed),
     )  # fmt: skip
     return render_template("staff/rubric.html", page=page)
 

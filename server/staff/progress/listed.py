@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.courses.models import Assignment, Role
-from server.staff.csv_tables import written
 from server.staff.progress.attempts import stuck, tries_of
 from server.staff.progress.states import TITLES, State, states_of
 from server.staff.roster.service import Member, Wanted, roster

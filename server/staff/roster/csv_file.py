@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from kernels.csv_tables import as_typed, written
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.service import AccountError, normal_email
 from server.courses.models import Role
-from server.staff.csv_tables import as_typed, written
 from server.text import composed
 
 COLUMNS = ("email", "name", "role", "section")
@@ -22,6 +22,7 @@ _LONGEST_NAME = 200
 _DELIMITERS = ",;\t"
 _BLANK = f'{_DELIMITERS} "'
 _MOST_PROBLEMS = 100
+_SHOWN = 12
 
 _Wrong = list[tuple[str, str]]
 """A line's mistakes: column and text."""
@@ -140,8 +141,10 @@ def read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tup
         raise Unreadable(f"The first line must name the columns, such as {','.join(columns)}.")
     missing = [name for name in needed if name not in names]
     if missing:
+        seen = ", ".join(f"“{_short(name)}”" for name in names[:_SHOWN])
         raise Unreadable(
-            f"The column {missing[0]} is missing. The first line must name the columns, such as {','.join(needed)}."
+            f"There is no column “{missing[0]}”. The file has {seen}. "
+            f"The first line must name the columns, such as {','.join(needed)}."
         )
     twice = next((name for name in columns if names.count(name) > 1), None)
     if twice:

@@ -17,8 +17,9 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.accounts.service import create_people
 from server.audit.service import note
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Course, CourseInvitation, Membership, Role
 from server.enrolment.authority import barriers
+from server.enrolment.course_invitations import Invited, invite, invited_people, needs_consent
 from server.enrolment.email_confirmation import is_unconfirmed, secure_before_promotion, why_not_staff
 from server.staff.roster.csv_file import Problem, Read, Row
 
@@ -27,10 +28,15 @@ _NO_NAME = ("=", "+", "-", "@")
 
 
 class Change(StrEnum):
-    """A person's change. new: no account yet; added: has an account, but was never in this course."""
+    """A person's change.
+
+    new: no account yet
+    added: has an account, but was never in this course; only an operator adds it, others invite
+    """
 
     NEW = "new"
     ADDED = "added"
+    INVITED = "invited"
     BACK = "taken back"
     CHANGED = "changed"
     DROPPED = "dropped"
@@ -93,12 +99,15 @@ def make_plan(
     people = _people(session, [row.email for row in read.rows])
     barred = barriers(session, actor, [person.id for person in people.values() if is_unconfirmed(person)])
     present = _present(session, course)
+    invited = invited_people(session, course.id) if needs_consent(actor) else None
     problems = list(read.problems)
     entries: list[Entry] = []
     for row in read.rows:
         person = people.get(row.email)
         member = None if person is None else present.get(person.id)
         entry = _entry(row, person, member)
+        if entry.change is Change.ADDED and invited is not None:
+            entry = _invitation(entry, row, invited)
         if person is not None and entry.role is not Role.STUDENT and entry.change is not Change.UNCHANGED:
             entry = replace(entry, unconfirmed=is_unconfirmed(person))
         why = _why_not(entry, row, member, actor)
@@ -128,6 +137,11 @@ def carry_out(
     present = _present(session, course)
     for entry in plan.changes:
         number = numbers[entry.email] if entry.person_id is None else entry.person_id
+        if entry.change is Change.INVITED:
+            assert actor is not None, "the command line adds people"
+            given = Invited(email=entry.email, name=entry.name, role=entry.role, section=entry.section)
+            invite(session, course, actor, session.get_one(Person, number), given, moment)
+            continue
         if entry.change in _REACH_FURTHER and entry.role is not Role.STUDENT:
             person = session.get_one(Person, number)
             secure_before_promotion(session, person, actor, course_id=course.id, now=moment)
@@ -216,8 +230,17 @@ def _entry(row: Row, person: Person | None, member: Membership | None) -> Entry:
     return Entry(change, row.email, person.name, role, section, person.id, was, row.line)
 
 
+def _invitation(entry: Entry, row: Row, invited: Mapping[int, CourseInvitation]) -> Entry:
+    """The entry of an invitation: with the typed name, because the account's own is not the course's to see."""
+    found = None if entry.person_id is None else invited.get(entry.person_id)
+    same = found is not None and (
+        found.refused_at is not None or (found.role, found.section) == (entry.role, entry.section)
+    )
+    return replace(entry, change=Change.UNCHANGED if same else Change.INVITED, name=row.name)
+
+
 def _why_not(entry: Entry, row: Row, member: Membership | None, actor: Person | None) -> str:
-    if entry.change is Change.NEW and row.name.startswith(_NO_NAME):
+    if entry.change in {Change.NEW, Change.INVITED} and row.name.startswith(_NO_NAME):
         return f"A name can’t begin with “{row.name[0]}”."
     own = member if actor is not None and member is not None and member.person_id == actor.id else None
     if own is not None and entry.role is not own.role:
@@ -246,7 +269,12 @@ def _has_instructor(entries: Sequence[Entry], present: Mapping[int, Membership])
         if member.role is Role.INSTRUCTOR and member.dropped_at is None
     }
     changed = {entry.person_id: entry.role for entry in entries}
-    after = any(entry.role is Role.INSTRUCTOR for entry in entries)
+    there = {Change.NEW, Change.ADDED}
+    after = any(
+        entry.role is Role.INSTRUCTOR
+        for entry in entries
+        if entry.change in there or entry.person_id in present
+    )
     return not before or after or any(number not in changed for number in before)
 
 

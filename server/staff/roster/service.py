@@ -11,15 +11,16 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.models import Person
-from server.accounts.service import create_person, find_person, was_here
+from server.accounts.service import create_person, find_person, normal_name, was_here
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
+from server.enrolment.course_invitations import Invited, invite, needs_consent
 from server.enrolment.email_confirmation import secure_before_promotion
-from server.staff.csv_tables import written
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
 from server.text import composed
@@ -132,10 +133,14 @@ def add(
     role: Role,
     section: str = "",
     now: datetime | None = None,
-) -> Membership:
-    """Add a person to the course, with a new account if needed; raises CourseError, AccountError."""
+) -> Membership | None:
+    """Add a person to the course, with a new account if needed; raises CourseError, AccountError.
+
+    An account that was never in the course is only invited, unless an operator adds it. The answer is then None.
+    """
     moment = now or datetime.now(UTC)
     person = find_person(session, email)
+    new = person is None
     if person is None:
         person = create_person(session, email=email, name=name, now=moment)
         _note(session, actor, "person.created", person.id, course, moment)
@@ -144,6 +149,10 @@ def add(
     )
     if found is not None and found.dropped_at is None:
         raise CourseError(f"{person.email} is already in the course, as {found.role.value}.")
+    if found is None and not new and actor is not None and needs_consent(actor):
+        given = Invited(email=person.email, name=normal_name(name), role=role, section=_section(section))
+        invite(session, course, actor, person, given, moment)
+        return None
     if role is not Role.STUDENT:
         secure_before_promotion(session, person, actor, course_id=course.id, now=moment)
     if found is None:

@@ -10,17 +10,18 @@ from urllib.parse import urlencode
 from flask import Response, render_template, request
 from sqlalchemy.orm import Session
 
+from kernels.csv_tables import written
 from server.accounts.models import Person
 from server.accounts.service import AccountError
 from server.audit.service import note
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.models import Role
+from server.courses.models import CourseInvitation, Role
 from server.courses.service import CourseError
 from server.enrolment.authority import barriers
+from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
-from server.staff.csv_tables import written
 from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
 from server.staff.roster.invitations import HandedOut, hand_out, invite_all
 from server.staff.roster.service import (
@@ -60,6 +61,7 @@ class RosterPage:
     """code: the enrolment code; None for none. uninvited: how many members the viewer can invite.
 
     last: each member's last submission; query: the filter, for addresses
+    invited: people with an account who haven't accepted an invitation
     barred: members for whose accounts the viewer can't create links
     """
 
@@ -74,6 +76,7 @@ class RosterPage:
     counts: dict[str, int]
     uninvited: int
     barred: frozenset[int]
+    invited: Sequence[CourseInvitation] = ()
     link: HandedOut | None = None
     host: str = ""
 
@@ -116,7 +119,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
     if form.right and role is not None:
         try:
             with site().sessions.begin() as session:
-                add(
+                member = add(
                     session, the_course(session, course), acting(session), email=form["email"], name=form["name"],
                     role=role, section=form["section"],
                 )  # fmt: skip
@@ -125,7 +128,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
         except CourseError as error:
             form.mistake("section" if "section" in str(error) else "email", str(error))
         else:
-            return back("staff.show_roster", slug, "member-added")
+            return back("staff.show_roster", slug, "member-invited" if member is None else "member-added")
     return _html(_page(course, form)), 422
 
 
@@ -195,6 +198,15 @@ def make_invitations(slug: str) -> Response:
     return csv_answer(written(("email", "name", "link"), rows), f"{course.slug}-invitations.csv")
 
 
+@staff.post("/roster/invited/<int(max=9007199254740991):number>/withdraw")
+def withdraw_invitation(slug: str, number: int) -> Response:
+    """Withdraw an invitation to a person with an account."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        withdraw(session, the_course(session, course), acting(session), number)
+    return back("staff.show_roster", slug, "invitation-withdrawn")
+
+
 @staff.post("/roster/code")
 def change_code(slug: str) -> Response:
     """Create or withdraw the enrolment code."""
@@ -227,11 +239,12 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> Rost
         invited = {one.person_id for one in everybody if one.dropped_at is None and not one.has_password}
         barred = _barred(session, course, invited | {one.person_id for one in part.members})
         code = the_course(session, course).enrolment_code
+        waiting = invitations_in(session, course.course_id)
     here = [one for one in everybody if one.dropped_at is None]
     counts = {role.value: sum(one.role is role for one in here) for role in Role}
     return RosterPage(
         desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
-        counts | {"dropped": len(everybody) - len(here)}, len(invited - barred), barred, link, site_address(),
+        counts | {"dropped": len(everybody) - len(here)}, len(invited - barred), barred, waiting, link, site_address(),
     )  # fmt: skip
 
 

@@ -59,6 +59,10 @@ class Staged:
         return not self.waiting and not self.running
 
 
+_AND = "; "
+"""Between the filters of regrades that were staged together."""
+
+
 def stage(
     session: Session,
     assignment: Assignment,
@@ -86,6 +90,8 @@ def stage(
         )
         session.add(found)
         session.flush()
+    elif by not in found.filter.split(_AND):
+        found.filter = _AND.join((found.filter, by)) if found.filter and by else ""
     made = regrade_staged(session, assignment, found, moment, only)
     note(
         session, actor, "regrade.staged", _subject(assignment), now=moment, course_id=assignment.course_id,

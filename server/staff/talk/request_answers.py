@@ -43,7 +43,7 @@ def grant_points(
 ) -> None:
     """Grant a request, and give the student these points for the assignment; raises CourseError.
 
-    confirmed: of the losses of points, see `losses_confirmed`; raises LowersPoints
+    confirmed: of the losses of points, see `losses_confirmed`; raises UnconfirmedPoints
     """
     submission = request.submission
     assignment, student = submission.assignment, submission.person_id

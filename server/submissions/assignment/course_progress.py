@@ -86,7 +86,14 @@ def next_step(task: Task, now: datetime) -> Step:
     pending = next((entry for entry in task.entries if entry.under_way), None)
     if pending is not None:
         return Step("See progress", f"/submissions/{pending.public_id}")
-    over = task.closed(now) or task.at_its_best or (task.done and task.overdue(now))
+    if task.grade.excuse_released and task.counted is None:
+        return Step("Read handout", task.address)
+    over = (
+        task.grade.excuse_released
+        or task.closed(now)
+        or task.at_its_best
+        or (task.done and task.overdue(now))
+    )
     if over and task.counted is not None:
         return Step("See result", f"/submissions/{task.counted.entry.public_id}")
     if task.closed(now):

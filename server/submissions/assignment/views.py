@@ -16,6 +16,7 @@ from server.accounts.access import nothing_here, viewer
 from server.courses.access import Reader, assignment_for, member_of, reader_of
 from server.courses.exercises import figure_of, material_of
 from server.http.arrival import LARGEST_FORM
+from server.http.figures import figure_answer
 from server.http.numbers import zone_of
 from server.http.site import site
 from server.submissions.assignment.course_progress import course_progress
@@ -115,7 +116,7 @@ def figure(course: str, name: str, file: str) -> Response:
         found = figure_of(session, assignment_for(session, reader).exercise, file)
     if found is None:
         raise nothing_here()
-    response = Response(found, mimetype="image/svg+xml")
+    response = figure_answer(found, file)
     response.headers["Cache-Control"] = "private, max-age=3600"
     return response
 

@@ -38,7 +38,7 @@ def note_copy(session: Session, assignment: Assignment, submission: Submission) 
 
 
 def count_copies(session: Session, assignments: Iterable[int]) -> Mapping[int, int]:
-    """How many pairs of exact copies course staff haven't looked at, by assignment; of present students alone.
+    """How many groups of students with the same file course staff haven't looked at, by assignment.
 
     The first submission is looked up again: its owner may have been erased or become course staff since.
     """
@@ -47,7 +47,7 @@ def count_copies(session: Session, assignments: Iterable[int]) -> Mapping[int, i
     earliest = select(func.min(first.id)).where(*same, _by_student(first)).correlate(copy).scalar_subquery()
     looked = and_(LookedAtPair.left_id == earliest, LookedAtPair.right_id == copy.id)
     query = (
-        select(ExactCopy.assignment_id, func.count())
+        select(ExactCopy.assignment_id, func.count(copy.source_digest.distinct()))
         .join(copy, copy.id == ExactCopy.submission_id)
         .where(ExactCopy.assignment_id.in_(assignments), _by_student(copy))
         .where(earliest < copy.id, ~exists().where(looked))

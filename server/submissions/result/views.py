@@ -16,6 +16,7 @@ from server.accounts.access import nothing_here, viewer
 from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
+from server.courses.access import page_in
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
@@ -201,6 +202,7 @@ def _page(public_id: str) -> SubmissionPage:
         page = read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed)
     if page is None:
         raise nothing_here()
+    page_in(page.course)
     return page
 
 

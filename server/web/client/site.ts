@@ -81,11 +81,34 @@ function say(button: Element | null, text: string, ms: number, then?: () => void
   told.textContent = text;
 }
 
-/** The server writes times in this zone from the next page on, unless the reader's profile names another one. */
+/** The server writes times in this zone from now on, unless the reader's profile names another one. */
 function reportZone(): void {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const secure = location.protocol === "https:" ? "; secure" : "";
-  if (/^[\w+/-]{1,64}$/.test(zone)) document.cookie = `tilelab_zone=${zone}; path=/; max-age=31536000; samesite=lax${secure}`;
+  const told = `tilelab_zone=${zone}`;
+  const known = (): boolean => document.cookie.split("; ").includes(told);
+  if (!/^[\w+/-]{1,64}$/.test(zone)) return;
+  const before = known();
+  document.cookie = `${told}; path=/; max-age=31536000; samesite=lax${secure}`;
+  if (!before && known()) void rewriteTimes();
+}
+
+/** This page was made before the server knew the zone: take its times from the page as it is made now. */
+async function rewriteTimes(): Promise<void> {
+  const times = all<HTMLTimeElement>("time[datetime]");
+  if (times.length === 0) return;
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page.querySelectorAll<HTMLTimeElement>("time[datetime]");
+  if (fresh.length !== times.length) return;
+  for (const [place, time] of times.entries()) {
+    const now = fresh[place];
+    if (now === undefined || now.dateTime !== time.dateTime) continue;
+    time.textContent = now.textContent;
+    time.title = now.title;
+    tellLocally(time);
+  }
 }
 
 function tellLocally(time: HTMLTimeElement): void {

@@ -236,6 +236,10 @@ def test_a_grade_is_corrected_at_the_command_line(course: ACourse) -> None:
     assert done(*less, "--yes") == (
         "gpu/tiled, ada@example.edu: 8 of 10 points, set by course staff instead of 10.\n"
     )
+    more = ("grade", "set", *ada, "12", "--reason", "bonus")
+    assert (run(*more).exit_code, "8 -> 12" in run(*more).stderr) == (Exit.WRONG_USE, True)
+    assert done(*more, "--yes").startswith("gpu/tiled, ada@example.edu: 12 of 10 points")
+    assert done(*less, "--yes").startswith("gpu/tiled, ada@example.edu: 8 of 10 points")
     assert "Hidden from the student" in done("grade", "hold", *ada)
     assert json.loads(done("grade", "release", *ada, "--json"))["grade"]["points"] == 8.0
     assert "excused" in done("grade", "excuse", *ada, "--reason", "was ill", "--yes")

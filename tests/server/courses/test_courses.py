@@ -18,6 +18,7 @@ from server.courses.exercises import Content, read_content
 from server.courses.models import Course, Exercise, Membership, Role
 from server.courses.service import CourseError, Terms
 from server.database.engine import Sessions
+from server.staff.course_settings import change_course
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -44,6 +45,22 @@ def test_what_is_no_name_of_a_course(made: Sessions, slug: str) -> None:
     with pytest.raises(CourseError) as raised, made.begin() as session:
         service.create_course(session, slug, "Title")
     assert raised.value.fields == ("slug",)
+
+
+@pytest.mark.parametrize(
+    "title", ["", "a" * 201, "a\u202eb", "=?utf-8?q?Reset=0AReply-To:_x?=", "A =?UTF-8?B?eA==?="]
+)
+def test_a_title_is_a_line_that_e_mail_shows_as_it_is(made: Sessions, course: Course, title: str) -> None:
+    with made.begin() as session:
+        session.add(course)
+        for attempt in (
+            lambda: service.create_course(session, "other", title),
+            lambda: change_course(session, course, None, title=title, zone="UTC", archived=False),
+            lambda: service.create_assignment(session, course, "tiled", Terms(title=title or " ")),
+        ):
+            with pytest.raises(CourseError) as raised:
+                attempt()
+            assert raised.value.fields == ("title",)
 
 
 def test_enrolling_twice_changes_the_role(made: Sessions, course: Course) -> None:

@@ -125,6 +125,7 @@ BROKEN = {
     "many cases": (FILES | {"exercise.toml": (DEFINITION + 40 * CASE).encode()}, "mine/exercise.toml", "cases"),
     "many tiles": (changed("exercise.toml", "[16, 32]", str([*range(1, 99)])), "mine/exercise.toml", "tile.allowed"),
     "long title": (changed("exercise.toml", "A matrix", "A" * 300), "mine", "title"),
+    "encoded title": (changed("exercise.toml", "A matrix", "=?utf-8?q?A?="), "mine", "title"),
     "no solution": (without("solution.cu"), "mine/solution.cu", ""),
     "handout": (FILES | {"handout.md": b"\xff\xfe"}, "mine/handout.md", ""),
     "large handout": (FILES | {"handout.md": b"#" * 140_000}, "mine/handout.md", ""),

@@ -11,9 +11,10 @@ from sqlalchemy import select
 
 from server.accounts.links import create_link
 from server.accounts.models import BrowserSession, LinkPurpose, Person
-from server.accounts.service import create_person, create_token, find_by_token, sign_in
+from server.accounts.service import create_person, create_token, find_by_token, find_person, sign_in
 from server.courses.models import Course, Membership, Role
 from server.courses.service import create_course, enrol
+from server.enrolment.course_invitations import accept, invitations_of
 from server.enrolment.links import find_link
 from server.staff.roster import service as roster
 from tests.server.databases import ON_SQLITE
@@ -57,7 +58,13 @@ class TwoCourses:
         return browser
 
     def add(self, who: BrowserClient, path: str, role: str, email: str = VIC) -> int:
-        return who.post_form(path, email=email, name="Whoever", role=role).status_code
+        """The answer. Where it invites the person, they accept."""
+        answer = who.post_form(path, email=email, name="Whoever", role=role).status_code
+        with self.portal.course.sessions.begin() as session:
+            person = find_person(session, email)
+            for invitation in invitations_of(session, person.id) if person is not None else ():
+                accept(session, session.get_one(Person, invitation.person_id), invitation.id)
+        return answer
 
     def link(self, who: BrowserClient, path: str, email: str = VIC) -> str:
         """What its page shows; "" where none is handed out."""

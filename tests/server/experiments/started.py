@@ -36,9 +36,10 @@ TILE_WIDTH = [4, 8, 16, 32]
 
 
 def started(course: ACourse, name: str = "ina", text: str = TILE, now: datetime = NOW, **more: Any) -> str:
-    """The ID of a new experiment of that person."""
+    """The ID of a new experiment of that person, with one kernel."""
     person = course.person(name)
-    definition, kernels = read_definition(text), {"tiled.cu": KERNEL}
+    definition = read_definition(text)
+    kernels = dict.fromkeys(definition.kernels, KERNEL) or {"tiled.cu": KERNEL}
     with course.sessions.begin() as session:
         exercise = session.get_one(Assignment, course.assignment).exercise
     student, device = "assignment" in more, more.get("device_class", "")

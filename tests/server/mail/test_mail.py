@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email.errors import MessageError
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
@@ -17,16 +18,16 @@ import pytest
 from sqlalchemy import Engine, select, update
 
 from server.accounts.models import MailKind, Person
-from server.courses.models import Assignment, Correction, Role
+from server.courses.models import Assignment, Correction, Course, Role
 from server.database.engine import Sessions
 from server.grading.models import Job
 from server.mail.models import Mail
-from server.mail.sender import Mailer
+from server.mail.sender import Letter, Mailer
 from server.settings import SettingError, read_settings
 from server.submissions.models import Submission
 from server.talk.comments.service import write_comment
 from server.talk.extension_requests.service import refuse_request, request_extension
-from tests.server.course import ACourse, later
+from tests.server.course import NOW, ACourse, later
 from tests.server.databases import ON_SQLITE
 from tests.server.mail.smtp import Inbox, inbox
 from tests.server.standings.results import ranked
@@ -63,6 +64,23 @@ def commented(course: ACourse, name: str, now: datetime) -> None:
         write_comment(session, submission, session.get_one(Person, ina), "Look at <line 3>.", now=now)
 
 
+def accepted_invitation(course: ACourse, *names: str) -> None:
+    """These people have set their passwords. Before, they get no e-mail from the course."""
+    with course.sessions.begin() as session:
+        session.execute(
+            update(Person)
+            .where(Person.email.in_([f"{one}@example.edu" for one in names]))
+            .values(password="x")
+        )
+
+
+def titled(course: ACourse, title: str) -> None:
+    """The course and its assignment have this title, whatever the forms say."""
+    with course.sessions.begin() as session:
+        session.get_one(Course, course.course).title = title
+        session.get_one(Assignment, course.assignment).title = title
+
+
 def waits(course: ACourse) -> list[Mail]:
     with course.sessions.begin() as session:
         return list(session.scalars(select(Mail).where(Mail.next_at.is_not(None))))
@@ -70,6 +88,9 @@ def waits(course: ACourse) -> list[Mail]:
 
 def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACourse, mails: Inbox) -> None:
     sender, due_at = mailer(course, mails), later(DAY)
+    for name in ("ada", "bob"):
+        course.person(name)
+    accepted_invitation(course, "ada", "bob")
     with course.sessions.begin() as session:
         session.get_one(Assignment, course.assignment).due_at = due_at
     job = ranked(course, "bob", 2_000.0)
@@ -84,12 +105,12 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
         )
         refuse_request(session, asked, people["ina"], "Too late.", later(30))
     assert sender.round(later(3_700)) == 4
-    assert [subject.partition(" for ")[0] for subject in mails.subjects("ada")] == [
-        "Answer to your extension request",
-        "New comment on your submission",
-        "Tiled, GPU is due within a day",
+    assert mails.subjects("ada") == [
+        "[GPU] Answer to your extension request: Tiled",
+        "[GPU] Due within a day: Tiled",
+        "[GPU] New comment on your submission: Tiled",
     ]
-    assert mails.subjects("bob") == ["Result for Tiled, GPU"]
+    assert mails.subjects("bob") == ["[GPU] Result: Tiled"]
     ages = [datetime.now(UTC) - parsedate_to_datetime(str(each["Date"])) for each in mails.received]
     assert max(ages) < timedelta(minutes=5), "mail programs sort by it"
     text = "".join(each.get_content() for each in mails.received)
@@ -100,7 +121,10 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
     with course.sessions.begin() as session:
         session.get_one(Assignment, course.assignment).due_at = due_at + timedelta(hours=1)
     course.person("cleo")
+    course.person("dan")
+    accepted_invitation(course, "cleo")
     assert sender.round(later(DAY)) == 2
+    assert mails.subjects("dan") == [], "the invitation isn't used yet"
     assert len(mails.subjects("cleo")) == 1
 
 
@@ -113,6 +137,7 @@ def test_an_excuse_that_is_released_leaves_out_the_deadline(course: ACourse, mai
         person = course.person(name)
         with course.sessions.begin() as session:
             session.add(Correction(assignment_id=course.assignment, person_id=person, **decision))
+    accepted_invitation(course, "ada", "bob", "cleo")
     assert mailer(course, mails).round(later(10)) == 2
     assert [len(mails.subjects(name)) for name in ("ada", "bob", "cleo")] == [0, 1, 1]
     with course.sessions.begin() as session:
@@ -127,6 +152,60 @@ def test_nobody_hears_who_joined_by_a_code_or_turned_it_off(course: ACourse, mai
             session.execute(update(Person).where(Person.id == course.people[name]).values(values))
     assert mailer(course, mails).round(later(20)) == 0
     assert waits(course) == []
+
+
+INJECTED = (
+    "=?utf-8?q?Reset_your_password=0AReply-To:_evil=40x.org=0AContent-Type:_text/html=0A=0A"
+    "<h1>Phish</h1><a_href=3Dhttp://evil.example>log_in</a>?="
+)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "title", [INJECTED, "Übung \u201e1\u201c", "a " * 99 + "é", "Line\n\nReply-To: evil@x.org"]
+)
+def test_a_title_adds_no_header_and_no_body(course: ACourse, mails: Inbox, title: str) -> None:
+    titled(course, title)
+    commented(course, "ada", later(10))
+    assert mailer(course, mails).round(later(20)) == 1
+    (found,) = mails.received
+    assert sorted(found.keys()) == sorted([
+        "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type",
+        "Content-Transfer-Encoding",
+    ])  # fmt: skip
+    assert found.get_content_type() == "text/plain"
+    subject = " ".join(title.split())
+    assert str(found["Subject"]).startswith(f"[{subject}] ")
+    assert f"{PORTAL}/submissions/" in found.get_content()
+
+
+@ON_SQLITE
+def test_an_address_with_letters_of_another_script_is_kept(course: ACourse) -> None:
+    letter = Letter(1, NOW, "ö=?utf-8?q?=0aBcc:x?=@example.edu", "Subject", "/")
+    head = mailer(course, Inbox()).message(letter).partition(b"\r\n\r\n")[0]
+    assert "To: ö=?utf-8?q?=0aBcc:x?=@example.edu".encode() in head.splitlines()
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "error", [MessageError("x"), UnicodeEncodeError("ascii", "x", 0, 1, "x"), KeyError("x")]
+)
+def test_an_e_mail_that_cannot_be_written_stops_no_other(
+    course: ACourse, mails: Inbox, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    for name in ("ada", "bob"):
+        commented(course, name, later(10))
+    write = Mailer.message
+
+    def message(sender: Mailer, letter: Letter) -> bytes:
+        if letter.address.startswith("ada@"):
+            raise error
+        return write(sender, letter)
+
+    monkeypatch.setattr(Mailer, "message", message)
+    assert mailer(course, mails).round(later(20)) == 1
+    assert waits(course) == [], "the broken one isn't tried again"
+    assert len(mails.subjects("bob")) == 1
 
 
 @pytest.mark.parametrize(

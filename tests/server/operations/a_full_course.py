@@ -10,7 +10,7 @@ from kernels.verdict import Finding, Verdict
 from server.accounts.models import BrowserSession, LinkPurpose, MailKind, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
-from server.courses.models import Correction, Extension, Role, StaffNote
+from server.courses.models import Correction, CourseInvitation, Extension, Role, StaffNote
 from server.database.engine import Sessions
 from server.dispatching.dispatch import take
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentSubmission
@@ -70,6 +70,17 @@ def full_course(made: Sessions) -> ACourse:
             LookedAtPair(left_id=1, right_id=2, note="Ada Lovelace and Bob", looked_by=teacher, looked_at=NOW)
         )
         session.add(ExactCopy(submission_id=2, of_id=1, assignment_id=course.assignment))
+        session.add(
+            CourseInvitation(
+                course_id=course.course,
+                person_id=ada.id,
+                email="ada@example.edu",
+                name="Ada",
+                role=Role.STUDENT,
+                invited_by=teacher,
+                created_at=NOW,
+            )
+        )
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
         session.add(Announcement(id=1, course_id=course.course, assignment_id=course.assignment, author_id=teacher,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -68,7 +69,7 @@ def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
 
 
 WRONG = [
-    ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
+    ("exercise", "nothing"), ("title", "=?utf-8?q?x?="), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
     ("arch", "sm_1"), ("tile", "7"), ("tile", "x"),
     ("device_class", "H 200"), ("device_class", "nonsense"), ("device_class", "v100"),
     ("device_class", "v100-sxm2"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
@@ -188,6 +189,33 @@ def test_what_somebody_saved_meanwhile_is_not_overwritten_unseen(portal: Portal,
     assert assignment(portal).points == 10.0
     assert ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=shown()).status_code == 303
     assert assignment(portal).points == 7.5
+
+
+def test_what_only_somebody_else_changed_stays(portal: Portal, ina: BrowserClient) -> None:
+    """Two tabs: one changes the points, the other the title, and neither restores an old value."""
+    ina.post_form(f"{PAGE}/tiled", **RIGHT)
+    page = ina.page(f"{PAGE}/tiled")
+    shown = page.partition('name="shown" value="')[2].partition('"')[0]
+    assert (
+        ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "18", "attempts": "7"}), shown=shown).status_code
+        == 303
+    )
+    both = RIGHT | {"title": "Lab 3", "attempts": "9"}
+    answer = ina.post_form(f"{PAGE}/tiled", **both, shown=shown)
+    assert answer.status_code == 409
+    assert re.search(r'name="points"[^>]* value="18"', answer.text)
+    again = answer.text.partition('name="shown" value="')[2].partition('"')[0]
+    saved = ina.post_form(f"{PAGE}/tiled", **(both | {"points": "18"}), shown=again)
+    assert saved.status_code == 303
+    one = assignment(portal)
+    assert (one.title, one.points, one.attempts) == ("Lab 3", 18.0, 9)
+    assert (
+        ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "18", "attempts": "9"}), shown=again).status_code
+        == 303
+    )
+    assert (assignment(portal).title, assignment(portal).points) == ("Lab 3", 18.0), (
+        "an old tab that changes nothing"
+    )
 
 
 def test_a_board_is_frozen(portal: Portal, ina: BrowserClient) -> None:

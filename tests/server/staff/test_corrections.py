@@ -100,37 +100,50 @@ def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) 
         assert session.scalars(select(Correction)).all() == []
 
 
+def test_points_above_the_maximum_are_asked_about(portal: Portal, ina: BrowserClient) -> None:
+    handed_in(portal.course, "ada")
+    asked = ina.post_form(grade_page(portal, "ada"), score="2000", reason="typo")
+    assert asked.status_code == 409
+    assert grade_of(portal, "ada").points == 10.0
+    assert confirmed(ina, asked).status_code == 303
+    assert grade_of(portal, "ada").points == 2000.0
+    portal.course.person("bob")
+    without_work = ina.post_form(grade_page(portal, "bob"), score="2000", reason="typo")
+    assert without_work.status_code == 409
+    assert ina.post_form(grade_page(portal, "ada"), score="2000", reason="again").status_code == 303, (
+        "no rise"
+    )
+
+
 def test_a_form_sent_again_unchanged_changes_no_number(portal: Portal, ina: BrowserClient) -> None:
     handed_in(portal.course, "ada")
     assert saved(portal, ina, points="12345.67").status_code == 303
     assert 'value="12345.67"' in ina.page(SETTING)
-    ina.post_form(grade_page(portal, "ada"), score="20234.56", reason="x")
+    confirmed(ina, ina.post_form(grade_page(portal, "ada"), score="20234.56", reason="x"))
     assert 'value="20234.56"' in ina.page(grade_page(portal, "ada"))
 
 
 def test_a_grade_corrected_meanwhile_is_shown_before_it_is_replaced(
     portal: Portal, ina: BrowserClient
 ) -> None:
-    handed_in(portal.course, "ada")
+    handed_in(portal.course, "ada", Verdict.DATA_RACE)
     page, tim = grade_page(portal, "ada"), client_of(portal, "tim", Role.INSTRUCTOR)
-    fields = {"score": "30", "reason": "x", "shown": shown(ina.page(page))}
-    tim.post_form(page, score="25", held="yes", reason="shown in the lab")
+    fields = {"score": "8", "reason": "x", "shown": shown(ina.page(page))}
+    tim.post_form(page, score="5", held="yes", reason="shown in the lab")
     answer = ina.post_form(page, **fields)
     assert answer.status_code == 409
-    assert re.findall(r'href="#(\w+)"', answer.text.partition('role="alert"')[2])[:3] == [
-        "score",
-        "held",
-        "reason",
-    ]
+    alert = answer.text.partition('role="alert"')[2].partition("</ul>")[0]
+    assert re.findall(r'href="#(\w+)"', alert) == ["score", "reason"]
+    assert 'name="held" value="yes" checked' in answer.text, "only tim changed it"
     assert "by tim" in answer.text
-    assert grade_of(portal, "ada").points == 25.0
+    assert grade_of(portal, "ada").points == 5.0
     ina.post_form(page, **(fields | {"shown": shown(answer.text)}))
-    assert grade_of(portal, "ada").points == 30.0
+    assert grade_of(portal, "ada").points == 8.0
 
 
 def shown(page: str) -> str:
     """What the form carries of the correction that its page shows."""
-    (found,) = re.findall(r'name="shown" value="(\w+)"', page)
+    (found,) = re.findall(r'name="shown" value="([^"]+)"', page)
     return str(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from server.audit.service import note
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import enrol
 from server.dispatching.dispatch import take
+from server.fleet.service import copy_workers
 from server.grading.attempts import claimed
 from server.grading.fleet_state import NoSuchWorker, read_fleet, send_order
 from server.grading.models import Step
@@ -173,6 +175,9 @@ def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: 
 
 def test_the_course_s_settings_are_changed(portal: Portal) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    page = ina.page("/staff/gpu/settings")
+    shown = page.partition('name="shown" value="')[2].partition('"')[0]
+    old_tab = {"title": "GPU", "zone": "UTC", "late_days": "0", "archived": "", "shown": shown}
     answer = ina.post_form("/staff/gpu/settings", title=" GPU  2026 ", zone="Europe/Vienna", archived="yes")
     assert answer.status_code == 303
     with portal.course.sessions.begin() as session:
@@ -183,6 +188,10 @@ def test_the_course_s_settings_are_changed(portal: Portal) -> None:
         assert deed.detail["archived"] == [False, True]
     assert ina.post_form("/staff/gpu/settings", title="GPU", zone="Mars/Base", archived="").status_code == 422
     assert ina.post_form("/staff/gpu/settings", title="", zone="UTC", archived="").status_code == 422
+    assert ina.post_form("/staff/gpu/settings", **(old_tab | {"late_days": "5"})).status_code == 303
+    with portal.course.sessions.begin() as session:
+        course = session.get_one(Course, portal.course.course)
+        assert (course.title, course.late_days) == ("GPU 2026", 5), "the old tab changes nothing else"
 
 
 def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
@@ -243,10 +252,9 @@ def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -
     with connect_redis(near_redis) as client:
         fleet = RedisFleet(client)
         fleet.tell(a_worker("host-1-a"))
-        assert 'value="drain"' in boss.page("/fleet")
-        page = tom.page("/fleet")
+        page = boss.page("/fleet")
+        assert 'value="drain"' in page
         assert "host &lt;1&gt;" in page
-        assert 'value="drain"' not in page
         assert tom.post_form("/fleet/workers/host-1-a", do="drain").status_code == 403
         assert boss.post_form("/fleet/workers/host-1-a", do="drain").status_code == 303
         assert fleet.tell(a_worker("host-1-a", WorkerState.DRAINED)) is Wanted.DRAIN
@@ -296,10 +304,24 @@ def test_that_redis_is_away_is_told(portal: Portal) -> None:
     assert json.dumps(boss.get("/fleet/state").get_json())
 
 
-def test_the_fleet_is_for_staff(portal: Portal) -> None:
-    assert client_of(portal, "ada").get("/fleet").status_code == 403
+def test_the_fleet_is_for_operators(portal: Portal) -> None:
+    for person in (client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)):
+        assert person.get("/fleet").status_code == person.get("/fleet/state").status_code == 403
+        assert 'href="/fleet"' not in person.page("/")
     assert stranger(portal).get("/fleet").status_code == 303
     assert client_of(portal, "ada").post_form("/fleet/workers/x", do="drain").status_code == 403
+
+
+def test_the_overview_has_the_queues_of_the_course(portal: Portal) -> None:
+    with portal.course.sessions.begin() as session:
+        copy_workers(session, [replace(a_worker("host-1-a"), beat=time.time())], time.time())
+    page = client_of(portal, "ina", Role.INSTRUCTOR).page("/staff/gpu/")
+    assert re.findall(r'data-queue="([\w.]+)">[^:]+: ([\w ]+)<', page) == [
+        ("cpu", "worker available"),
+        ("gpu.h200", "no worker"),
+    ]
+    assert "host" not in page.partition('id="queues"')[2].partition("</li>")[0]
+    assert 'href="/fleet"' not in page
 
 
 def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:

@@ -341,7 +341,11 @@ def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> 
     assert "<strong>bold</strong>" in page
     assert "/report.js" in page, "its phases can be stepped through"
     assert f'src="{PAGE}/mine/figures/rows.svg"' in page
-    assert ina.get(f"{PAGE}/mine/figures/rows.svg").data == FILES["rows.svg"]
+    figure = ina.get(f"{PAGE}/mine/figures/rows.svg")
+    assert (figure.data, figure.headers["Content-Disposition"]) == (
+        FILES["rows.svg"],
+        "attachment; filename=rows.svg",
+    )
     assert len(rows(portal)) == 1, "a preview saves nothing"
     more = [(io.BytesIO(b"<svg/>"), "more.svg"), (io.BytesIO(b"// slow\n"), "slow.cu")]
     table = FILES["wrong.toml"].decode().replace("[races]", "[slow]")

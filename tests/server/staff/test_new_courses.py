@@ -135,6 +135,29 @@ def test_a_copy_has_the_assignments_and_no_people(portal: Portal, ina: BrowserCl
     assert "course copied" in ina.page("/staff/gpu-2/audit")
 
 
+def test_a_copy_opens_nothing_before_its_first_day(portal: Portal) -> None:
+    with portal.course.sessions.begin() as session:
+        source = session.get_one(Course, portal.course.course)
+        source.time_zone = "Europe/Vienna"
+        dateless = copy_course(session, source, None, "dateless", "Dateless")
+        first = session.scalars(select(Assignment).where(Assignment.course_id == source.id)).one()
+        first.opens_at = datetime(2026, 9, 1, 6, 0, tzinfo=UTC)
+        later, night = datetime(2026, 9, 8, 6, 0, tzinfo=UTC), datetime(2026, 8, 31, 22, 0, tzinfo=UTC)
+        for slug, due_at in (("later", later), ("night", night)):
+            create_assignment(session, source, "tiled", Terms(slug=slug, due_at=due_at))
+        copy = copy_course(session, source, None, "next", "Next", days=140)
+        found = {
+            (one.course_id == copy.id, one.slug): (one.opens_at, one.listed)
+            for one in session.scalars(select(Assignment).where(Assignment.course_id != source.id))
+        }
+    starts = datetime(2027, 1, 18, 23, 0, tzinfo=UTC)
+    assert found == {
+        (False, "tiled"): (None, False), (True, "tiled"): (datetime(2027, 1, 19, 7, 0, tzinfo=UTC), True),
+        (True, "later"): (starts, True), (True, "night"): (None, False),
+    }  # fmt: skip
+    assert dateless.slug == "dateless"
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

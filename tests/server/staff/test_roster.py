@@ -199,7 +199,7 @@ def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal
     [
         ("", "Choose a file"),
         ("ada@example.edu,Ada\n", "name the columns"),
-        ("email,role\na@b.c,student\n", "The column name is missing"),
+        ("email,first;last\na@b.c,student\n", "no column “name”. The file has “email”, “first;last”."),
         ("email,name,email\n", "The column email occurs twice"),
         ("email,name\nada@example.edu,Ada\nADA@example.edu,Ada\n", 'data-line="3" data-column="email"'),
         ("email,name\nada at home,Ada\n", "Line 2.</strong> “ada at home” is not a valid email address"),

@@ -110,10 +110,21 @@ def test_a_rubric_saved_meanwhile_is_shown_before_it_is_replaced(portal: Portal)
     tim.post_form(RUBRIC, key_0="aa", title_0="Readable", most_0="3", text_0="Good names.")
     answer = ina.post_form(RUBRIC, **fields)
     assert answer.status_code == 409
-    assert re.findall(r'<a href="#(\w+)"', answer.text) == ["most_0", "title_1", "most_1"]
+    assert re.findall(r'<a href="#(\w+)"', answer.text) == ["title_1", "most_1"], "most_0 is only tim's"
     assert rubric_of(portal) == [("aa", 3.0)]
-    ina.post_form(RUBRIC, **(fields | {"shown": shown(answer.text)}))
-    assert [most for _, most in rubric_of(portal)] == [4.0, 2.0]
+    ina.post_form(RUBRIC, **(fields | {"most_0": "3", "shown": shown(answer.text)}))
+    assert [most for _, most in rubric_of(portal)] == [3.0, 2.0]
+
+
+def test_new_criteria_of_two_people_are_both_kept(portal: Portal) -> None:
+    ina, tim = client_of(portal, "ina", Role.INSTRUCTOR), client_of(portal, "tim", Role.INSTRUCTOR)
+    put(portal)
+    before = typed(portal)
+    tim.post_form(
+        RUBRIC, **(before | {"title_0": "", "most_0": "", "text_0": "", "title_2": "Tim", "most_2": "7"})
+    )
+    assert ina.post_form(RUBRIC, **(before | {"title_2": "Ina", "most_2": "5"})).status_code == 303
+    assert [most for _, most in rubric_of(portal)] == [2.0, 5.0, 7.0]
 
 
 def typed(portal: Portal) -> dict[str, str]:

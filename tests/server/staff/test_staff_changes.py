@@ -72,7 +72,12 @@ def deeds(portal: Portal) -> list[str]:
 
 def test_a_grade_is_overridden_held_excused_and_computed_again(portal: Portal, ina: Staff):
     handed_in(portal.course, "ada")
-    told = ina.grade("ada", override=12, reason="bonus")
+    above = ina.grade("ada", 409, override=12, reason="bonus")
+    assert (above["code"], [(one["was"], one["now"]) for one in above["losses"]]) == (
+        "above_maximum",
+        [(10.0, 12.0)],
+    )
+    told = ina.grade("ada", override=12, reason="bonus", confirm=above["confirm"])
     assert (told["points"], told["computed"], told["override"]) == (12.0, 10.0, 12.0)
     assert ina.grade("ada", held=True)["override"] == 12.0
     lower = ina.grade("ada", 409, override=None)

@@ -267,6 +267,20 @@ def test_a_staged_regrade_uses_no_attempt_and_takes_no_submission_twice(staged: 
         assert progress(session, found).waiting == 5
 
 
+def test_the_audit_names_all_that_was_regraded(staged: Stage) -> None:
+    course = staged.course
+    numbers = [course.hand_in("eve", source=text).submission.id for text in (b"// 8", b"// 9")]
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        filters = []
+        for only, by in (([numbers[0]], "request 1"), ([numbers[1]], "request 2"), (None, "")):
+            stage(session, assignment, None, only, by)
+            found = find_staged(session, assignment)
+            assert found is not None
+            filters.append(found.filter)
+    assert filters == ["request 1", "request 1; request 2", ""], "at the end, all submissions"
+
+
 @pytest.mark.long("the short suite has the same calls without their pages")
 def test_staff_preview_apply_and_drop_a_staged_regrade(staged: Stage, portal: Portal) -> None:
     tom: BrowserClient = client_of(portal, "tom", Role.ASSISTANT)

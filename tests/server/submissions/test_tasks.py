@@ -74,6 +74,10 @@ def test_each_task_has_one_next_step():
     checked = replace(entry, verdict=Verdict.ACCEPTED)
     assert words(replace(task("checked", DAY), entries=(checked,))) == "Submit it"
     assert words(replace(task("fault", DAY), entries=(replace(entry, cancelled=True),))) == "Continue"
+    excused = task("excused", DAY, Verdict.DATA_RACE)
+    assert words(replace(excused, grade=replace(excused.grade, excused=True))) == "See result"
+    assert words(replace(excused, grade=replace(excused.grade, excused=True, held=True))) == "Fix it"
+    assert words(replace(task("excused-without-work", DAY), grade=Grade(excused=True))) == "Read handout"
 
 
 def test_activity_counts_by_the_days_of_a_time_zone():

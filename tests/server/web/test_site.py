@@ -11,9 +11,13 @@ from threading import Event, Thread
 import pytest
 from sqlalchemy import Engine, text
 
+from server.accounts.models import Person
+from server.courses.models import Role
+from server.courses.service import create_course, enrol
 from server.database.engine import connect
 from server.web.app import create_app
 from tests.server.databases import ON_SQLITE
+from tests.server.experiments.started import started
 from tests.server.web.conftest import Portal, settings
 from tests.server.web.signed_in import client_of
 
@@ -172,3 +176,18 @@ def test_what_a_browser_can_unpack_comes_packed(portal: Portal):
     with portal.client.get(address) as answer:
         assert gzip.decompress(packed) == answer.get_data()
         assert len(packed) < len(answer.get_data()) / 2
+
+
+@ON_SQLITE
+def test_a_page_about_a_submission_leads_to_the_staff_area_of_its_course(portal: Portal) -> None:
+    public = portal.course.hand_in("ada").submission.public_id
+    experiment = started(portal.course, "ada", assignment=portal.course.assignment)
+    tom = client_of(portal, "tom", Role.ASSISTANT)
+    with portal.course.sessions.begin() as session:
+        other = create_course(session, "other", "Other")
+        enrol(session, other, session.get_one(Person, portal.course.people["tom"]), Role.ASSISTANT)
+    for page in (f"submissions/{public}", f"submissions/{public}/comments", f"experiments/{experiment}"):
+        found = re.search(r'<nav aria-label="Site">.*?</nav>', tom.page(f"/{page}"), re.DOTALL)
+        assert found is not None
+        assert re.findall(r'href="(/staff/[^"]+)"', found[0]) == ["/staff/gpu/"], page
+    assert "/staff/" not in tom.page("/account").partition("</nav>")[0]

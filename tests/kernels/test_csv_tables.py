@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.staff.csv_tables import as_typed, defused, written
+from kernels.csv_tables import as_typed, defused, written
 
 SIGNS = frozenset("=+-@")
 

@@ -1,11 +1,15 @@
-"""CSV tables that are safe in spreadsheets: no cell or part of a cell becomes a formula."""
+"""CSV tables that are safe in spreadsheets: no cell or part of a cell becomes a formula.
+
+Nothing else in Tilelab writes CSV.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 _QUOTE = "'"
 # Spreadsheets in other languages split lines at other separators, regardless of quotes. Some read a sign's full-width
@@ -19,11 +23,20 @@ _DEFUSED = re.compile(rf"({_BEGINS}){_QUOTE}(?={_QUOTE}*{_SIGN})")
 
 def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """The whole table. Escapes texts, but not numbers, which Tilelab computes."""
+    return "".join(lines(header, rows))
+
+
+def lines(
+    header: Iterable[object], rows: Iterable[Iterable[object]], line_end: str = "\r\n"
+) -> Iterator[str]:
+    """The parts of `written`: the header, then a row at a time."""
     to = io.StringIO()
-    writer = csv.writer(to, lineterminator="\r\n")
-    for row in (header, *rows):
+    writer = csv.writer(to, lineterminator=line_end)
+    for row in chain([header], rows):
         writer.writerow([defused(cell) if isinstance(cell, str) else cell for cell in row])
-    return to.getvalue()
+        yield to.getvalue()
+        to.seek(0)
+        to.truncate()
 
 
 def defused(text: str) -> str:
