@@ -92,7 +92,7 @@ def _constants(text: str, items: Iterable[object]) -> list[tuple[str, int, int, 
 
 
 def _value(line: str, after: int) -> list[tuple[int, int]]:
-    """Start and end of the value in a line; [] if it goes on below. after: where the name ends."""
+    """Start and end of a value in its line; [] if it goes on below. after: the name's end."""
     match = _ASSIGNED.match(line, after)
     if match is None:
         return []

@@ -21,7 +21,7 @@ CHANNELS = "tilelab:progress:*"
 """The pattern of all channels."""
 
 ENDED = "ended"
-"""What a job's channel carries in place of a hint when an attempt is over, and the database has its outcome."""
+"""Sent on a job's channel in place of a hint once the database has the outcome of an attempt."""
 
 KEPT_SECONDS = 600
 """How long the broker keeps a job's last hint with output, for a page that is opened later."""

@@ -1,8 +1,8 @@
 """The hub: follows all watched submissions of a process, however many pages watch them.
 
-One query a second reads all of them from the database, and another one soon after a watched attempt is over. One
-connection to Redis receives that news and workers' hints. Without Redis, pages miss both. Without the database, they
-stop changing until it is back. The hub starts with the first page that watches, and stops a while after the last.
+One query a second reads all of them from the database. So does one soon after a watched attempt ends. One connection to
+Redis receives that news and workers' hints. Without Redis, pages miss both. Without the database, they stop changing
+until it is back. The hub starts with the first page that watches, and stops a while after the last.
 """
 
 from __future__ import annotations
