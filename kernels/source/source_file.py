@@ -192,7 +192,8 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         return [*findings, launch]
     warnings = (*rest.remarks, *_list(renamed), *(unread_launch_comments(comments) if launch is None else ()))
     tile = Tile(asked=tuple(asked)) if asked else find_tile(exercise, names, launch)
-    default_tile = _default_tile(exercise, defaults, tile)
+    declared = names.line(exercise.tile_name)
+    default_tile = _default_tile(exercise, defaults, tile) if declared is None else None
     if isinstance(default_tile, Finding):
         return [*findings, default_tile]
     if isinstance(tile, Finding):
@@ -201,7 +202,7 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         text=text,
         launch=launch,
         macros=constants,
-        declares_tile=names.line(exercise.tile_name) is not None,
+        declares_tile=declared is not None,
         own_tile=tile.value,
         kernel=kernel,
         kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
