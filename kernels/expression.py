@@ -7,15 +7,20 @@ expects.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 LONGEST = 240
 DEEPEST = 24
 LARGEST = 1 << 63
 _MOST_SHIFT = 62
+_FRACTION = 8
+
+Value = int | Fraction
+Evaluation = Callable[[Mapping[str, int]], Value]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]{0,3}(?![\w.])|(?P<name>[A-Za-z_]\w*)|(?P<operator><<|>>|[-+*/%(),]))",
@@ -44,11 +49,17 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: its text, the names in it, and its value for given names."""
+    """A parsed expression.
+
+    value: its value for numbers that have all of its names; raises ExpressionError for a division by zero
+    cost: how much work one evaluation is, in operations on whole numbers
+    """
 
     text: str
     names: frozenset[str]
     _root: _Node
+    value: Evaluation = field(compare=False, repr=False)
+    cost: int = field(compare=False, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Expression:
@@ -60,15 +71,18 @@ class Expression:
         parser = _Parser(_tokens(text))
         root = parser.binary(1, 0)
         parser.finish()
-        return cls(text.strip(), frozenset(parser.names), root)
+        return cls(text.strip(), frozenset(parser.names), root, _compiled(root, exact=False), _cost(root))
+
+    def __reduce__(self) -> tuple[Callable[[str], Expression], tuple[str]]:
+        return Expression.parse, (self.text,)  # functions can't be pickled
 
     def evaluate(self, env: Mapping[str, int]) -> int:
         """The value with the names in `env`; raise ExpressionError on an unknown name or a division by zero."""
-        unknown = sorted(self.names - env.keys())
-        if unknown:
+        if not self.names <= env.keys():
+            unknown = sorted(self.names - env.keys())
             known = ", ".join(sorted(env)) or "none"
             raise ExpressionError(f"`{unknown[0]}` isn't known here; known names are: {known}")
-        return int(_value(self._root, env, exact=False))
+        return int(self.value(env))
 
 
 def _without_floats(text: str) -> str:
@@ -131,8 +145,8 @@ class _Parser:
         """Operators of at least that precedence, left to right."""
         left = self.unary(depth)
         while (precedence := _PRECEDENCE.get(self.peek()[1], 0)) >= lowest:
-            operator = self.take()[1]
-            left = _Node(operator, (left, self.binary(precedence + 1, depth + 1)))
+            sign = self.take()[1]
+            left = _Node(sign, (left, self.binary(precedence + 1, depth + 1)))
         return left
 
     def unary(self, depth: int) -> _Node:
@@ -181,47 +195,79 @@ def _number(text: str) -> _Node:
     return _Node("number", value=value)
 
 
-def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> int | Fraction:
-    """The value of a tree; `exact` (inside ceil) keeps quotients as fractions."""
+def _cost(node: _Node, each: int = 1) -> int:
+    """The operations of a tree; an operation on fractions takes as long as several on whole numbers."""
+    inside = _FRACTION if node.operation == "ceil" else each
+    return each + sum(_cost(operand, inside) for operand in node.operands)
+
+
+def _compiled(node: _Node, *, exact: bool) -> Evaluation:
+    """The function that gives a tree's value; `exact` (inside ceil) keeps quotients as fractions."""
     if node.operation == "number":
-        return node.value
+        value = node.value
+        return lambda _: value
     if node.operation == "name":
-        return env[node.name]
+        return operator.itemgetter(node.name)
     if node.operation == "ceil":
-        inner = _value(node.operands[0], env, exact=True)
-        return -(-inner.numerator // inner.denominator)
-    values = [_value(operand, env, exact=exact) for operand in node.operands]
+        inner = _compiled(node.operands[0], exact=True)
+        return lambda env: _ceil(inner(env))
+    operands = [_compiled(operand, exact=exact) for operand in node.operands]
+    if node.operation in _OF_SEVERAL:
+        several = _OF_SEVERAL[node.operation]
+        return lambda env: several([operand(env) for operand in operands])
+    left, right = operands[0], operands[-1]
     if node.operation == "neg":
-        return -values[0]
-    if node.operation in {"min", "max"}:
-        return min(values) if node.operation == "min" else max(values)
-    return _combine(node.operation, values[0], values[1], exact=exact)
+        return lambda env: -left(env)
+    combine = _exact_quotient if exact and node.operation == "/" else _COMBINE[node.operation]
+    return lambda env: combine(left(env), right(env))
 
 
-def _combine(operator: str, left: int | Fraction, right: int | Fraction, *, exact: bool) -> int | Fraction:
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return left * right
-    if operator in {"<<", ">>"}:
-        return _shift(operator, left, right)
-    if right == 0:
-        raise ExpressionError("it divides by zero")
-    if operator == "/":
-        return Fraction(left) / right if exact else _quotient(left, right)
-    return left - right * _quotient(left, right)
+def _ceil(value: Value) -> int:
+    return -(-value.numerator // value.denominator)
 
 
-def _quotient(left: int | Fraction, right: int | Fraction) -> int:
+def _exact_quotient(left: Value, right: Value) -> Fraction:
+    _check_divisor(right)
+    return Fraction(left) / right
+
+
+def _quotient(left: Value, right: Value) -> int:
     """The quotient truncated toward zero."""
+    _check_divisor(right)
     whole = (-left if left < 0 else left) // (-right if right < 0 else right)
     return whole if (left < 0) == (right < 0) else -whole
 
 
-def _shift(operator: str, left: int | Fraction, right: int | Fraction) -> int:
-    """A shift by a small whole number of bits."""
+def _remainder(left: Value, right: Value) -> Value:
+    return left - right * _quotient(left, right)
+
+
+def _check_divisor(right: Value) -> None:
+    if right == 0:
+        raise ExpressionError("it divides by zero")
+
+
+def _shift_left(left: Value, right: Value) -> int:
+    return int(left) << _bits("<<", left, right)
+
+
+def _shift_right(left: Value, right: Value) -> int:
+    return int(left) >> _bits(">>", left, right)
+
+
+def _bits(shift: str, left: Value, right: Value) -> int:
     if left.denominator != 1 or right.denominator != 1 or not 0 <= right <= _MOST_SHIFT:
-        raise ExpressionError(f"`{operator}` must shift by 0 to {_MOST_SHIFT} bits")
-    return int(left) << int(right) if operator == "<<" else int(left) >> int(right)
+        raise ExpressionError(f"`{shift}` must shift by 0 to {_MOST_SHIFT} bits")
+    return int(right)
+
+
+_OF_SEVERAL: Mapping[str, Callable[[list[Value]], Value]] = {"min": min, "max": max}
+_COMBINE: Mapping[str, Callable[[Value, Value], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _quotient,
+    "%": _remainder,
+    "<<": _shift_left,
+    ">>": _shift_right,
+}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kernels.experiment.model import MOST_VALUES, Axis, DesignKind, Experiment
+from kernels.experiment.model import MOST_AXES, MOST_VALUES, Axis, DesignKind, Experiment
 
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _RANGE = re.compile(r"(\d{1,18}):(\d{1,18})(?::([*+])(\d{1,18}))?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 _CLASS = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9-]{0,47}", re.ASCII)
@@ -34,8 +35,10 @@ def with_axes(experiment: Experiment, axes: Iterable[Axis]) -> Experiment:
     changed = {each.name: each for each in axes}
     if changed and experiment.design.kind is DesignKind.LIST:
         raise AxisError("A list design has its own rows. Change the rows in the file")
-    own = {each.name: each for each in experiment.axes}
-    return replace(experiment, axes=tuple((own | changed).values()))
+    whole = {each.name: each for each in experiment.axes} | changed
+    if len(whole) > MOST_AXES:
+        raise AxisError(f"An experiment has at most {MOST_AXES} axes")
+    return replace(experiment, axes=tuple(whole.values()))
 
 
 def device_classes(given: object) -> tuple[str, ...]:
@@ -56,13 +59,13 @@ def device_classes(given: object) -> tuple[str, ...]:
 def axis(name: str, values: tuple[int, ...]) -> Axis:
     """The axis with its name and values checked."""
     if not _NAME.fullmatch(name):
-        raise AxisError(f"`{name}` isn't a C identifier")
+        raise AxisError(f"`{name[:100]}` isn't a C identifier of at most 100 characters")
     if not values:
         raise AxisError(f"`{name}` has no values")
     if len(values) > MOST_VALUES:
         raise AxisError(f"`{name}` has more than {MOST_VALUES:,} values")
     if len(set(values)) != len(values):
-        twice = next(value for value in values if values.count(value) > 1)
+        twice = next(value for value, count in Counter(values).items() if count > 1)
         raise AxisError(f"`{name}` has the value {twice} twice")
     return Axis(name, values)
 

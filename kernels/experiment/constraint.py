@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kernels.expression import Expression, ExpressionError
+from kernels.expression import Expression, ExpressionError, Value
 
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+_COMPARE: Mapping[str, Callable[[Value, Value], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
     "==": operator.eq,
@@ -22,35 +22,46 @@ _COMPARISON = re.compile(r"<=|>=|==|!=|(?<!<)<(?!<)|(?<!>)>(?!>)")
 _AND = re.compile(r"\band\b|&&")
 
 
+LONGEST = 500
+"""Characters of a condition. Each of its comparisons costs time at each combination of values."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Comparison:
     left: Expression
     compare: str
     right: Expression
 
+    def holds(self, values: Mapping[str, int]) -> bool:
+        return _COMPARE[self.compare](self.left.value(values), self.right.value(values))
+
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition that every point meets: its text and the names it uses."""
+    """A condition that every point meets: its text and the names it uses.
+
+    cost: how much work one evaluation is, in operations
+    """
 
     text: str
     names: frozenset[str]
+    cost: int
     _parts: tuple[_Comparison, ...]
 
     @classmethod
     def parse(cls, text: str) -> Constraint:
         """Read a condition; raises ExpressionError."""
+        if len(text) > LONGEST:
+            raise ExpressionError(f"it is longer than {LONGEST} characters; split it into several conditions")
         parts = tuple(_comparison(part) for part in _AND.split(text))
         names = frozenset[str]().union(*(each.left.names | each.right.names for each in parts))
-        return cls(text.strip(), names, parts)
+        cost = sum(1 + each.left.cost + each.right.cost for each in parts)
+        return cls(text.strip(), names, cost, parts)
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether these values meet it; values that divide by zero don't."""
+        """Whether these values meet it; values that divide by zero don't. They have all of its names."""
         try:
-            return all(
-                _COMPARE[each.compare](each.left.evaluate(values), each.right.evaluate(values))
-                for each in self._parts
-            )
+            return all(each.holds(values) for each in self._parts)
         except ExpressionError:
             return False
 

@@ -11,6 +11,7 @@ from typing import Any
 from kernels.experiment.axes import DEVICE, AxisError, axis, device_classes, parse_values
 from kernels.experiment.constraint import Constraint
 from kernels.experiment.model import (
+    MOST_AXES,
     MOST_POINTS,
     MOST_TRIED,
     Axis,
@@ -29,6 +30,7 @@ from kernels.wording import did_you_mean
 LADDER = "ladder"
 """In place of a list of kernels: all rungs of the exercise's ladder."""
 
+MOST_CONSTRAINTS = 64
 MOST_REPEATS = 1000
 LONGEST_TEXT = 200
 _NARROWEST, _WIDEST = 0.05, 5
@@ -139,19 +141,22 @@ class _Reader:
         head = self._table("experiment", ("name", "exercise", "kernels", "question", "expect"))
         table = self._table("axes")
         devices = self._devices(table.get(DEVICE))
+        if len(table) > MOST_AXES:
+            raise self._error("", "axes", f"An experiment has at most {MOST_AXES} axes.")
         axes = tuple(
             self._axis(name, values) for name, values in table.items() if not (devices and name == DEVICE)
         )
         names = {each.name for each in axes}
         kernels = self._kernels(head)
+        constraints = self._table("constraints")
+        if len(constraints) > MOST_CONSTRAINTS:
+            raise self._error("", "constraints", f"An experiment has at most {MOST_CONSTRAINTS} constraints.")
         return Experiment(
             name=self._text("experiment", head, "name"),
             exercise=self._text("experiment", head, "exercise"),
             kernels=tuple(kernels),
             axes=axes,
-            constraints=tuple(
-                self._constraint(name, text, names) for name, text in self._table("constraints").items()
-            ),
+            constraints=tuple(self._constraint(name, text, names) for name, text in constraints.items()),
             design=self._design(names),
             measure=self._measure(),
             on_server={name: each for name, each in kernels.items() if each is not None},

@@ -11,6 +11,7 @@ from kernels.experiment.plot.model import Request
 
 MOST_POINTS = 100_000
 MOST_VALUES = 10_000
+MOST_AXES = 32
 MOST_TRIED = 1000
 """The largest budget of a search."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from kernels.exercise.sizes import between_steps, misfit, steps
 from kernels.experiment.axes import DEVICE
 from kernels.experiment.exercise_text import point_exercise, point_text, small_case
 from kernels.experiment.model import DesignKind, Experiment, Point
-from kernels.experiment.points import points
+from kernels.experiment.points import MOST_WORK, TooManyPoints, points
 from kernels.experiment.result import PointResult, counted_of, finding_of
 from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
 from kernels.experiment.variant import variant
@@ -27,6 +27,8 @@ Values = tuple[tuple[str, int], ...]
 Group = tuple[str, Values, int | None, Values, Values]
 """A kernel with its defines, its tile, its macros and flags: points that differ in sizes alone share them."""
 
+_WHOLE = 15
+"""A check of the whole exercise takes as long as this many checks of a size for a GPU."""
 
 _ONE_CLASS = (
     f"Each class of `{DEVICE}` is an experiment of its own. Start them with `tilelab experiment submit`."
@@ -54,6 +56,7 @@ class PointPlan:
     definition: the exercise's text
     texts: of the kernels, by name
     device_class: what results are filed under; "" for the CPU device
+    most_work: to list the points; see kernels.experiment.points
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class PointPlan:
         definition: str,
         texts: Mapping[str, str],
         device_class: str,
+        most_work: int = MOST_WORK,
     ) -> None:
         if experiment.devices:
             raise UnfitAxis(DEVICE, _ONE_CLASS)
@@ -80,7 +84,7 @@ class PointPlan:
         self._small_cases: dict[tuple[Group, int, Values], int | None] = {}
         self._definition = functools.lru_cache(maxsize=1024)(self._point_text)
         self._any_size = bool(misfit(self._exercise, self._exercise.ranking, self._exercise.tile))
-        self.points = points(experiment)
+        self.points = points(experiment, most_work)
 
     @property
     def tried(self) -> int:
@@ -104,24 +108,46 @@ class PointPlan:
         kernel, defines, *_ = planned.group
         return self._variant(kernel, defines)
 
-    def check_sizes(self) -> None:
-        """Raise UnfitAxis for sizes and macros that the exercise can't have."""
+    def check_sizes(self, most: int | None = None) -> None:
+        """Raise UnfitAxis for sizes and macros that the exercise can't have.
+
+        most: checks to make; raises TooManyPoints for more
+        """
         checked: set[tuple[Values, Values]] = set()
         whole: set[Values] = set()
-        for point in self.points:
-            changed = change(point.params, self._roles[point.kernel], self._exercise)
+        checks = 0
+        for changed in self._changes():
             key = _values(changed.sizes), _values(changed.macros)
             if key in checked:
                 continue
+            small = max(changed.sizes.values()) <= self._exercise.largest_on_cpu
+            checks += _WHOLE if small or key[1] not in whole else 1
+            if most is not None and checks > most:
+                raise TooManyPoints(
+                    f"more than {len(checked):,} different sizes, which take too long to check"
+                )
             try:
                 check = check_ranking if key[1] in whole else check_whole
                 check(point_exercise(self._exercise, changed), Path(self._exercise.name))
             except ExerciseError as error:
                 given = ", ".join(f"{name}={value:,}" for values in key for name, value in values)
                 reason = f"{self._exercise.name} can't have {given}: {error.reason}."
-                raise UnfitAxis(next(iter(point.params), ""), reason) from None
+                raise UnfitAxis(next(iter(self.points[0].params), ""), reason) from None
             checked.add(key)
             whole.add(key[1])
+
+    def _changes(self) -> Iterator[Change]:
+        """The changes of points that differ in sizes or macros."""
+        seen: set[tuple[str, tuple[int, ...]]] = set()
+        names = {
+            kernel: [name for name, role in given.items() if role in {Role.SIZE, Role.MACRO}]
+            for kernel, given in self._roles.items()
+        }
+        for point in self.points:
+            key = point.kernel, tuple([point.params[name] for name in names[point.kernel]])
+            if key not in seen:
+                seen.add(key)
+                yield change(point.params, self._roles[point.kernel], self._exercise)
 
     def definition(self, planned: PlannedPoint, passed_tile: int | None = None) -> str:
         """The exercise of a point.

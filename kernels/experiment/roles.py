@@ -145,7 +145,7 @@ def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
 
 
 def _own_names(text: str, source: Source | None, exercise: Exercise) -> frozenset[str]:
-    """The names whose value in the file counts. The exercise's value wins if the file guards its own with `#ifndef`.
+    """The names whose value in the file counts. A tile that the file guards with `#ifndef` is set from outside.
 
     source: None for a file that can't be graded; each point will say why
     """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from kernels.source.text import Directive, Kind, Token, scan
+from kernels.source.text import Directive, Kind, Places, Token, scan
 
 _TYPES = frozenset({"int", "unsigned", "long", "short", "size_t", "auto", "uint32_t", "int32_t"})
 _BEFORE_A_NAME = _TYPES | {
@@ -20,6 +20,7 @@ _BEFORE_A_NAME = _TYPES | {
     ":",
 }
 _CONSTANT = {"const", "constexpr"}
+_ASSIGNED = re.compile(r"\s*[={]\s*")
 
 
 def variant(text: str, values: Mapping[str, int]) -> str:
@@ -31,9 +32,8 @@ def variant(text: str, values: Mapping[str, int]) -> str:
             name = item.tokens[0].text
             if name in values and not _takes_arguments(item):
                 _define(lines, item.line, name, values[name])
-    for name, line in _constants(lines, items):
+    for name, line, start, end in reversed(_constants(text, items)):
         if name in values:
-            start, end = _value(lines[line - 1], name) or (0, 0)
             lines[line - 1] = f"{lines[line - 1][:start]}{values[name]}{lines[line - 1][end:]}"
     return "\n".join(lines)
 
@@ -49,7 +49,7 @@ def defined(text: str) -> frozenset[str]:
         and len(item.tokens) > 1
         and not _takes_arguments(item)
     }
-    return frozenset(macros | {name for name, _ in _constants(text.split("\n"), items)})
+    return frozenset(macros | {name for name, *_ in _constants(text, items)})
 
 
 def _takes_arguments(directive: Directive) -> bool:
@@ -72,8 +72,9 @@ def _define(lines: list[str], line: int, name: str, value: int) -> None:
         line += 1
 
 
-def _constants(lines: Sequence[str], items: Iterable[object]) -> list[tuple[str, int]]:
-    """Name and line of each `const` or `constexpr` integer with its value on the same line."""
+def _constants(text: str, items: Iterable[object]) -> list[tuple[str, int, int, int]]:
+    """Name, line, start and end of the value of each `const` or `constexpr` integer on one line."""
+    lines, places = text.split("\n"), Places(text)
     tokens = [item for item in items if isinstance(item, Token)]
     found = []
     for place in range(2, len(tokens) - 1):
@@ -87,22 +88,21 @@ def _constants(lines: Sequence[str], items: Iterable[object]) -> list[tuple[str,
         start = place
         while start and tokens[start - 1].text in _BEFORE_A_NAME:
             start -= 1
-        if _CONSTANT & {each.text for each in tokens[start:place]} and _value(
-            lines[token.line - 1], token.text
-        ):
-            found.append((token.text, token.line))
+        if _CONSTANT & {each.text for each in tokens[start:place]}:
+            value = _value(lines[token.line - 1], places.end(token)[1] - 1)
+            found += [(token.text, token.line, *each) for each in value]
     return found
 
 
-def _value(line: str, name: str) -> tuple[int, int] | tuple[()]:
-    """Start and end of a constant's value in its line; () if the value goes on below."""
-    match = re.search(rf"\b{re.escape(name)}\s*[={{]\s*", line)
+def _value(line: str, after: int) -> list[tuple[int, int]]:
+    """Start and end of a value in its line; [] if it goes on below. after: the name's end."""
+    match = _ASSIGNED.match(line, after)
     if match is None:
-        return ()
+        return []
     depth = 0
     for place in range(match.end(), len(line)):
         character = line[place]
         if depth == 0 and character in ",;}":
-            return match.end(), match.end() + len(line[match.end() : place].rstrip())
+            return [(match.end(), match.end() + len(line[match.end() : place].rstrip()))]
         depth += (character in "({[") - (character in ")}]")
-    return ()
+    return []

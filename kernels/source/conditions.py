@@ -80,9 +80,9 @@ class _Frame:
         self.open = self.open or value is None
 
 
-def visible_items(items: Sequence[Item]) -> list[VisibleItem]:
-    """The items outside branches that are certainly skipped."""
-    facts = _facts(items)
+def visible_items(items: Sequence[Item], undefined: frozenset[str] = frozenset()) -> list[VisibleItem]:
+    """The items outside branches that are certainly skipped. undefined: macros to take as undefined everywhere."""
+    facts = _facts(items) | dict.fromkeys(undefined, False)
     frames: list[_Frame] = []
     result: list[VisibleItem] = []
     for item in items:

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kernels.expression import LONGEST, Expression, ExpressionError
-from kernels.source.conditions import VisibleItem
-from kernels.source.text import Directive, Kind, Token, closing, split_at_commas
+from kernels.source.conditions import VisibleItem, visible_items
+from kernels.source.text import Directive, Item, Kind, Token, closing, split_at_commas
 
 _TYPES = {
     "int", "unsigned", "signed", "long", "short", "char", "auto", "size_t", "uint",
@@ -75,6 +75,28 @@ def _macro(directive: Directive, undefined: frozenset[str], together: AbstractSe
 def _guarded(name: str, undefined: frozenset[str], together: AbstractSet[str]) -> bool:
     guards = together if name in together else {name}
     return not guards.isdisjoint(undefined)
+
+
+def own_defaults(items: Sequence[Item], given: frozenset[str]) -> dict[str, tuple[int, int]]:
+    """The value and line of each of the given macros that a file sets itself inside `#ifndef`.
+
+    Left out are values that the text alone doesn't give.
+    """
+    found: dict[str, set[int | None]] = {}
+    lines: dict[str, int] = {}
+    for macro in find_macros([entry for entry in visible_items(items, given) if entry.certain]):
+        if macro.guarded and macro.name in given and not macro.function_like:
+            found.setdefault(macro.name, set()).add(_number(macro.body))
+            lines[macro.name] = macro.line
+    alone = {name: values.pop() for name, values in found.items() if len(values) == 1}
+    return {name: (value, lines[name]) for name, value in alone.items() if value is not None}
+
+
+def _number(body: Sequence[Token]) -> int | None:
+    try:
+        return Expression.parse(" ".join(token.text for token in body)).evaluate({})
+    except ExpressionError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

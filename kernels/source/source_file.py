@@ -16,7 +16,14 @@ from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_items
-from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros
+from kernels.source.constants import (
+    Macro,
+    declaration_line,
+    doubtful_names,
+    find_constants,
+    find_macros,
+    own_defaults,
+)
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels, name_of_kernel
 from kernels.source.launch.comment import (
@@ -26,7 +33,7 @@ from kernels.source.launch.comment import (
     unread_names,
 )
 from kernels.source.launch.grid import unread_steps, with_grid
-from kernels.source.launch.tile import Tile, find_tile
+from kernels.source.launch.tile import Tile, checked, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
 from kernels.source.paste.left_out import Rest, leave_out
@@ -50,13 +57,14 @@ class Source:
     derived: macros and constants whose values depend on sizes, the tile or the exercise's macros
     declares_tile: whether it declares the tile's name, so Tilelab must not define it
     own_tile: the tile of its declaration or of `tile=` in its launch comment; None leaves the tile open
+    default_tile: its own tile inside `#ifndef`, which a requested tile replaces; None if it is the exercise's
     tile_line: the line that sets its tile
     tile_note: a report's note on a tile with another name than the exercise's
     asked: names that the compiler must evaluate before planning, see `read_source`
     varying: evaluated names whose value depends on a case's sizes or the tile, with these values
     kernel: the name of the kernel to grade
     kernels: the names of its `__global__` functions
-    own_macros: the exercise's macros that it declares, so Tilelab must not define them
+    own_macros: the exercise's macros that it declares, also inside `#ifndef`, so Tilelab must not define them
     globals: the lines of the module variables that the exercise fills or sets
     warnings: likely mistakes that don't prevent grading
     """
@@ -74,11 +82,14 @@ class Source:
     derived: Mapping[str, Expression] = field(default_factory=dict)
     tile_line: int | None = None
     tile_note: str = ""
+    default_tile: int | None = None
     asked: tuple[str, ...] = ()
     varying: Mapping[Given, Mapping[str, int]] = field(default_factory=dict)
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
-        """The tile of cases and launch: the file's, otherwise the requested one, otherwise the default.
+        """The tile of cases and launch: declared, otherwise requested, otherwise the file's inside `#ifndef`.
+
+        The exercise has one for a file without any.
 
         raise (ValueError): the compiler must evaluate names first
         """
@@ -86,12 +97,17 @@ class Source:
             raise ValueError(f"not evaluated yet: {', '.join(self.asked)}")
         if self.own_tile is not None:
             return self.own_tile
-        return exercise.tile if asked is None else asked
+        return asked or self.default_tile or exercise.tile
 
     def launch_note(self, asked: int | None) -> str:
         """A report's note on the launch: the origin of the tile, and a requested tile that has no effect."""
-        if asked is None or self.own_tile in {None, asked}:
+        if asked is None or asked == (self.own_tile or self.default_tile or asked):
             return self.tile_note
+        if self.own_tile is None:
+            return (
+                f"The tile is {asked}, not your {self.default_tile} (line {self.tile_line}): "
+                "the assignment, the experiment or `--tile` sets it."
+            )
         return f"{self.tile_note} `--tile {asked}` has no effect: your file sets its own tile.".lstrip()
 
     def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
@@ -137,7 +153,8 @@ def read_source(
 
 def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | list[Finding]:
     text = rest.text
-    seen = visible_items(scan(text))
+    items = scan(text)
+    seen = visible_items(items)
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
     macros = find_macros(seen, exercise.size_macros.keys())
     kernels = find_kernels(tokens)
@@ -147,11 +164,16 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
     findings += _list(_check_kernel(exercise, kernels, macros, tokens, text, kernel))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
     doubtful = doubtful_names(seen, given, exercise.size_macros.keys())
-    read = names_of(macros, tokens, find_constants(macros, tokens, given, doubtful))
+    defaults = own_defaults(items, frozenset({exercise.tile_name, *exercise.macros}))
+    kept = exercise.macros.keys() & defaults.keys()
+    read = names_of(macros, tokens, find_constants(macros, tokens, given - kept, doubtful))
     names = read.with_evaluated(evaluations)
     constants = names.constants.values
     findings += _check_size_macros(exercise, macros, tokens)
-    own_macros = {name: declaration_line(name, macros, tokens) for name in exercise.macros}
+    own_macros = {
+        name: defaults[name][1] if name in kept else declaration_line(name, macros, tokens)
+        for name in exercise.macros
+    }
     asked = [name for name, line in own_macros.items() if line is not None and names.values(name) is None]
     findings += _check_macros(
         exercise, {name: own_macros[name] for name in own_macros if name not in asked}, names
@@ -170,13 +192,17 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         return [*findings, launch]
     warnings = (*rest.remarks, *_list(renamed), *(unread_launch_comments(comments) if launch is None else ()))
     tile = Tile(asked=tuple(asked)) if asked else find_tile(exercise, names, launch)
+    declared = names.line(exercise.tile_name)
+    default_tile = _default_tile(exercise, defaults, tile) if declared is None else None
+    if isinstance(default_tile, Finding):
+        return [*findings, default_tile]
     if isinstance(tile, Finding):
         return [*findings, tile]
     return findings or Source(
         text=text,
         launch=launch,
         macros=constants,
-        declares_tile=names.line(exercise.tile_name) is not None,
+        declares_tile=declared is not None,
         own_tile=tile.value,
         kernel=kernel,
         kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
@@ -184,11 +210,22 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         own_macros=frozenset(name for name, line in own_macros.items() if line is not None),
         globals=global_lines(exercise, tokens),
         derived=names.constants.derived,
-        tile_line=tile.line if tile.value is not None else None,
+        tile_line=(default_tile or tile).line if (default_tile or tile).value is not None else None,
+        default_tile=None if default_tile is None else default_tile.value,
         tile_note=tile.note,
         asked=tile.asked,
         varying=evaluations.varying(),
     )
+
+
+def _default_tile(
+    exercise: Exercise, defaults: Mapping[str, tuple[int, int]], tile: Tile | Finding
+) -> Tile | Finding | None:
+    """The tile inside `#ifndef` of a file that declares no other; None if it is the exercise's, or missing."""
+    value, line = defaults.get(exercise.tile_name, (exercise.tile, None))
+    if isinstance(tile, Finding) or tile.value is not None or value == exercise.tile:
+        return None
+    return checked(exercise, Tile(value, line))
 
 
 def _check_kernel(

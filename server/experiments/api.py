@@ -87,13 +87,13 @@ def begin() -> tuple[Response, int, dict[str, str]]:
     """Start an experiment, as course staff, or as a student within the assignment's quota."""
     person, now = person_asking().id, datetime.now(UTC)
     refuse_other_types()
-    asked = read_body(ExperimentRequest, request.get_data())
-    device, pauses = asked.device_class, asked.pause_before_deadlines
-    sent = Sent(asked.definition, asked.kernels, asked.axes, device, pauses)
     try:
         limits.count(site().sessions, STARTS, f"person {person}")
     except limits.TooOften as often:
         raise too_many_requests(STARTS, often) from often
+    asked = read_body(ExperimentRequest, request.get_data())
+    device, pauses = asked.device_class, asked.pause_before_deadlines
+    sent = Sent(asked.definition, asked.kernels, asked.axes, device, pauses)
     with site().readers.begin() as session:
         course, role = _course(session, person, asked.course)
     texts = (sent.text, *sent.kernels, *sent.kernels.values())

@@ -8,15 +8,14 @@ from datetime import datetime
 
 from kernels.experiment.axes import AxisError, parse_axis, with_axes
 from kernels.experiment.definition import DefinitionError, read_definition
+from kernels.experiment.model import MOST_AXES
 from kernels.experiment.model import Experiment as Definition
 from server.courses.models import Exercise, Role
 from server.database.engine import Sessions
 from server.experiments.plans import UnfitExperiment, checked_plan, with_ladder
-from server.experiments.service import NewExperiment, start
+from server.experiments.service import NewExperiment, check_room, start
 from server.experiments.submitted_kernels import find_submitted
 from server.experiments.targets import NoTarget, target_of
-
-MOST_AXES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,7 @@ def start_sent(
         with sessions.begin() as session:
             target = target_of(session, course, role, definition.exercise, sent.device_class, now)
             exercise = session.get_one(Exercise, target.exercise)
+            check_room(session, person, target.assignment, now)
             found = find_submitted(session, definition, course, person, now, sent.text)
     except NoTarget as error:
         raise UnfitExperiment(error.field, str(error)) from error

@@ -14,7 +14,7 @@ from kernels.experiment.definition import DefinitionError, from_plain_definition
 from kernels.experiment.model import DesignKind
 from kernels.experiment.model import Experiment as Definition
 from kernels.experiment.plan import PlannedPoint, PointPlan
-from kernels.experiment.points import TooManyPoints
+from kernels.experiment.points import MOST_WORK, TooManyPoints, TooMuchWork, work_of
 from kernels.experiment.roles import UnfitAxis
 from kernels.experiment.tuning.state import unmeasurable
 from kernels.ladder import shipped_ladder
@@ -28,7 +28,14 @@ MOST_SEARCHED = 200
 """The largest budget of a search: with more results, the dispatcher takes too long for its next choice."""
 
 _MOST_OF_STUDENTS = 10_000
-"""Combinations of values, before constraints: to list more takes seconds."""
+"""Combinations of values, before constraints."""
+
+_WORK_OF_STUDENTS = MOST_WORK // 4
+_LARGEST_KERNELS = 2 * LARGEST_SOURCE
+"""Bytes of all kernels of an experiment: to read a full one takes a tenth of a second."""
+
+_CHECKS_OF_STUDENTS, _CHECKS = 1_500, 5_000
+"""Sizes that are checked with the exercise: a tenth of a millisecond for each, more for small ones."""
 
 
 class UnfitExperiment(ValueError):
@@ -60,6 +67,14 @@ def with_ladder(exercise: Exercise, definition: Definition, text: str) -> tuple[
 
 def check_kernels(definition: Definition, kernels: Mapping[str, str]) -> None:
     """Check the number and the size of kernels before anything is read; raises UnfitExperiment."""
+    used = sum(
+        len(kernels[name].encode("utf-8", "replace")) for name in definition.kernels if name in kernels
+    )
+    if used > _LARGEST_KERNELS:
+        reason = (
+            f"The kernels have {used:,} bytes in all. The limit is {_LARGEST_KERNELS:,}. Use fewer kernels."
+        )
+        raise UnfitExperiment("experiment.kernels", reason)
     if len(kernels) > MOST_KERNELS:
         raise UnfitExperiment("experiment.kernels", f"An experiment has at most {MOST_KERNELS} kernels.")
     for name in definition.kernels:
@@ -92,20 +107,14 @@ def checked_plan(
         field = f"{table}.{key}" if key else table
         return UnfitExperiment(field, reason, line_of(text, table, key) if text else 0)
 
-    if definition.design.kind is DesignKind.TUNE and definition.design.points > MOST_SEARCHED:
-        raise unfit("design", "points", f"A search on a server tries at most {MOST_SEARCHED} points.")
-    if reason := unmeasurable(definition, device_class):
-        raise unfit("design", "goal", reason)
     check_kernels(definition, kernels)
-    combinations = math.prod(len(axis.values) for axis in definition.axes)
-    if student and combinations > _MOST_OF_STUDENTS:
-        reason = (
-            f"The axes have {combinations:,} combinations. The limit for students is {_MOST_OF_STUDENTS:,}."
-        )
-        raise unfit("axes", "", reason)
+    if before := _unfit_before_work(definition, student, device_class):
+        raise unfit(*before)
     used = {name: kernels[name] for name in definition.kernels}
     try:
         plan = PointPlan(definition, exercise.name, exercise.definition, used, "")
+    except TooMuchWork as error:
+        raise unfit("constraints", "", _too_much(error)) from None
     except TooManyPoints as error:
         raise unfit("axes", "", f"The axes have {error}. Use fewer values, or a random design.") from None
     except UnfitAxis as error:
@@ -118,10 +127,38 @@ def checked_plan(
         reason = f"The experiment has {plan.tried:,} points. The limit for students is {POINTS_A_DAY}."
         raise unfit("axes", "", reason)
     try:
-        plan.check_sizes()
+        plan.check_sizes(_CHECKS_OF_STUDENTS if student else _CHECKS)
+    except TooManyPoints as error:
+        raise unfit("axes", "", f"The axes have {error}. Use fewer sizes.") from None
     except UnfitAxis as error:
         raise unfit("axes", error.axis, str(error)) from None
     return plan
+
+
+def _unfit_before_work(
+    definition: Definition, student: bool, device_class: str
+) -> tuple[str, str, str] | None:
+    """Table, key and reason of what the definition alone rules out; None for nothing."""
+    if definition.design.kind is DesignKind.TUNE and definition.design.points > MOST_SEARCHED:
+        return "design", "points", f"A search on a server tries at most {MOST_SEARCHED} points."
+    if reason := unmeasurable(definition, device_class):
+        return "design", "goal", reason
+    return _more_than_students_may(definition) if student else None
+
+
+def _more_than_students_may(definition: Definition) -> tuple[str, str, str] | None:
+    combinations = math.prod(len(axis.values) for axis in definition.axes)
+    if combinations > _MOST_OF_STUDENTS:
+        limit = f"The limit for students is {_MOST_OF_STUDENTS:,}."
+        return "axes", "", f"The axes have {combinations:,} combinations. {limit}"
+    work = work_of(definition)
+    if work > _WORK_OF_STUDENTS:
+        return "constraints", "", _too_much(TooMuchWork(combinations, work, _WORK_OF_STUDENTS))
+    return None
+
+
+def _too_much(error: TooMuchWork) -> str:
+    return f"The axes have {error}. Use fewer values, or shorter or fewer constraints."
 
 
 def stored_plan(definition: Definition, kernels: Mapping[str, str], space: int = 0) -> dict[str, Any]:

@@ -48,7 +48,10 @@ cores with checks of points that wait for a GPU, and slow down submissions.
 AT_ONCE = 8
 """Points that begin, and results that are kept, in one call. More would keep submissions waiting for the dispatcher."""
 
-_MOST_PLANS = 2
+_MOST_PLANS = 64
+_MOST_KEPT_POINTS = 200_000
+"""Of the plans in memory. To read a plan again takes up to some tenths of a second."""
+
 _OVER = (JobState.DONE, JobState.CANCELLED)
 
 logger = logging.getLogger(__name__)
@@ -167,11 +170,16 @@ class ExperimentRunner:
     def _plan(self, found: _Now) -> PointPlan:
         number = found.experiment.id
         if number not in self._plans:
-            while len(self._plans) >= _MOST_PLANS:
-                del self._plans[next(iter(self._plans))]
             experiment = found.experiment
-            self._plans[number] = read_plan(experiment.plan, found.exercise, experiment.device_class)
+            plan = read_plan(experiment.plan, found.exercise, experiment.device_class)
+            while self._plans and not self._has_room(plan):
+                del self._plans[next(iter(self._plans))]
+            self._plans[number] = plan
         return self._plans[number]
+
+    def _has_room(self, plan: PointPlan) -> bool:
+        points = len(plan.points) + sum(len(each.points) for each in self._plans.values())
+        return len(self._plans) < _MOST_PLANS and points <= _MOST_KEPT_POINTS
 
 
 def pause_until(session: Session, experiment: Experiment, now: datetime) -> datetime | None:
@@ -313,7 +321,7 @@ def _write(
         _begin(session, experiment, points, found.waiting, now)
         changed = True
     if unfit:
-        stop(session, experiment, None, now)
+        stop(session, experiment, None, now, unfit)
         return True
     if found.hold and found.pause is not None:
         session.execute(

@@ -64,6 +64,16 @@ class NewExperiment:
     submissions: Mapping[str, int] = field(default_factory=dict)
 
 
+def check_room(session: Session, person: int, assignment: int | None, now: datetime) -> None:
+    """Refuse a start before the plan is read, which takes time; `start` decides.
+
+    raise (QuotaUsed, TooManyRunning)
+    """
+    _check_running(session, person)
+    if assignment is not None:
+        _check_left(quota_of(session, person, assignment, now))
+
+
 def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
     """Store an experiment. From then on it runs.
 
@@ -103,10 +113,12 @@ def start(session: Session, new: NewExperiment, now: datetime) -> Experiment:
     return made
 
 
-def stop(session: Session, experiment: Experiment, actor: Person | None, now: datetime) -> list[Ticket]:
+def stop(
+    session: Session, experiment: Experiment, actor: Person | None, now: datetime, reason: str | None = None
+) -> list[Ticket]:
     """Cancel an experiment. Its results stay. Returns the tickets to revoke after the commit.
 
-    actor: None for an experiment that can't go on
+    actor: None for an experiment that can't go on; the reason says why
     raise (NotPossible): it is over
     """
     _lock(session, experiment)
@@ -123,7 +135,7 @@ def stop(session: Session, experiment: Experiment, actor: Person | None, now: da
             continue
     experiment.state, experiment.ended_at = ExperimentState.CANCELLED, now
     if actor is None or actor.id != experiment.person_id:
-        _note(session, experiment, actor, "cancelled", now)
+        _note(session, experiment, actor, "cancelled", now, reason=reason)
     return tickets
 
 
@@ -185,15 +197,23 @@ def pin(
 def _with_room(session: Session, person: int) -> Person:
     """Lock a person who may have one more running experiment; raises TooManyRunning."""
     found = session.scalars(select(Person).where(Person.id == person).with_for_update(key_share=True)).one()
-    if running_of(session, person) >= MOST_RUNNING:
-        raise TooManyRunning(f"{MOST_RUNNING} experiments are running, which is the limit. Wait for one.")
+    _check_running(session, person)
     return found
 
 
-def _check_quota(quota: Quota, points: int) -> None:
+def _check_running(session: Session, person: int) -> None:
+    if running_of(session, person) >= MOST_RUNNING:
+        raise TooManyRunning(f"{MOST_RUNNING} experiments are running, which is the limit. Wait for one.")
+
+
+def _check_left(quota: Quota) -> None:
     if not quota.points_left:
         used = "points" if quota.experiments_left else "experiments"
         raise QuotaUsed(f"You used your {used} for this assignment today.", quota)
+
+
+def _check_quota(quota: Quota, points: int) -> None:
+    _check_left(quota)
     if points > quota.points_left:
         reason = f"The experiment has {points:,} points. You may start {quota.points_left:,} now."
         raise UnfitExperiment("axes", reason)

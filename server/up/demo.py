@@ -48,6 +48,8 @@ _TOKEN_NAME = "demo.json"  # noqa: S105 - what the token is called
 _PASSWORD_BYTES = 9
 _EXERCISES = ("naive", "tiled", "coarsened")
 """In the order of their deadlines."""
+_ALL_FOR_THE_GOAL = {"coarsened"}
+"""Exercises whose starter is correct already, so that an accepted kernel that misses the goal earns no points."""
 _SUBMITTED = "tiled"
 _PEOPLE = (
     ("instructor@demo.example", "Ina Instructor", Role.INSTRUCTOR),
@@ -99,7 +101,9 @@ def _set_exercise(
     if found is None:
         due = now + timedelta(days=365, weeks=_EXERCISES.index(name))
         terms = Terms(device_class=device_class, arch=arch, points=10.0, due_at=due)
-        create_assignment(session, course, name, terms, now=now)
+        made = create_assignment(session, course, name, terms, now=now)
+        if name in _ALL_FOR_THE_GOAL:
+            made.goals_percent = 0.0
         return
     found.device_class, found.arch = device_class, arch
     update_exercise(session, found, None, now=now)

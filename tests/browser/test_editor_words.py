@@ -65,6 +65,19 @@ def test_a_word_is_explained_on_hover(page, bench):
 
 
 @_LONG
+def test_a_word_under_the_mouse_is_explained_once_by_the_key(page, bench):
+    open_editor(page, lay_out(bench))
+    word = page.locator(".cm-cuda", has_text="__shared__")
+    word.hover()
+    expect(page.locator(".cm-word")).to_have_count(1)
+    word.click()
+    page.keyboard.press("F1")
+    word.hover(position={"x": 3, "y": 3})
+    page.wait_for_timeout(600)  # longer than the delay of the explanation
+    expect(page.locator(".cm-word")).to_have_count(1)
+
+
+@_LONG
 def test_a_function_is_folded_and_a_link_into_it_unfolds_it(page, bench):
     open_editor(page, lay_out(bench))
     editor(page).focus()

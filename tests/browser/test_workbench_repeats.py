@@ -54,13 +54,17 @@ def expect_new_key(page: Page, former: str) -> None:
     expect(page.locator("#hand-in-form input[name=key]")).not_to_have_value(former)
 
 
+def job_of(site: Filled, address: str) -> int:
+    """The only job of a submission."""
+    with site.course.sessions.begin() as session:
+        query = select(Job.id).join(Submission, Job.submission_id == Submission.id)
+        name = address.rpartition("/")[2]
+        return session.scalars(query.where(Submission.public_id == name)).one()
+
+
 def record(page: Page, site: Filled, verdict: Verdict = Verdict.ACCEPTED, **report) -> None:
     """Let a worker grade what the panel shows."""
-    with site.course.sessions.begin() as session:
-        name = submission(page).rpartition("/")[2]
-        query = select(Job.id).join(Submission, Job.submission_id == Submission.id)
-        job = session.scalars(query.where(Submission.public_id == name)).one()
-    graded(site.course, job, verdict=verdict, **report)
+    graded(site.course, job_of(site, submission(page)), verdict=verdict, **report)
 
 
 def number(site: Filled, name: str) -> int:
@@ -253,15 +257,41 @@ def test_findings_are_marked_only_in_the_text_that_was_checked(page, site):
     expect(editor(page)).to_be_focused()
 
 
-def test_findings_are_marked_if_the_page_is_reloaded_while_it_waits(page, site):
-    begin(page, site, "reloading")
-    send(page, "Check")
+@pytest.mark.parametrize("graded_meanwhile", [False, True])
+def test_a_reload_during_a_check_ends_in_its_verdict_with_marks_and_badge(page, site, graded_meanwhile):
+    findings = (Finding(Verdict.DATA_RACE, "A race.", 13, 10),)
+    begin(page, site, f"reloading{int(graded_meanwhile)}")
+    job = job_of(site, send(page, "Check"))
+
+    def grade() -> None:
+        graded(site.course, job, verdict=Verdict.DATA_RACE, findings=findings)
+
+    def grade_first(route: Route) -> None:
+        grade()
+        route.continue_()
+
+    if graded_meanwhile:
+        page.route(RESULT, grade_first, times=1)
     page.reload()
-    tab(page, "Result").click()
-    expect(page.locator("#outcome")).to_be_visible()
-    record(page, site, Verdict.DATA_RACE, findings=(Finding(Verdict.DATA_RACE, "A race.", 13, 10),))
+    if not graded_meanwhile:
+        expect(page.locator("#panel [data-live]")).to_be_visible()
+        grade()
     expect(verdict(page)).to_have_text("data race")
+    expect(page.locator("#state .badge")).to_contain_text("data race")
     expect(page.locator(".cm-mark-error").nth(0)).to_be_visible()
+
+
+def test_a_refused_text_keeps_the_shown_result(page, site, complaints):
+    complaints.allow("status of 422")
+    begin(page, site, "refused")
+    send(page, "Check")
+    record(page, site)
+    expect(verdict(page)).to_have_text("accepted")
+    write(page, SOLUTION.replace("int ", "int\u00a0", 1))
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("[data-mistake]")).to_be_visible()
+    expect(verdict(page)).to_have_text("accepted")
+    expect(verdict(page)).to_be_visible()
 
 
 def test_the_title_keeps_the_assignment(page, site):

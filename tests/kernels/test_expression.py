@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,13 @@ from kernels.expression import Expression, ExpressionError
 )
 def test_values_are_those_of_c(text, value):
     assert Expression.parse(text).evaluate({"Width": 17, "TILE_WIDTH": 16}) == value
+
+
+def test_an_expression_is_the_same_after_pickling():
+    text = " ceil(Width / TILE_WIDTH) "
+    found = pickle.loads(pickle.dumps(Expression.parse(text)))
+    assert found == Expression.parse(text)
+    assert found.evaluate({"Width": 17, "TILE_WIDTH": 16}) == 2
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**4))

@@ -95,6 +95,32 @@ def test_a_tile_that_is_asked_for_in_vain_is_reported(tile, told, tmp_path, kept
     assert ("`--tile 16`" in grade(job, kept.stages()).launch_note) == told
 
 
+GUARDED = "#ifndef TILE_WIDTH\n#define TILE_WIDTH {}\n#endif"
+
+
+@linux
+@pytest.mark.parametrize(
+    ("own", "asked", "tile", "told"),
+    [(32, None, 32, False), (16, 8, 8, False), (32, 8, 8, True), (8, 8, 8, False)],
+)
+def test_a_guarded_tile_counts_unless_another_is_set(own, asked, tile, told, tmp_path, kept):
+    text = text_of({"before": GUARDED.format(own)})
+    exercise = find_exercise("tiled")
+    job = Job(text.encode(), exercise, "sm_90", "5eed" * 8, tmp_path, case="Width=29", tile=asked)
+    report = grade(job, kept.stages())
+
+    assert report.launch is not None
+    assert (report.verdict, report.tile, report.launch.block) == (Verdict.ACCEPTED, tile, (tile, tile, 1))
+    assert (f"not your {own} (line 2)" in report.launch_note) == told
+
+
+@linux
+def test_a_guarded_tile_that_cannot_be_launched_is_a_resource_limit(tmp_path, kept):
+    report = graded(text_of({"before": GUARDED.format(64)}), tmp_path, kept)
+
+    assert report.verdict is Verdict.RESOURCE_LIMIT
+
+
 # A tile with fewer threads than cells: each thread has every ROWS-th row of it.
 STRIDED = """
 #ifndef TILE_WIDTH

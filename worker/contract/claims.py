@@ -47,7 +47,10 @@ class Claims(Protocol):
         """
 
     def settle(self, ticket: Ticket) -> None:
-        """Mark an attempt whose result is in the database or finally refused, so that it isn't sent again."""
+        """Mark an attempt whose result is in the database or finally refused, so that it isn't sent again.
+
+        Pages that watch the job learn that it changed.
+        """
 
     def revoke(self, ticket: Ticket) -> None:
         """Stop an attempt: no worker may continue it."""

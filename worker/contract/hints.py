@@ -20,6 +20,9 @@ ANSWER_SECONDS = 0.5
 CHANNELS = "tilelab:progress:*"
 """The pattern of all channels."""
 
+ENDED = "ended"
+"""Sent on a job's channel in place of a hint once the database has the outcome of an attempt."""
+
 KEPT_SECONDS = 600
 """How long the broker keeps a job's last hint with output, for a page that is opened later."""
 
@@ -28,6 +31,7 @@ _DETAIL_SECONDS = 0.2
 _PREFIX = CHANNELS.removesuffix("*")
 _KEPT = "tilelab:printed:"
 _LONGEST = 120
+_LONGEST_NUMBER = 18
 _LONGEST_PRINTED = 1_000
 # JSON has up to 12 characters for one.
 _LONGEST_MESSAGE = 12 * (_LONGEST_PRINTED + 3 * _LONGEST)
@@ -66,14 +70,23 @@ def kept_hint(client: redis.Redis, job: int) -> Hint | None:
     return read_hint(channel(job), client.get(f"{_KEPT}{job}"))
 
 
+def ended_job(told_on: object, data: object) -> int | None:
+    """The job whose attempt is over; None for any other message."""
+    return _job(told_on) if data == ENDED else None
+
+
+def _job(told_on: object) -> int | None:
+    number = told_on.removeprefix(_PREFIX) if isinstance(told_on, str) else ""
+    return int(number) if number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER else None
+
+
 def read_hint(told_on: object, data: object) -> Hint | None:
     """The hint in a message, or None if it isn't valid. Messages from the broker are untrusted."""
-    if not isinstance(told_on, str) or not isinstance(data, str) or len(data) > _LONGEST_MESSAGE:
+    job = _job(told_on)
+    if job is None or not isinstance(data, str) or len(data) > _LONGEST_MESSAGE:
         return None
-    number = told_on.removeprefix(_PREFIX)
     try:
-        told = json.loads(data)
-        return _hint(int(number), told) if number.isascii() and number.isdecimal() else None
+        return _hint(job, json.loads(data))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 

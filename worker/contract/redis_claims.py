@@ -8,6 +8,7 @@ import redis
 
 from worker.contract.broker import broker_errors
 from worker.contract.claims import TOMBSTONE_SECONDS, Claim, Stand
+from worker.contract.hints import ENDED, channel
 from worker.contract.messages import Ticket
 
 _WORKER = "worker:"
@@ -59,8 +60,10 @@ class RedisClaims:
         return [_read(value) for value in said]
 
     def _bury(self, ticket: Ticket, stand: Stand) -> None:
-        with broker_errors(self._client):
-            self._client.set(_key(ticket), stand.value, ex=TOMBSTONE_SECONDS)
+        with broker_errors(self._client), self._client.pipeline(transaction=False) as both:
+            both.set(_key(ticket), stand.value, ex=TOMBSTONE_SECONDS)
+            both.publish(channel(ticket.job), ENDED)
+            both.execute()
 
 
 def _key(ticket: Ticket) -> str:

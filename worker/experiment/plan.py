@@ -6,6 +6,7 @@ from kernels.experiment import plan
 from kernels.experiment.definition import from_plain_definition
 from kernels.experiment.model import Measure
 from kernels.experiment.plan import Group, PlannedPoint, PointPlan, Values
+from kernels.experiment.points import MOST_LOCAL_WORK
 from kernels.experiment.result import PointResult
 from kernels.verdict import Verdict
 from worker.bench.backlog import Graded, encoded
@@ -27,6 +28,7 @@ class Plan(PointPlan):
             manifest.exercise.definition,
             {each.name: each.text for each in manifest.kernels},
             manifest.device.device_class,
+            MOST_LOCAL_WORK,
         )
 
     def work(self, planned: PlannedPoint, passed: PointResult | None = None) -> CheckWork:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import glob
 import os
 import sys
-import traceback
 from pathlib import Path
 
 from worker.sandbox import child
@@ -68,9 +67,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
         started = lockdown.close_files_before_start(_there(_START_FILES), _folders(), _writable())
         backend = runner.warm_up(device, compiler, quiet)
     except Exception as error:  # noqa: BLE001 - report any error to the parent, which waits for this process
-        where = "".join(traceback.format_tb(error.__traceback__, limit=-4))
-        detail = f"{type(error).__name__}: {error}"[:2000]
-        child.send(answers, {"failure": "start", "detail": f"{detail}\n{where}"[:4000]})
+        child.send(answers, {"failure": "start", "detail": child.detail_of(error)})
         os._exit(1)
     limits = lockdown.limit_all_but_memory(cpu_seconds)
     calls, landlock = lockdown.close_after_start(_there(READABLE), _writable())

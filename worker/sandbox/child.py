@@ -26,6 +26,7 @@ STEPS = {
     "run": ("worker.steps.analysis_step", "run_step"),
 }
 _CHUNK = 2**20
+_LONGEST_ERROR, _LONGEST_DETAIL, _MOST_FRAMES = 2000, 4000, 8
 
 Step = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -79,8 +80,15 @@ def answer(function: Step, request: bytes) -> dict[str, Any]:
         return {"response": function(json.loads(request))}
     except MemoryError:
         return {"failure": "memory"}
-    except Exception:  # noqa: BLE001 - the parent must learn of any error in a step
-        return {"failure": "error", "detail": traceback.format_exc(limit=-8)[-4000:]}
+    except Exception as error:  # noqa: BLE001 - the parent must learn of any error in a step
+        return {"failure": "error", "detail": detail_of(error)}
+
+
+def detail_of(error: Exception) -> str:
+    """The error, then where it was raised, innermost first: whoever cuts the text keeps what says most."""
+    raised = "".join(traceback.format_exception_only(error)).strip()[:_LONGEST_ERROR]
+    frames = reversed(traceback.format_tb(error.__traceback__, limit=-_MOST_FRAMES))
+    return f"{raised}\n{''.join(frames)}"[:_LONGEST_DETAIL]
 
 
 def requests(descriptor: int) -> Iterator[bytes]:

@@ -338,7 +338,8 @@ def _response(answer: object) -> dict[str, Any]:
     if isinstance(answer, dict) and isinstance(answer.get("response"), dict):
         response: dict[str, Any] = answer["response"]
         return response
-    raise SandboxFailure(Failure.MEMORY if _said(answer, "memory") else Failure.ERROR, str(answer)[:4000])
+    detail = answer.get("detail") if isinstance(answer, dict) and _said(answer, "error") else answer
+    raise SandboxFailure(Failure.MEMORY if _said(answer, "memory") else Failure.ERROR, str(detail)[:4000])
 
 
 def _said(answer: object, failure: str) -> bool:

@@ -96,7 +96,7 @@ class _Answers:
 
 
 def _cases(exercise: Exercise, source: Source, tile: int | None) -> Iterator[_Setting]:
-    chosen = source.own_tile or tile or exercise.tile
+    chosen = source.own_tile or tile or source.default_tile or exercise.tile
     return ((chosen, case.sizes) for case in exercise.cases(chosen, source.macros))
 
 

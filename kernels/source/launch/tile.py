@@ -50,7 +50,7 @@ def find_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -
     name = exercise.tile_name
     line = names.line(name)
     if line is not None and not _matters(exercise, names, launch):
-        return _checked(exercise, Tile(names.constants.sure(name), line))
+        return checked(exercise, Tile(names.constants.sure(name), line))
     used = names.used(name)
     if not used and _launched_by_tile(exercise, names, launch) and (launch is None or launch.block is None):
         other = _under_another_name(exercise, names)
@@ -72,7 +72,7 @@ def _commented(exercise: Exercise, names: Names, value: int, line: int) -> Tile 
                 f"The launch comment has `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.",
                 line,
             )
-    return _checked(exercise, Tile(value, line))
+    return checked(exercise, Tile(value, line))
 
 
 def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
@@ -84,7 +84,7 @@ def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
     if values is None:
         return Tile(line=line, asked=(name,))
     if len(values) == 1:
-        return _checked(exercise, Tile(values[0], line))
+        return checked(exercise, Tile(values[0], line))
     if values:
         return refused(
             f"`{name}` has more than one value here: {listed(list(map(str, values)))}. "
@@ -100,7 +100,7 @@ def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
     )
 
 
-def _checked(exercise: Exercise, tile: Tile) -> Tile | Finding:
+def checked(exercise: Exercise, tile: Tile) -> Tile | Finding:
     """Refuse a tile that fits no case."""
     if tile.value is None or 1 <= tile.value <= exercise.largest_tile:
         return tile

@@ -16,7 +16,7 @@ from server.courses.service import is_staff, role_in
 from server.experiments.access import STARTS, quota_text
 from server.experiments.plans import UnfitExperiment, checked_plan
 from server.experiments.quota import EXPERIMENTS_A_DAY, POINTS_A_DAY, Quota, quota_of
-from server.experiments.service import NewExperiment, QuotaUsed, TooManyRunning, start
+from server.experiments.service import NewExperiment, QuotaUsed, TooManyRunning, check_room, start
 from server.experiments.variations import SIZE, TILE, WHAT, NoVariation, variation_of
 from server.experiments.views.blueprint import experiments_pages
 from server.http.forms import Form, filled, sent
@@ -94,11 +94,12 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
     with site().readers.begin() as session:
         found, course = _submission(session, public_id)
         variation, assignment = variation_of(found, what), found.assignment
-        exercise = assignment.exercise
+        exercise, student = assignment.exercise, not is_staff(course.role)
+        check_room(session, viewer().id, assignment.id if student else None, now)
     if course.archived:
         raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
     definition = variation.definition(form["axis"] or variation.names[0], form["values"])
-    kernels, student = {variation.kernel: variation.text}, not is_staff(course.role)
+    kernels = {variation.kernel: variation.text}
     plan = checked_plan(exercise, definition, kernels, student=student)
     new = NewExperiment(
         course=course.course_id,

@@ -12,10 +12,11 @@ from sqlalchemy.orm import Session
 from kernels.rendering.page.listing.marks import marks
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
-from server.grading.models import Result, Source
+from server.grading.models import JobState, Result, Source
 from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
 from server.submissions.models import Mode, Submission
+from server.submissions.service import latest_job
 
 _MOST_FINDINGS = 8
 
@@ -51,6 +52,7 @@ class EarlierSubmission:
 
     is_check: whether it was a check
     verdict: None before the first verdict
+    pending: whether the first verdict is still to come
     told: the first findings in words
     """
 
@@ -59,6 +61,7 @@ class EarlierSubmission:
     text: str
     is_check: bool
     verdict: Verdict | None
+    pending: bool
     marks: Sequence[LineMark]
     told: Sequence[FindingText]
 
@@ -87,6 +90,7 @@ def earlier_submission(
         text=content.decode("utf-8", errors="replace"),
         is_check=found.mode is Mode.CHECK,
         verdict=None if job is None else job.verdict,
+        pending=job is None and latest_job(session, found.id).state in {JobState.QUEUED, JobState.RUNNING},
         marks=line_marks(findings),
         told=[FindingText(found.line, found.headline, found.message) for found in findings[:_MOST_FINDINGS]],
     )

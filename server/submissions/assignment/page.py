@@ -77,7 +77,7 @@ class AssignmentPage:
     rank, check: why a submission or a check isn't possible now; None if it is
     allowance: None for course staff, who have no limits
     handout: None for no handout
-    earlier: the submission in the editor, if there is one
+    earlier: the submission to show the result of; in the editor, unless a form was refused
     attempts: the last submissions and checks, the last one first
     counts: the submission that counts; best: the best one, if it is a different one
     late_days: the reader's late days; None for course staff
@@ -161,7 +161,7 @@ def assignment_page(
         handout=_handout(given, task, assignment.exercise),
         has_starter=given is not None and given.starter is not None,
         editor=_editor(who, task, given, before, sent, came_from),
-        earlier=None if sent else before,
+        earlier=before,
         attempts=newest[:_SHOWN_ATTEMPTS],
         more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
         counts=task.counted,

@@ -1,8 +1,8 @@
 """The hub: follows all watched submissions of a process, however many pages watch them.
 
-One query a second reads all of them from the database. One connection to Redis receives workers' hints. Without Redis,
-pages miss the hints. Without the database, they stop changing until it is back. The hub starts with the first page that
-watches, and stops a while after the last.
+One query a second reads all of them from the database. So does one soon after a watched attempt ends. One connection to
+Redis receives that news and workers' hints. Without Redis, pages miss both. Without the database, they stop changing
+until it is back. The hub starts with the first page that watches, and stops a while after the last.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _POLL_SECONDS = 1.0
 _LINGER_SECONDS = 20.0
 # Short naps, so that the thread ends soon after the hub closes.
 _LOOK_SECONDS = 0.2
+# The least time between two queries, however many attempts are over.
+_SOONEST_SECONDS = 0.1
 
 Form = Callable[[Progress], str]
 """Formats a progress. Its texts are cached by function, so use the same function for the same format."""
@@ -135,6 +137,7 @@ class Hub:
         self._thread: threading.Thread | None = None
         self._ends_when: Callable[[], bool] = lambda: False
         self._failing = False
+        self._news = threading.Event()
         self.closing = False
 
     @property
@@ -202,7 +205,7 @@ class Hub:
 
     def _run(self) -> None:
         try:
-            listener = Listener(self._redis_url, self._heard)
+            listener = Listener(self._redis_url, self._heard, self._ended)
             try:
                 while self._goes_on():
                     self._ask()
@@ -228,11 +231,14 @@ class Hub:
             return False
 
     def _rest(self) -> None:
-        until = time.monotonic() + _POLL_SECONDS
-        while not self.closing and time.monotonic() < until:
+        now = time.monotonic()
+        soonest, until = now + _SOONEST_SECONDS, now + _POLL_SECONDS
+        while not self.closing and time.monotonic() < (soonest if self._news.is_set() else until):
             if self._ends_when():
                 self.close()
-            time.sleep(_LOOK_SECONDS)
+            if self._news.wait(_LOOK_SECONDS):
+                time.sleep(max(0.0, soonest - time.monotonic()))
+        self._news.clear()
 
     def _ask(self) -> None:
         with self._lock:
@@ -267,6 +273,11 @@ class Hub:
                 if channel.recalled != job and not channel.progress.status.over:
                     channel.recalled = job
                     listener.recall(job)
+
+    def _ended(self, job: int) -> None:
+        with self._lock:
+            if any(each.progress.status.id == job for each in self._channels.values()):
+                self._news.set()
 
     def _heard(self, hint: Hint) -> None:
         with self._lock:

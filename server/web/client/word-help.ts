@@ -1,7 +1,7 @@
 // The explanation of a built-in word: on hover, and by F1 at the cursor until the cursor moves or Escape is pressed.
 
 import { type EditorState, type Extension, StateEffect, StateField } from "@codemirror/state";
-import { EditorView, type Tooltip, hoverTooltip, keymap, showTooltip } from "@codemirror/view";
+import { EditorView, type Tooltip, closeHoverTooltips, hoverTooltip, keymap, showTooltip } from "@codemirror/view";
 
 import { WORDS, type Word } from "./cuda-words";
 import { explanation } from "./explanation";
@@ -21,7 +21,7 @@ const atCursor = StateField.define<Tooltip | null>({
 export function wordHelp(): Extension {
   return [
     atCursor,
-    hoverTooltip((view, place) => wordAt(view.state, place)?.help ?? null, { hideOnChange: true }),
+    hoverTooltip((view, place) => hovered(view.state, place), { hideOnChange: true }),
     keymap.of([
       { key: "F1", run: explain },
       { key: "Escape", run: close },
@@ -29,10 +29,15 @@ export function wordHelp(): Extension {
   ];
 }
 
+/** The explanation at the mouse, unless F1 shows one already. */
+function hovered(state: EditorState, place: number): Tooltip | null {
+  return state.field(atCursor) === null ? (wordAt(state, place)?.help ?? null) : null;
+}
+
 function explain(view: EditorView): boolean {
   const found = wordAt(view.state, view.state.selection.main.head);
   const text = found?.word.text.replaceAll("`", "") ?? "No help for this word.";
-  view.dispatch({ effects: [show.of(found?.help ?? null), EditorView.announce.of(text)] });
+  view.dispatch({ effects: [closeHoverTooltips, show.of(found?.help ?? null), EditorView.announce.of(text)] });
   return true;
 }
 

@@ -2,7 +2,8 @@
 // the panel. Without this script, the forms lead to the submission's page. It also loads the editor.
 //
 //   <div data-bench="…">                 the page's address; its <nav data-tabs> is the work of report.js
-//     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one
+//     <div id="panel" data-earlier="…">  shows the #outcome of a submission's page, first of this one; with data-pending,
+//                                        it has no verdict yet, and the page follows it
 //     <form>                             its input named `key` gets a new value with each submission and verdict;
 //                                        sent here, if a button named `mode` or `late_days` was pressed; Ctrl+Enter
 //                                        presses the first named `mode`, Ctrl+Shift+Enter the panel's; F8 follows the
@@ -59,8 +60,9 @@ class Workbench {
     const asked = new URL(location.href);
     const isBack = asked.searchParams.has("from") || /^#(line-|source|hand-in)/.test(asked.hash);
     const isRefused = document.querySelector("[data-mistake], [data-refusal], [data-repaired]") !== null;
-    if (isBack && WIDE.matches) this.tab("checked");
-    else if (isBack || isRefused) this.tab(WIDE.matches ? "about" : "work");
+    const { earlier, pending } = this.panel.dataset;
+    if (isRefused || (isBack && !WIDE.matches)) this.tab(!WIDE.matches ? "work" : earlier === undefined ? "about" : "checked");
+    else if (isBack || pending !== undefined) this.tab("checked");
   }
 
   /** A refused form came back at the form's address, which a reload would send again. */
@@ -168,9 +170,9 @@ class Workbench {
   }
 
   private async showEarlier(): Promise<void> {
-    const { earlier } = this.panel.dataset;
+    const { earlier, pending } = this.panel.dataset;
     delete this.panel.dataset["earlier"];
-    if (earlier !== undefined) await this.load(earlier, false);
+    if (earlier !== undefined) await this.load(earlier, pending !== undefined);
   }
 
   /** Load a submission's page into the panel. A result that can't be loaded is tried once more, then linked. */

@@ -7,15 +7,17 @@ import itertools
 import pytest
 
 from kernels.experiment.axes import AxisError, parse_axis
+from kernels.experiment.constraint import Constraint
 from kernels.experiment.definition import (
+    MOST_CONSTRAINTS,
     DefinitionError,
     from_plain_definition,
     line_of,
     plain_definition,
     read_definition,
 )
-from kernels.experiment.model import Axis, Design, DesignKind
-from kernels.experiment.points import TooManyPoints, points
+from kernels.experiment.model import MOST_AXES, Axis, Design, DesignKind, Experiment
+from kernels.experiment.points import TooManyPoints, TooMuchWork, points, work_of
 
 FILE = """\
 [experiment]
@@ -122,6 +124,70 @@ def test_a_sample_of_a_space_too_large_to_list():
         points(read_definition(text))
     sample = points(read_definition(text + '[design]\nkind = "random"\npoints = 100\n'))
     assert len({tuple(each.params.values()) for each in sample}) == 100
+
+
+def heavy(comparisons: int, last: int = 100, design: str = "") -> Experiment:
+    """Two axes, and constraints that no student needs."""
+    condition = " and ".join(["B > 0"] * comparisons)
+    text = f'[experiment]\nname = "n"\nexercise = "tiled"\nkernels = ["a.cu"]\n[axes]\nA = "1:{last}"\nB = "1:{last}"\n'
+    return read_definition(f'{text}[constraints]\na = "{condition}"\nend = "B < 1"\n{design}')
+
+
+def count_evaluations(monkeypatch) -> list[str]:
+    evaluated: list[str] = []
+    holds = Constraint.holds
+
+    def counted(self, values):
+        evaluated.append(self.text)
+        return holds(self, values)
+
+    monkeypatch.setattr(Constraint, "holds", counted)
+    return evaluated
+
+
+def test_the_work_for_constraints_is_known_before_any_is_evaluated(monkeypatch):
+    evaluated, experiment = count_evaluations(monkeypatch), heavy(50)
+    work = work_of(experiment)
+    with pytest.raises(TooMuchWork) as refused:
+        points(experiment, work - 1)
+    assert (refused.value.work, refused.value.most, evaluated) == (work, work - 1, [])
+    assert points(experiment, work) == ()
+    costs = {each.text: each.cost for each in experiment.constraints}
+    assert sum(costs[text] for text in evaluated) <= work
+
+
+def test_a_random_design_draws_within_the_limit(monkeypatch):
+    design = '[design]\nkind = "random"\npoints = 9\n'
+    evaluated, experiment = count_evaluations(monkeypatch), heavy(50, 5_000, design)
+    assert points(experiment, 10_000) == ()
+    cost = sum(each.cost for each in experiment.constraints)
+    assert 0 < len(evaluated) <= 2 * 10_000 // cost
+    with pytest.raises(TooManyPoints):
+        points(experiment, 8 * cost)
+
+
+def test_a_list_is_limited_too():
+    rows = ",".join(["{ A = 1, B = 1 }"] * 500)
+    experiment = heavy(50, 9, f'[design]\nkind = "list"\nrows = [{rows}]\n')
+    with pytest.raises(TooMuchWork):
+        points(experiment, 50_000)
+    assert points(experiment) == ()
+
+
+@pytest.mark.parametrize(("table", "limit"), [("axes", MOST_AXES), ("constraints", MOST_CONSTRAINTS)])
+def test_the_number_of_axes_and_constraints_is_limited(table, limit):
+    start = '[experiment]\nname = "n"\nexercise = "tiled"\nkernels = ["a.cu"]\n'
+    line = {"axes": "A{} = [1]\n", "constraints": "c{} = '1 > 0'\n"}[table]
+    fields = [line.format(number) for number in range(limit + 1)]
+    assert read_definition(f"{start}[{table}]\n{''.join(fields[:-1])}")
+    with pytest.raises(DefinitionError) as refused:
+        read_definition(f"{start}[{table}]\n{''.join(fields)}")
+    assert refused.value.line == 5
+
+
+def test_a_long_constraint_is_refused():
+    with pytest.raises(DefinitionError):
+        heavy(100)
 
 
 def test_the_ladder_reads_back():

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from kernels.experiment.constraint import Constraint
 from kernels.experiment.result import from_json
 from kernels.verdict import Verdict
 from server.courses.models import Course, Role
+from server.experiments import new_experiment
+from server.experiments.access import STARTS
 from server.experiments.quota import EXPERIMENTS_A_DAY
 from tests.server.databases import ON_SQLITE
 from tests.server.experiments.started import KERNEL, TILE, checked, run_all, runner_of, sent
@@ -136,6 +140,54 @@ def test_what_a_student_sends_is_bounded_before_it_is_listed(portal: Portal):
     axes = ["Width=1:200", "TILE_WIDTH=2,4,8,16,32", "N=1:200"]
     answer = begin(portal, "ada", axes=axes)
     assert (answer.status_code, "200,000 combinations" in answer.get_json()["detail"]) == (422, True)
+
+
+def attack(comparisons: int = 40, last: int = 100) -> dict[str, Any]:
+    """A definition whose constraints would take minutes, and its kernel."""
+    condition = " and ".join(["A1 > 0"] * comparisons)
+    constraints = "".join(f'c{number} = "{condition}"\n' for number in range(16))
+    axes = f'A0 = "1:{last}"\nA1 = "1:{last}"\n[constraints]\n{constraints}end = "A1 < 1"\n'
+    text = TILE.replace("TILE_WIDTH = [4, 8, 16, 32]\n", axes)
+    return {"definition": text, "kernels": {"tiled.cu": f"#define A0 1\n#define A1 1\n{KERNEL}"}}
+
+
+@pytest.mark.parametrize(("role", "last"), [(Role.STUDENT, 100), (Role.INSTRUCTOR, 1_000)])
+def test_no_constraint_is_evaluated_beyond_the_limit(portal: Portal, monkeypatch, role, last):
+    monkeypatch.setattr(Constraint, "holds", lambda *_: pytest.fail("evaluated"))
+    answer = begin(portal, "ada", role, **attack(last=last))
+    assert (answer.status_code, "`constraints`" in answer.get_json()["detail"]) == (422, True)
+
+
+def test_a_refused_start_counts_against_the_rate(portal: Portal):
+    for _ in range(STARTS.count):
+        assert begin(portal, "ada", definition="").status_code == 422
+    assert begin(portal, "ada", **attack()).status_code == 429
+
+
+def test_the_quota_is_checked_before_the_plan(portal: Portal, monkeypatch):
+    for _ in range(EXPERIMENTS_A_DAY):
+        assert begin(portal, "ada").status_code == 201
+    monkeypatch.setattr(new_experiment, "checked_plan", lambda *_, **__: pytest.fail("planned"))
+    assert begin(portal, "ada", **attack()).get_json()["code"] == "quota_used"
+
+
+@pytest.mark.parametrize(
+    ("role", "more", "field"),
+    [
+        (Role.STUDENT, {"definition": TILE + 'Width = "1:500"\n' + TUNE.replace("gflops", "loads")}, "axes"),
+        (Role.INSTRUCTOR, {"definition": TILE + 'Width = "1:2000"\n'}, "axes"),
+        (
+            Role.INSTRUCTOR,
+            {"kernels": dict.fromkeys("abc", KERNEL + "// " * 15000)},
+            "experiment.kernels",
+        ),
+    ],
+)
+def test_sizes_and_kernels_that_take_long_to_check_are_refused(portal: Portal, role, more, field):
+    if "kernels" in more:
+        more |= {"definition": TILE.replace('"tiled.cu"', '"a", "b", "c"')}
+    answer = begin(portal, "ada", role, **more)
+    assert (answer.status_code, f"`{field}`" in answer.get_json()["detail"]) == (422, True)
 
 
 def test_a_course_that_is_archived_takes_none(portal: Portal):

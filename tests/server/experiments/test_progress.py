@@ -8,11 +8,15 @@ import pytest
 from sqlalchemy import func, select
 
 from kernels.exercise import read_exercise
+from kernels.experiment.constraint import Constraint
+from kernels.experiment.definition import read_definition
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.audit.models import AuditEvent
 from server.courses.models import Assignment
+from server.experiments import progress
 from server.experiments.models import Experiment, ExperimentState
-from server.experiments.plans import UnfitExperiment
+from server.experiments.plans import UnfitExperiment, read_plan, stored_plan
 from server.experiments.progress import AT_ONCE, OPEN_FOR_A_SLOT
 from server.experiments.queries import results
 from server.experiments.quota import EXPERIMENTS_A_DAY, MOST_RUNNING
@@ -21,6 +25,7 @@ from server.grading.models import Job, JobState, Step, StepState
 from server.submissions.changes import NotPossible
 from tests.server.course import CPU_QUEUE, NOW, ACourse, later
 from tests.server.experiments.started import (
+    KERNEL,
     TILE,
     checked,
     experiment_of,
@@ -215,6 +220,42 @@ def test_an_experiment_that_cannot_be_read_any_more_ends_and_the_others_go_on(co
     assert experiment_of(course, broken).state is ExperimentState.CANCELLED
     assert experiment_of(course, fine).state is ExperimentState.DONE
     assert in_queue(course) == 0
+
+
+def test_a_stored_plan_above_the_limits_ends_and_the_others_go_on(course, monkeypatch):
+    heavy, fine = started(course), started(course)
+    monkeypatch.setattr(Constraint, "holds", lambda *_: pytest.fail("evaluated"))
+    axes = 'Width = "1:2000"\nTILE_WIDTH = [2, 4, 8, 16, 32]\n[constraints]\n'
+    constraints = "".join(f'c{number} = "Width > 0 and TILE_WIDTH > 0"\n' for number in range(64))
+    definition = read_definition(TILE.replace("TILE_WIDTH = [4, 8, 16, 32]\n", axes + constraints))
+    with course.sessions.begin() as session:
+        found = session.scalars(select(Experiment).where(Experiment.public_id == heavy)).one()
+        found.plan = stored_plan(definition, {"tiled.cu": KERNEL})
+    run_all(course, runner_of(course))
+    assert experiment_of(course, heavy).state is ExperimentState.CANCELLED
+    assert experiment_of(course, fine).state is ExperimentState.DONE
+    with course.sessions.begin() as session:
+        event = session.scalars(
+            select(AuditEvent)
+            .where(AuditEvent.subject == f"experiment {heavy}")
+            .order_by(AuditEvent.id.desc())
+        ).first()
+    assert event is not None
+    assert (event.action, "2,000,000" in event.detail["reason"]) == ("experiment.cancelled", True)
+
+
+def test_the_plans_of_many_experiments_are_read_once(course, monkeypatch):
+    for _ in range(5):
+        started(course)
+    read: list[int] = []
+
+    def counted(*given):
+        read.append(1)
+        return read_plan(*given)
+
+    monkeypatch.setattr(progress, "read_plan", counted)
+    run_all(course, runner_of(course))
+    assert len(read) == 5
 
 
 def test_a_cancelled_job_is_a_system_error_of_its_point(course):

@@ -13,6 +13,7 @@ from server.courses.models import Assignment
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.enrolment.codes import course_to_join
+from server.submissions.rules.points import Achieved, worth
 from server.up.demo import prepare_demo
 from server.up.demo_file import DemoUser, read_demo
 
@@ -47,6 +48,14 @@ def test_its_assignments_are_due_one_after_the_other(made: Sessions, tmp_path: P
     with made.begin() as session:
         by_date = [each.slug for each in session.scalars(select(Assignment).order_by(Assignment.due_at))]
     assert by_date == ["naive", "tiled", "coarsened"]
+
+
+def test_an_accepted_starter_earns_no_points(made: Sessions, tmp_path: Path):
+    prepare_demo(made, tmp_path / "demo.json", URL)
+    with made.begin() as session:
+        given = session.scalars(select(Assignment).where(Assignment.slug == "coarsened")).one()
+        worths = [worth(given, Achieved(accepted=True, goals_missed=missed)).points for missed in (0, 1)]
+    assert worths == [10.0, 0.0]
 
 
 def test_the_instructor_runs_the_server_and_others_join_with_a_code(made: Sessions, tmp_path: Path):

@@ -18,6 +18,7 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.sandbox.reserving import RESERVE, ReservingStages
+from worker.sandbox.child import detail_of
 from worker.sandbox.child_command import ENVIRONMENT
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.process import Child
@@ -196,7 +197,13 @@ def test_the_detail_of_our_own_fault_says_where():
     with pytest.raises(SandboxFailure) as raised:
         ask("fail")
 
-    assert "our own fault" in raised.value.detail
+    error, _, frames = raised.value.detail.partition(" File ")
+    assert (error.strip(), "probe.py" in frames) == ("ValueError: our own fault", True)
+
+
+def test_a_long_error_is_cut_after_its_type():
+    detail = detail_of(ValueError("x" * 10_000))
+    assert (detail[:12], len(detail) < 2_100) == ("ValueError: ", True)
 
 
 @pytest.mark.parametrize(("share", "kind"), [(0.0, Failure.ERROR), (0.6, Failure.TIME)])

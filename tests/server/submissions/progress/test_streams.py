@@ -28,6 +28,8 @@ from tests.server.web.signed_in import client_of
 from tests.worker.queue.workplaces import message
 from worker.contract.broker import connect_redis
 from worker.contract.hints import Hints, channel
+from worker.contract.messages import StepKind, Ticket
+from worker.contract.redis_claims import RedisClaims
 
 LONG = 30.0
 
@@ -176,6 +178,32 @@ def test_hints_of_workers_are_told_and_redis_may_come_later(portal, redis_url):
                 client.publish(channel(job), "nonsense")
                 told = watch.next(written, 0.3)
         assert told == ("3 of 14: Width=17, real numbers", False)
+    finally:
+        watch.close()
+        hub.stop()
+
+
+def test_a_verdict_is_told_when_it_is_recorded_not_at_the_next_poll(portal, redis_url, monkeypatch):
+    monkeypatch.setattr(hub_module, "_POLL_SECONDS", 10 * LONG)
+    handed_in(portal.course, "ada")
+    with portal.course.sessions.begin() as session:
+        number, job = session.execute(select(Submission.id, Step.job_id).join(Step, Step.id > 0)).one()
+    taken(portal.course, job)
+    site = portal.app.extensions["tilelab"]
+    hub = Hub(site.readers, redis_url)
+    with site.readers.begin() as session:
+        found = read_statuses(session, [number], datetime.now(UTC))[number]
+    watch = hub.watch(number, 1, found)
+    try:
+        watch.next(written, 1)
+        graded(portal.course, job, verdict=Verdict.WRONG_ANSWER)
+        until, told = time.monotonic() + LONG, None
+        with connect_redis(redis_url) as client:
+            while told is None and time.monotonic() < until:
+                RedisClaims(client).settle(Ticket(job, StepKind.CHECK, "any"))
+                told = watch.next(written, 0.3)
+        assert told is not None
+        assert told[1], "the last state"
     finally:
         watch.close()
         hub.stop()
