@@ -15,6 +15,7 @@ from server.audit.service import note
 from server.courses.models import Membership, Role
 from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, send_order
+from server.grading.refusals import RefusedResult, recent_refusals
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
@@ -31,6 +32,7 @@ class FleetPage:
 
     seen: FleetStatus
     contradictions: Sequence[Contradiction]
+    refusals: Sequence[RefusedResult]
     acts: bool
     now: datetime
 
@@ -104,4 +106,4 @@ def _page(who: Viewer) -> FleetPage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         seen = read_fleet(session, site().settings.redis_url, now)
-        return FleetPage(seen, recent_contradictions(session, now), who.admin, now)
+        return FleetPage(seen, recent_contradictions(session, now), recent_refusals(session, now), who.admin, now)
