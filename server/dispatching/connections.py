@@ -71,4 +71,5 @@ def connections_to(redis_url: str) -> Connections:
     """The connections to a Redis; opens none yet. Raises BrokerUrlError for an invalid URL."""
     client = connect_redis(redis_url)
     app: Celery = celery_app(redis_url)
-    return Connections(RedisClaims(client), RedisFleet(client), RedisBroker(client), StepSender(app), BrokerUsers(client))
+    fleet, users = RedisFleet(client), BrokerUsers(client)
+    return Connections(RedisClaims(client), fleet, RedisBroker(client), StepSender(app), users)

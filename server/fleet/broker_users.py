@@ -27,7 +27,10 @@ def rights(name: str, queues: Sequence[str]) -> tuple[str, ...]:
     only a worker that received the attempt can name it.
     """
     taken = " ".join(f"~{_pattern(queue)}" for queue in queues)
-    bound = " ".join(f"~_kombu.binding.{_pattern(queue)}" for queue in queues)
+    kinds = ("binding", "binding_permanent")
+    bound = " ".join(
+        f"~_kombu.{kind}.{_pattern(queue)}" for queue in (*queues, RESULTS_QUEUE) for kind in kinds
+    )
     own = f"~tilelab:wanted:{name}.* ~tilelab:test:{name}.*"
     return (
         *_CONNECTION,
@@ -89,9 +92,9 @@ class BrokerUsers:
     def _write(self, wanted: Mapping[str, tuple[str, ...]]) -> None:
         for name in self._gone(wanted):
             # This also closes the connections of the user.
-            self._client.execute_command("ACL DELUSER", name)
+            self._client.acl_deluser(name)
         for name, rule in wanted.items():
-            self._client.execute_command("ACL SETUSER", *rule)
+            self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
             logger.info("Redis knows the user %s", name)
 
     def _gone(self, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

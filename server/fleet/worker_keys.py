@@ -103,7 +103,10 @@ def _new(session: Session, redis_url: str, credential: Credential, now: datetime
 def _store(session: Session, credential: Credential, password: str, now: datetime) -> None:
     session.add(
         WorkerKey(
-            name=credential.name, queues=" ".join(credential.queues), key=credential.key,
-            password_digest=password_digest(password), added_at=now,
-        )  # fmt: skip
+            name=credential.name,
+            queues=" ".join(credential.queues),
+            key=credential.key,
+            password_digest=password_digest(password),
+            added_at=now,
+        )
     )

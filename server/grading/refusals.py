@@ -20,7 +20,7 @@ _MOST_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class RefusedResult:
-    """A refused result. worker: as it names itself; why: as in server.recording.origin.Distrust"""
+    """A refused result. worker: as it names itself; why: as in server.recording.origin.Distrust."""
 
     worker: str
     job: int
@@ -43,6 +43,8 @@ def recent_refusals(session: Session, now: datetime) -> Sequence[RefusedResult]:
         .limit(_MOST_SHOWN)
     )
     return [
-        RefusedResult(event.subject.removeprefix("worker "), event.detail["job"], event.detail["why"], event.at)
+        RefusedResult(
+            event.subject.removeprefix("worker "), event.detail["job"], event.detail["why"], event.at
+        )
         for event in session.scalars(query)
     ]

@@ -106,4 +106,6 @@ def _page(who: Viewer) -> FleetPage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         seen = read_fleet(session, site().settings.redis_url, now)
-        return FleetPage(seen, recent_contradictions(session, now), recent_refusals(session, now), who.admin, now)
+        return FleetPage(
+            seen, recent_contradictions(session, now), recent_refusals(session, now), who.admin, now
+        )

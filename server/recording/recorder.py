@@ -140,8 +140,10 @@ class Recorder:
     def _record(self, read: StepResult | Unread, sealed: Sealed) -> Recorded:
         returnable = self._returned[_step(read)] < RETURNS
         # During an upgrade, both versions run. That must not end jobs with a system error.
-        if isinstance(read, Unread) and read.other_version and returnable:
-            return self._counted(read, give_back(self._sessions, read, RETURN_PAUSE))
+        if isinstance(read, Unread) and read.other_version:
+            if returnable:
+                return self._counted(read, give_back(self._sessions, read, RETURN_PAUSE))
+            return self._unreadable(read)
         try:
             origin = self._keys.origin(sealed)
         except Distrusted as found:
@@ -149,12 +151,15 @@ class Recorder:
             outcome = refuse(self._sessions, read.ticket, sealed.name, found.why, returnable=returnable)
             return self._counted(read, outcome)
         if isinstance(read, Unread):
-            return record_fault(self._sessions, read.ticket, f"its result cannot be read: {read.why}")
+            return self._unreadable(read)
         outcome = record(
             self._sessions, read, contradicted=self.contradicted, origin=origin, distrusted=self.distrusted,
             returnable=returnable,
         )  # fmt: skip
         return self._counted(read, outcome)
+
+    def _unreadable(self, read: Unread) -> Recorded:
+        return record_fault(self._sessions, read.ticket, f"its result cannot be read: {read.why}")
 
     def _counted(self, read: StepResult | Unread, outcome: Recorded) -> Recorded:
         if outcome is Recorded.REFUSED or (outcome is Recorded.AGAIN and isinstance(read, Unread)):

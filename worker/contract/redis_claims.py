@@ -12,6 +12,7 @@ from worker.contract.messages import Ticket
 
 _WORKER = "worker:"
 
+
 class RedisClaims:
     """Claims for workers, dispatcher and recorder. Raises worker.contract.broker.BrokerUnavailable."""
 
@@ -27,11 +28,12 @@ class RedisClaims:
     def beat(self, ticket: Ticket, worker: str, lease_seconds: float, *, overslept: bool = False) -> bool:
         key, mine, milliseconds = _key(ticket), _WORKER + worker, _milliseconds(lease_seconds)
         with broker_errors(self._client):
-            if overslept:
-                held = self._client.get(key)
-            else:
-                # Returns the key's value. Without one, it writes ours, because Redis has lost it.
-                held = self._client.set(key, mine, nx=True, get=True, px=milliseconds)
+            # SET with NX and GET returns the key's value. Without one, it writes ours, because Redis has lost it.
+            held: object = (
+                self._client.get(key)
+                if overslept
+                else self._client.set(key, mine, nx=True, get=True, px=milliseconds)
+            )
             if held == mine:
                 # With GT, this never shortens the life of an outcome that was written just now.
                 self._client.pexpire(key, milliseconds, gt=True)

@@ -69,7 +69,7 @@ class RedisFleet:
 
     def workers(self) -> Sequence[WorkerRecord]:
         with broker_errors(self._client):
-            names = sorted(self._client.smembers(_BOARD))
+            names = sorted(map(str, self._client.smembers(_BOARD)))
             texts = self._client.mget([_record_key(worker) for worker in names]) if names else []
             if gone := [name for name, text in zip(names, texts, strict=True) if text is None]:
                 # A worker that is still there adds itself with its next heartbeat.

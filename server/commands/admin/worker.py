@@ -109,7 +109,9 @@ def revoke(name: str) -> None:
 
 
 @worker.command(epilog=_EXITS)
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
 def register(files: tuple[Path, ...]) -> None:
     """Accept workers' addresses that were made elsewhere, such as by bin/make-secrets.
 
@@ -144,7 +146,9 @@ def keys(acl: bool) -> None:
             return
         for key in found:
             until = f", until {key.valid_until:%Y-%m-%d %H:%M} UTC" if key.valid_until else ""
-            click.echo(f"{key.name}: {', '.join(key.queue_names)}, since {key.added_at:%Y-%m-%d %H:%M} UTC{until}")
+            click.echo(
+                f"{key.name}: {', '.join(key.queue_names)}, since {key.added_at:%Y-%m-%d %H:%M} UTC{until}"
+            )
 
 
 @worker.command(epilog=EXITS)
