@@ -36,7 +36,7 @@ class Users(Protocol):
     """The workers' users in Redis. Raises ConnectionError if it is unavailable."""
 
     def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
-        """Make them those of these keys. run: the ID of this run of Redis, which forgets them when it restarts."""
+        """Make a user for each worker with a key, and remove all others. run: the ID of this run of Redis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def users_of(keys: Sequence[WorkerKey]) -> Mapping[str, tuple[str, ...]]:
 
 
 class BrokerUsers:
-    """Makes the users in Redis those of the database. Redis forgets them when it restarts."""
+    """Keeps the users in Redis equal to the keys in the database. Redis forgets users when it restarts."""
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client

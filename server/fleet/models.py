@@ -33,7 +33,7 @@ class WorkerKey(Base):
 
     queues: separated by spaces, as in worker.contract.credential.Credential
     password_digest: SHA-256 of the password of its user in Redis
-    key: signs results, in hex. Whoever reads it can forge results, so it is as secret as the grades are
+    key: signs results, in hex. A reader of it can forge results
     valid_until: None for no end
     """
 

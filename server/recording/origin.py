@@ -1,4 +1,4 @@
-"""Who sent a result, and whether it is about the work that was submitted."""
+"""The origin of a result, and whether it is about the submitted work."""
 
 from __future__ import annotations
 

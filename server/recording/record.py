@@ -41,7 +41,7 @@ from worker.contract.messages import (
 )
 
 REFUSAL_PAUSE = timedelta(seconds=5)
-"""How long a step waits after a refused result, so that a broken worker doesn't take it at once again."""
+"""A step's wait after a refused result. A broken worker must not take it again at once."""
 
 logger = logging.getLogger(__name__)
 

@@ -153,7 +153,7 @@ def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> 
 
 
 def _worker_url(database_url: str, redis_url: str) -> str:
-    """A new address for this machine's worker. The one of the last start stays valid for its last results."""
+    """A new address for this machine's worker. The last start's key stays valid for its last results."""
     engine = connect(database_url)
     try:
         with sessions(engine).begin() as session:

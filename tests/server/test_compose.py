@@ -87,7 +87,7 @@ def test_the_portal_tells_its_metrics_for_a_token_only():
     assert not [each.name for each in others if "metrics_token" in each.plain.get("secrets", [])]
 
 
-@pytest.mark.parametrize(("name", "secret"), zip(WORKERS, ["worker_cpu", "worker_gpu"], strict=True))
+@pytest.mark.parametrize(("name", "secret"), [("worker", "worker_cpu"), ("worker-gpu", "worker_gpu")])
 def test_a_worker_has_its_own_address_and_nothing_else(name, secret):
     worker = SERVICES[name]
     assert worker.plain["secrets"] == [secret]

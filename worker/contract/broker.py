@@ -56,7 +56,7 @@ _TRANSPORT: Mapping[str, object] = {
     "priority_steps": [0],  # the dispatcher orders the steps, so one list in Redis per queue is enough
 }
 
-# A worker keeps no copy of a taken message in Redis, where other workers could read it, and never returns one. The
+# A worker keeps no copy of a taken message in Redis, where other workers could read it. It returns no message: the
 # dispatcher sends lost steps again.
 _WORKER_TRANSPORT: Mapping[str, object] = {**_TRANSPORT, "ack_emulation": False}
 

@@ -75,7 +75,7 @@ def read_credential(redis_url: str) -> Credential:
     name, key = worker_in(redis_url), given.get("key", "")
     if not name or not _KEY.fullmatch(key):
         raise BrokerUrlError(
-            "REDIS_URL is not a worker's address: it has no worker's user, or no key to sign results. "
+            "REDIS_URL is not a worker's address: it has no worker's user or no key. "
             "An operator makes one with `tilelab admin worker add NAME`."
         )
     try:
