@@ -36,7 +36,7 @@ class Users(Protocol):
     """The workers' users in Redis. Raises ConnectionError if it is unavailable."""
 
     def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
-        """Make a user for each worker with a key, and remove all others. run: the ID of this run of Redis."""
+        """Make a user for each worker with a key; remove all others. run: ID of this run of Redis."""
 
 
 @dataclass(frozen=True, slots=True)

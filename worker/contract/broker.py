@@ -174,6 +174,11 @@ def broker_errors(client: redis.Redis) -> Iterator[None]:
     try:
         yield
     except (redis.RedisError, OSError) as error:
+        user = str(client.connection_pool.connection_kwargs.get("username") or "")
+        if isinstance(error, redis.AuthenticationError) and user.startswith(USER_PREFIX):
+            raise BrokerUnavailable(
+                f"Redis at {_place(client)} doesn't know {user} yet, or its address was revoked."
+            ) from error
         raise BrokerUnavailable(_sentence(_place(client), error)) from error
 
 
