@@ -41,7 +41,7 @@ If even that can't be written in as many tries again, the message is dropped."""
 
 RETURNS = 40
 RETURN_PAUSE = timedelta(seconds=30)
-"""How often a step is queued again after a result of another version, and its wait each time. Refused results count too.
+"""How often a step is queued again after a result of another version, and its wait each time. A refused result counts.
 
 Together these are 20 minutes, enough to finish an upgrade. After that, each try uses one of the step's attempts."""
 

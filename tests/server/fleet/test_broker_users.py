@@ -72,7 +72,7 @@ def connected(redis_server: RedisServer, credential: Credential) -> redis.Redis:
 
 def permitted(client: redis.Redis, command: str) -> bool:
     try:
-        client.execute_command(*command.split())  # type: ignore[no-untyped-call]
+        client.execute_command(*command.split())
     except NoPermissionError:
         return False
     except redis.ResponseError:
