@@ -31,7 +31,7 @@ def rights(name: str, queues: Sequence[str]) -> tuple[str, ...]:
     bound = " ".join(
         f"~_kombu.{kind}.{_pattern(queue)}" for queue in (*queues, RESULTS_QUEUE) for kind in kinds
     )
-    own = f"~tilelab:wanted:{name}.* ~tilelab:test:{name}.*"
+    own = " ".join(f"~tilelab:{kind}:{name}.*" for kind in ("worker", "wanted", "test"))
     return (
         *_CONNECTION,
         f"(+brpop +llen {taken})",
@@ -39,7 +39,6 @@ def rights(name: str, queues: Sequence[str]) -> tuple[str, ...]:
         f"(+lpush +llen ~{RESULTS_QUEUE})",
         "(+get +mget +set +pexpire ~tilelab:claim:*)",
         "(+sadd ~tilelab:workers)",
-        f"(+set +del ~tilelab:worker:{name}.*)",
         f"(+get +mget +set +expire +del {own})",
         "(+set ~tilelab:printed:*)",
         "(+publish &tilelab:progress:*)",
