@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,19 @@ from kernels.verdict import Verdict
 from server.database.engine import readers
 from server.dispatching.connections import connections_to
 from server.dispatching.dispatcher import Dispatcher
+from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
 from server.grading.models import Step
 from server.grading.queue_order import IN_FLIGHT
+from server.recording.origin import submitted_digest
 from server.recording.recorder import Recorder
 from server.settings import Settings
 from server.standings.service import board
 from server.submissions.models import Mode
 from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
+from tests.services.redis_server import A_WORKER
+from worker.contract.credential import seal
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE, StepResult, encode
 from worker.contract.redis_claims import RedisClaims
@@ -104,8 +109,10 @@ class Side:
         with self.full.sessions() as session:
             steps = session.scalars(select(Step).where(IN_FLIGHT)).all()
             return [
-                encode(StepResult(ticket_of(step), "bench", _report(step), seconds=1.0)) for step in steps
-            ]
+                seal(A_WORKER, encode(StepResult(
+                    ticket_of(step), f"{A_WORKER.name}.bench", _report(step), graded=submitted_digest(step), seconds=1.0
+                ))) for step in steps
+            ]  # fmt: skip
 
     def _timed(self, name: str, work: Callable[[], object]) -> None:
         began = time.perf_counter()
@@ -143,6 +150,8 @@ def _side(ground: Ground, size: int) -> Side:
     full = made(url, PEOPLE, Terms())
     queue(full, size)
     settings = Settings(url, ground.redis.url)
+    with full.sessions.begin() as session:
+        register_key(session, ground.redis.worker_url, datetime.now(UTC))
     recorder = Recorder(full.engine, RedisClaims(ground.client), Heartbeat(None))
     return Side(full, Dispatcher(full.engine, connections_to(ground.redis.url), settings), recorder)
 

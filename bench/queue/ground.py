@@ -23,6 +23,7 @@ from server.courses.exercises import Content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
+from server.fleet.worker_keys import register_key
 from server.grading.models import Result
 from tests.services import tethered
 from tests.services.processes import children_of
@@ -78,6 +79,7 @@ class Ground:
         self.sessions: Sessions = sessions(self.engine)
         with self.sessions.begin() as session:
             self.people, self.assignments = furnish(session, students, terms or Terms())
+            register_key(session, self.redis.worker_url, datetime.now(UTC))
         self.client = connect_redis(self.redis.url)
         self.fleet = RedisFleet(self.client)
 
@@ -105,6 +107,7 @@ class Ground:
 
     def work(self, *options: str, slots: int, **environment: str) -> None:
         """Start a worker, and wait until all its slots are warm. options: of bench.queue.worker."""
+        environment = {"REDIS_URL": self.redis.worker_url, **environment}
         self.start("worker", ["-m", "bench.queue.worker", *options], **environment)
         self.wait_for(lambda: self._idle() >= slots, "the worker", 300)
 

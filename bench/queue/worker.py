@@ -1,4 +1,4 @@
-"""A worker for benches: the usual parent and slots, without the self-test. REDIS_URL is the broker's address."""
+"""A worker for benches: the usual parent and slots, without the self-test. REDIS_URL is a worker's address."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 from worker.contract.broker import connect_redis
+from worker.contract.credential import read_credential
 from worker.contract.messages import CPU_QUEUE, gpu_queue
 from worker.contract.redis_fleet import RedisFleet
 from worker.selftest.selftest import Progress
 from worker.slots.fitness import Fitness
 from worker.slots.plan import Slot
-from worker.slots.supervisor import Options, WorkerParent, slot_command
+from worker.slots.supervisor import Options, WorkerParent, new_id, slot_command
 from worker.supervision.output import PartOutput
 
 STAND_IN = "cpu"
@@ -42,9 +43,10 @@ def main() -> int:
         facts = gpus()[asked.gpu]
         slots.append(Slot(f"gpu-{asked.gpu}", gpu_queue(facts.device_class), facts))
     options = Options(tuple(slots), os.environ, asked.cache, workplace=asked.workplace)
-    with connect_redis(os.environ["REDIS_URL"]) as client:
-        output = PartOutput(sys.stdout, "worker")
-        refusal = WorkerParent(options, RedisFleet(client), output, _fit, _command).run()
+    url = os.environ["REDIS_URL"]
+    with connect_redis(url) as client:
+        output, worker = PartOutput(sys.stdout, "worker"), new_id(read_credential(url).name)
+        refusal = WorkerParent(options, RedisFleet(client), output, _fit, worker, _command).run()
     print(refusal, flush=True)
     return 3 if refusal else 0
 

@@ -9,6 +9,8 @@ from typing import Protocol
 import redis
 from celery import Celery
 
+from server.fleet.broker_users import BrokerUsers
+from server.fleet.models import WorkerKey
 from worker.contract.broker import StepSender, broker_errors, celery_app, connect_redis
 from worker.contract.claims import Claims
 from worker.contract.fleet import Fleet
@@ -30,6 +32,13 @@ class Broker(Protocol):
         """The ID of this run of Redis, new at each start, and the number of messages in each queue."""
 
 
+class Users(Protocol):
+    """The workers' users in Redis. Raises ConnectionError if it is unavailable."""
+
+    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
+        """Make a user for each worker with a key; remove all others. run: ID of this run of Redis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connections:
     """All connections of a dispatcher to Redis."""
@@ -38,6 +47,7 @@ class Connections:
     fleet: Fleet
     broker: Broker
     sender: Sender
+    users: Users
 
 
 class RedisBroker:
@@ -61,4 +71,5 @@ def connections_to(redis_url: str) -> Connections:
     """The connections to a Redis; opens none yet. Raises BrokerUrlError for an invalid URL."""
     client = connect_redis(redis_url)
     app: Celery = celery_app(redis_url)
-    return Connections(RedisClaims(client), RedisFleet(client), RedisBroker(client), StepSender(app))
+    fleet, users = RedisFleet(client), BrokerUsers(client)
+    return Connections(RedisClaims(client), fleet, RedisBroker(client), StepSender(app), users)

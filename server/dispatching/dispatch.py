@@ -80,17 +80,20 @@ def _sent(session: Session, queue: str) -> int:
 
 def message_of(step: Step, lease_seconds: float) -> StepMessage:
     """Build the message for the attempt under way; raises Unsendable."""
-    check = _check_work(step) if step.kind is StepKind.CHECK else None
+    check = None
+    if step.kind is StepKind.CHECK:
+        check = check_work_of(step, base64.b64encode(step.job.source.content).decode())
     measure = _measure_work(step) if step.kind is StepKind.MEASURE else None
     return StepMessage(ticket_of(step), step.attempt, lease_seconds, check=check, measure=measure)
 
 
-def _check_work(step: Step) -> CheckWork:
+def check_work_of(step: Step, source: str) -> CheckWork:
+    """The work of a check step, with this text as its source; raises Unsendable."""
     job = step.job
     exercise = job.exercise
     changed = _changed(step) or ChangedCheck(exercise.definition, exercise.digest, evidence=True)
     return CheckWork(
-        source=base64.b64encode(job.source.content).decode(),
+        source=source,
         exercise=ExerciseText(exercise.name, changed.definition, changed.digest),
         arch=job.arch,
         device_class=job.device_class,

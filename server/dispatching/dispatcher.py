@@ -23,6 +23,7 @@ from server.dispatching.connections import Connections
 from server.dispatching.dispatch import Unsendable, message_of, room, take
 from server.experiments.progress import ExperimentRunner
 from server.fleet.service import copy_workers, live, slots
+from server.fleet.worker_keys import valid_keys
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, queues_waiting
@@ -59,6 +60,7 @@ class Dispatcher:
     _slots: Mapping[str, int] = field(default_factory=dict)
     _fleet_read: float | None = None
     _fleet_copied: float | None = None
+    _users_applied: float | None = None
 
     def __post_init__(self) -> None:
         self.watch = Watch(self.settings.lease_seconds, self.settings.republish_seconds)
@@ -91,6 +93,8 @@ class Dispatcher:
         if run != self._run:
             self._run = run
             self.watch.restart_leases()
+            self._users_applied = None
+        self._apply_users(now)
         self._look_at_fleet(now)
         decisions = self.watch.decide(now, under_way, claims, lengths)
         self._write_claimed(decisions.claimed)
@@ -116,6 +120,14 @@ class Dispatcher:
                 for step, job, kind, token, queue, state, worker in rows
             ]
             return under_way, queues_waiting(session)
+
+    def _apply_users(self, now: float) -> None:
+        if self._users_applied is not None and now - self._users_applied < COPY_SECONDS:
+            return
+        with self._read.begin() as session:
+            keys = valid_keys(session, datetime.now(UTC))
+        self.connections.users.apply(self._run, keys)
+        self._users_applied = now
 
     def _look_at_fleet(self, now: float) -> None:
         # Rounds come many times a second, and the fleet changes less often.

@@ -1,4 +1,4 @@
-"""The workers table, with each worker's last report."""
+"""The tables of workers: their last reports, and their keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from server.database.base import Base
+from server.database.base import Base, BigId
 
 
 class Worker(Base):
@@ -26,3 +26,27 @@ class Worker(Base):
     record: Mapped[dict[str, Any]]
     first_seen: Mapped[datetime]
     last_beat: Mapped[datetime]
+
+
+class WorkerKey(Base):
+    """A worker's key. A worker has two while its address is being replaced.
+
+    queues: separated by spaces, as in worker.contract.credential.Credential
+    password_digest: SHA-256 of the password of its user in Redis
+    key: signs results, in hex. A reader of it can forge results
+    valid_until: None for no end
+    """
+
+    __tablename__ = "worker_keys"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str] = mapped_column(String(40), index=True)
+    queues: Mapped[str] = mapped_column(String(500))
+    password_digest: Mapped[str] = mapped_column(String(64))
+    key: Mapped[str] = mapped_column(String(64))
+    added_at: Mapped[datetime]
+    valid_until: Mapped[datetime | None]
+
+    @property
+    def queue_names(self) -> tuple[str, ...]:
+        return tuple(self.queues.split())

@@ -169,6 +169,7 @@ class Step(Base):
     work: what a worker needs beyond the job. In measure steps, `packed` of worker.contract.messages.PackedWork. In
         check steps of an experiment, see server.grading.changed_check
     digests: of the checked PTX that the step measures, separated by spaces
+    work_digest: of the work of a measure step, from worker.contract.messages.measure_digest
     not_before: until when it stays queued after a fault
     fault: why the last attempt failed, for course staff
     """
@@ -204,6 +205,7 @@ class Step(Base):
     worker: Mapped[str | None] = mapped_column(String(100))
     work: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     digests: Mapped[str | None] = mapped_column(Text)
+    work_digest: Mapped[str | None] = mapped_column(String(64))
     queued_at: Mapped[datetime]
     not_before: Mapped[datetime | None]
     sent_at: Mapped[datetime | None]

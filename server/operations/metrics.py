@@ -31,6 +31,7 @@ from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED
 from server.operations.presence import InRedis
 from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
+from server.recording.origin import Distrust
 from server.settings import FREE_MB
 from worker.contract.broker import BrokerUnavailable
 from worker.contract.fleet import WorkerRecord, WorkerState
@@ -127,6 +128,14 @@ class TilelabCollector(Collector):
         yield CounterMetricFamily(
             "tilelab_late_results", "Results refused because their try no longer counts.", value=found.late
         )
+        refused = CounterMetricFamily(
+            "tilelab_refused_results",
+            "Results refused because their sender or their work can't be trusted.",
+            labels=["why"],
+        )
+        for why in Distrust:
+            refused.add_metric([why.value], found.distrusted.get(why.value, 0))
+        yield refused
 
 
 def _queues_in_use(session: Session) -> Iterator[str]:

@@ -21,6 +21,7 @@ EVERY_SECONDS = 5.0
 SILENT_SECONDS = 30.0
 _BOARD = "tilelab:processes"
 _LATE = "tilelab:late-results"
+_REFUSED = "tilelab:refused-results"
 
 # By the clock of Redis, because the machines' clocks may differ.
 _TELL = """
@@ -62,6 +63,14 @@ class Presence:
         except BrokerUnavailable:
             return
 
+    def distrusted(self, why: str) -> None:
+        """Count a result that was refused, because it can't be trusted."""
+        try:
+            with broker_errors(self.client):
+                self.client.hincrby(_REFUSED, why, 1)
+        except BrokerUnavailable:
+            return
+
 
 @dataclass(frozen=True, slots=True)
 class InRedis:
@@ -69,11 +78,13 @@ class InRedis:
 
     processes: the number of running processes of each kind
     results: waiting to be recorded; late: refused since Redis started
+    distrusted: refused since Redis started, because they can't be trusted, by reason
     """
 
     processes: Mapping[str, int]
     results: int
     late: int
+    distrusted: Mapping[str, int] = field(default_factory=dict)
 
 
 def look(client: redis.Redis) -> InRedis:
@@ -83,6 +94,7 @@ def look(client: redis.Redis) -> InRedis:
         together.zrange(_BOARD, 0, -1, withscores=True)
         together.llen(RESULTS_QUEUE)
         together.get(_LATE)
-        (now, _), board, results, late = together.execute()
+        together.hgetall(_REFUSED)
+        (now, _), board, results, late, refused = together.execute()
     living = Counter(name.partition(" ")[0] for name, told in board if now - told <= SILENT_SECONDS)
-    return InRedis(living, int(results), int(late or 0))
+    return InRedis(living, int(results), int(late or 0), {why: int(count) for why, count in refused.items()})

@@ -13,6 +13,7 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, send_order
+from server.grading.refusals import RefusedResult, recent_refusals
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
@@ -29,6 +30,7 @@ class FleetPage:
 
     seen: FleetStatus
     contradictions: Sequence[Contradiction]
+    refusals: Sequence[RefusedResult]
     now: datetime
 
 
@@ -86,4 +88,4 @@ def _page() -> FleetPage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         seen = read_fleet(session, site().settings.redis_url, now)
-        return FleetPage(seen, recent_contradictions(session, now), now)
+        return FleetPage(seen, recent_contradictions(session, now), recent_refusals(session, now), now)

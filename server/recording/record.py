@@ -21,9 +21,12 @@ from server.grading.attempts import completed, given_back, kept, locked_current,
 from server.grading.contradictions import Contradiction, note_contradiction
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.queue_order import QueueOrder
+from server.grading.refusals import note_refusal
+from server.recording.origin import Distrust, Distrusted, check_origin, check_work
 from server.recording.refusal import Refusal, check_result
 from server.standings.service import update_leaderboards
 from server.submissions.verdicts import failed, finish, give_up
+from worker.contract.credential import Credential
 from worker.contract.logging import about
 from worker.contract.messages import (
     OtherVersionError,
@@ -34,7 +37,11 @@ from worker.contract.messages import (
     UnreadableError,
     decode,
     gpu_queue,
+    measure_digest,
 )
+
+REFUSAL_PAUSE = timedelta(seconds=5)
+"""A step's wait after a refused result. A broken worker must not take it again at once."""
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +55,7 @@ class Recorded(StrEnum):
     GIVEN_UP = "given_up"  # the job ended in a system error
     REPEATED = "repeated"  # the result was recorded before
     FENCED = "fenced"  # the result is too late: its attempt is over
+    REFUSED = "refused"  # the result can't be trusted; the step is queued again
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,29 +77,68 @@ def record(
     *,
     pause: timedelta = timedelta(0),
     contradicted: Callable[[Contradiction], None] = lambda _: None,
+    origin: Credential | None = None,
+    distrusted: Callable[[Distrust], None] = lambda _: None,
+    returnable: bool = True,
 ) -> Recorded:
     """Write a result once. When this returns, the outcome is committed.
 
     pause: how long a returned step waits before it is sent again
     contradicted: called after the commit if another worker's verdict on the same source differs
+    origin: the credential that signed the result; None for results of the server itself
+    distrusted: called after the commit if the result was refused
+    returnable: whether a refusal uses no attempt
     """
     moment = now or datetime.now(UTC)
-    contradiction = None
+    contradiction, distrust = None, None
     with sessions.begin() as session:
         step = locked_current(session, result.ticket)
         if step is None:
             outcome, attempt, why = _over(session, result.ticket), 0, ""
         else:
             attempt = step.attempt
-            outcome = _record(session, step, result, moment, pause)
+            try:
+                if origin is not None:
+                    check_origin(step, result, origin)
+                check_work(step, result)
+                outcome = _record(session, step, result, moment, pause)
+            except Distrusted as found:
+                distrust = found.why
+                outcome = _refused(session, step, result.worker, distrust, moment, returnable=returnable)
             if outcome is Recorded.FINAL:
                 contradiction = note_contradiction(session, step.job, moment)
             failed_now = outcome in {Recorded.AGAIN, Recorded.GIVEN_UP} and not result.given_back
-            why = step.fault or "" if failed_now else kept(result.fault)
+            why = step.fault or "" if failed_now else distrust or kept(result.fault)
     _log(result.ticket, attempt, outcome, kept(result.worker), why)
     if contradiction is not None:
         logger.warning("%s", contradiction)
         contradicted(contradiction)
+    if distrust is not None:
+        distrusted(distrust)
+    return outcome
+
+
+def refuse(
+    sessions: Sessions,
+    ticket: Ticket,
+    worker: str,
+    why: Distrust,
+    now: datetime | None = None,
+    *,
+    returnable: bool = True,
+) -> Recorded:
+    """Refuse a result whose sender isn't known. If its attempt is under way, queue the step again.
+
+    Only a worker that received the attempt knows its token. So a stranger can't end the work of others with this.
+    """
+    moment = now or datetime.now(UTC)
+    with sessions.begin() as session:
+        step = locked_current(session, ticket)
+        attempt = 0 if step is None else step.attempt
+        outcome = Recorded.REFUSED
+        if step is not None:
+            outcome = _refused(session, step, worker, why, moment, returnable=returnable)
+    _log(ticket, attempt, outcome, kept(worker), why)
     return outcome
 
 
@@ -144,6 +191,18 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
     return Recorded.FINAL
 
 
+def _refused(
+    session: Session, step: Step, worker: str, why: Distrust, now: datetime, *, returnable: bool
+) -> Recorded:
+    """Queue the step again, without using an attempt if it is returnable."""
+    note_refusal(session, step.job_id, worker, why, now)
+    if returnable:
+        given_back(session, step, now, REFUSAL_PAUSE)
+        return Recorded.REFUSED
+    over = failed(session, step, AttemptOutcome.FAULT, f"a result that can't be trusted ({why})", now, worker)
+    return Recorded.GIVEN_UP if over else Recorded.AGAIN
+
+
 def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) -> None:
     queue = gpu_queue(job.device_class)
     measure = Step(
@@ -156,6 +215,7 @@ def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) 
         # The server never reads the work: the worker that checks writes it for the worker that measures.
         work=work.packed.encode(),
         digests=" ".join(work.digests),
+        work_digest=measure_digest(work.packed.encode()),
         queued_at=now,
     )
     session.add(measure)

@@ -24,9 +24,11 @@ from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import Outlook, explained, outlook
 from server.dispatching.process_loop import Outage, hope_of, named
 from server.grading.contradictions import Contradiction
-from server.recording.record import Recorded, Unread, give_back, read_result, record, record_fault
+from server.recording.origin import Distrust, Distrusted, WorkerKeys
+from server.recording.record import Recorded, Unread, give_back, read_result, record, record_fault, refuse
 from worker.contract.broker import RECORD_TASK
 from worker.contract.claims import Claims
+from worker.contract.credential import Sealed, unseal
 from worker.contract.messages import MessageError, StepKind, StepResult, Ticket
 from worker.supervision.heartbeat import Heartbeat
 
@@ -39,8 +41,9 @@ If even that can't be written in as many tries again, the message is dropped."""
 
 RETURNS = 40
 RETURN_PAUSE = timedelta(seconds=30)
-"""How often a step is queued again after a result from another version, and its wait each time. Together these are 20
-minutes, enough to finish an upgrade. After that, each try uses one of the step's attempts."""
+"""How often a step is queued again after a result of another version, and its wait each time. A refused result counts.
+
+Together these are 20 minutes, enough to finish an upgrade. After that, each try uses one of the step's attempts."""
 
 _MOST_KNOWN = 10_000
 
@@ -53,6 +56,7 @@ class Recorder:
 
     late: called for each result that no longer counts
     contradicted: called for two workers' verdicts that differ
+    distrusted: called for each result that can't be trusted
     """
 
     engine: Engine
@@ -61,12 +65,15 @@ class Recorder:
     stop: threading.Event = field(default_factory=threading.Event)
     late: Callable[[], None] = lambda: None
     contradicted: Callable[[Contradiction], None] = lambda _: None
+    distrusted: Callable[[Distrust], None] = lambda _: None
+    _keys: WorkerKeys = field(init=False)
     _sessions: Sessions = field(init=False)
     _database: Outage = field(default_factory=lambda: Outage("the database"))
     _returned: Counter[tuple[int, StepKind]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._sessions = sessions(self.engine)
+        self._keys = WorkerKeys(self._sessions)
 
     def register(self, app: Celery) -> None:
         def take(body: object) -> None:
@@ -77,23 +84,24 @@ class Recorder:
 
     def run(self, body: object) -> bool:
         """Write the result in a message, whatever it holds. Returns False if the recorder stops first."""
+        sealed = unseal(body)
         try:
-            read = read_result(body)
+            read = read_result(sealed.body)
         except MessageError as error:
             logger.error("dropped an unreadable result: %s", error)  # noqa: TRY400 - no trace is needed
             return True
-        if not self._written(read):
+        if not self._written(read, sealed):
             return False
         self._settle(read.ticket)
         return True
 
-    def _written(self, read: StepResult | Unread) -> bool:
+    def _written(self, read: StepResult | Unread, sealed: Sealed) -> bool:
         """Write it, however long the database is unavailable. Returns False if the recorder stops first."""
         tries = 0
         while True:
             try:
                 with explained(self.engine):
-                    self._write(read, last=tries >= TRIES)
+                    self._write(read, sealed, last=tries >= TRIES)
             except (DatabaseUnavailable, DBAPIError) as error:
                 # An outage may last for hours. Only faults that may never pass are counted.
                 tries += hope_of(error) is not Outlook.PASSES
@@ -110,10 +118,10 @@ class Recorder:
             if self.stop.wait(wait):
                 return False
 
-    def _write(self, read: StepResult | Unread, *, last: bool) -> None:
+    def _write(self, read: StepResult | Unread, sealed: Sealed, *, last: bool) -> None:
         """last: whether an unknown fault ends the attempt instead of being tried again."""
         try:
-            outcome = self._record(read)
+            outcome = self._record(read, sealed)
         # `explained` turns this into an unavailable database, so the result is tried again.
         except PoolTimeout:
             raise
@@ -129,18 +137,36 @@ class Recorder:
             if outcome is Recorded.FENCED:
                 self.late()
 
-    def _record(self, read: StepResult | Unread) -> Recorded:
-        if isinstance(read, StepResult):
-            return record(self._sessions, read, contradicted=self.contradicted)
+    def _record(self, read: StepResult | Unread, sealed: Sealed) -> Recorded:
+        returnable = self._returned[_step(read)] < RETURNS
         # During an upgrade, both versions run. That must not end jobs with a system error.
-        if read.other_version and self._returned[_step(read)] < RETURNS:
-            outcome = give_back(self._sessions, read, RETURN_PAUSE)
-            if outcome is Recorded.AGAIN:
-                self._count(read)
-            return outcome
+        if isinstance(read, Unread) and read.other_version:
+            if returnable:
+                return self._counted(read, give_back(self._sessions, read, RETURN_PAUSE))
+            return self._unreadable(read)
+        try:
+            origin = self._keys.origin(sealed)
+        except Distrusted as found:
+            self.distrusted(found.why)
+            outcome = refuse(self._sessions, read.ticket, sealed.name, found.why, returnable=returnable)
+            return self._counted(read, outcome)
+        if isinstance(read, Unread):
+            return self._unreadable(read)
+        outcome = record(
+            self._sessions, read, contradicted=self.contradicted, origin=origin, distrusted=self.distrusted,
+            returnable=returnable,
+        )  # fmt: skip
+        return self._counted(read, outcome)
+
+    def _unreadable(self, read: Unread) -> Recorded:
         return record_fault(self._sessions, read.ticket, f"its result cannot be read: {read.why}")
 
-    def _count(self, read: Unread) -> None:
+    def _counted(self, read: StepResult | Unread, outcome: Recorded) -> Recorded:
+        if outcome is Recorded.REFUSED or (outcome is Recorded.AGAIN and isinstance(read, Unread)):
+            self._count(read)
+        return outcome
+
+    def _count(self, read: StepResult | Unread) -> None:
         if len(self._returned) >= _MOST_KNOWN:
             # This bounds the memory. A forgotten step only gets some more returns.
             self._returned.clear()
@@ -160,5 +186,5 @@ class Recorder:
                 return
 
 
-def _step(read: Unread) -> tuple[int, StepKind]:
+def _step(read: StepResult | Unread) -> tuple[int, StepKind]:
     return read.ticket.job, read.ticket.kind

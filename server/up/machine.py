@@ -30,6 +30,7 @@ _WORKER_STOP_SECONDS = _GRACE_SECONDS + 20.0
 class Machine:
     """The settings of the parts.
 
+    worker_url: the worker's own address of Redis
     redis: the embedded Redis; None if another one is used
     descriptor: of the portal's socket
     worker_options: of `tilelab worker start`
@@ -39,6 +40,7 @@ class Machine:
 
     database_url: str
     redis_url: str
+    worker_url: str
     redis: EmbeddedRedis | None
     descriptor: int
     worker_options: tuple[str, ...]
@@ -87,10 +89,10 @@ class Machine:
         )
 
     def _environment(self, name: str) -> Mapping[str, str]:
-        """The environment of a part. A worker doesn't get the database's address."""
-        told = {"REDIS_URL": self.redis_url, "PYTHONUNBUFFERED": "1"}
+        """The environment of a part. A worker gets neither the database's address nor the server's in Redis."""
+        told = {"REDIS_URL": self.worker_url, "PYTHONUNBUFFERED": "1"}
         if name != WORKER:
-            told["DATABASE_URL"] = self.database_url
+            told |= {"REDIS_URL": self.redis_url, "DATABASE_URL": self.database_url}
         return {**_without_secrets(), **told}
 
 

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from server.database.engine import DatabaseUnavailable, connect, sessions
 from server.database.schema import upgrade
+from server.fleet.worker_keys import renew_key
 from server.settings import SettingError, is_set, secret
 from server.up.data_folder import DataFolder, DataFolderError, take
 from server.up.demo import Demo, DemoSubmission, prepare_demo
@@ -21,8 +23,13 @@ from server.up.terminal_output import TerminalOutput, log_to
 from server.up.watch import Watch
 from server.web.web_server import CannotListen, listen, url_of
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
+from worker.contract.credential import GPU_QUEUES
+from worker.contract.messages import CPU_QUEUE
 from worker.supervision.parts import Event
 from worker.supervision.supervisor import Supervisor
+
+WORKER_NAME = "up"
+"""The name in the key of the worker that `tilelab up` starts."""
 
 _ASK_SECONDS = 3.0
 
@@ -76,7 +83,14 @@ def _run(
     watch = Watch(url, redis_url, redis)
     output.describe = lambda part: _about(part, redis, url, watch)
     machine = Machine(
-        database_url, redis_url, redis, bound.fileno(), options.worker, watch.ready, watch.pulses
+        database_url,
+        redis_url,
+        _worker_url(database_url, redis_url),
+        redis,
+        bound.fileno(),
+        options.worker,
+        watch.ready,
+        watch.pulses,
     )
     supervisor = _supervisor(machine, watch, output)
     _say_where(output, folder, url, demo)
@@ -134,6 +148,16 @@ def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> 
     try:
         upgrade(engine)
         return prepare_demo(sessions(engine), folder.demo, url) if demo else None
+    finally:
+        engine.dispose()
+
+
+def _worker_url(database_url: str, redis_url: str) -> str:
+    """A new address for this machine's worker. The last start's key stays valid for its last results."""
+    engine = connect(database_url)
+    try:
+        with sessions(engine).begin() as session:
+            return renew_key(session, redis_url, WORKER_NAME, (CPU_QUEUE, GPU_QUEUES), datetime.now(UTC))
     finally:
         engine.dispose()
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +17,7 @@ import psycopg
 
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
+from server.fleet.worker_keys import register_key
 from tests.faults.course import ROOT, furnish
 from tests.faults.kept import Kept, below
 from tests.faults.small_disk import FEW_BYTES, filled, small_disk
@@ -67,6 +69,7 @@ class House:
         self.sessions: Sessions = sessions(engine)
         with self.sessions.begin() as session:
             self.tokens: Sequence[str] = furnish(session, students, STAND_IN)
+            register_key(session, self.redis.worker_url, datetime.now(UTC))
         self.port = free_port()
         self.parts: dict[str, Kept] = {}
 
@@ -170,10 +173,10 @@ class House:
             "PYTHONPATH": str(ROOT),
         }
         for name, command in commands.items():
-            own = environment if not name.startswith("worker") else _without_database(environment)
+            own = environment if not name.startswith("worker") else self._for_worker(environment)
             self.parts[name] = Kept(name, command, own, self.folder / f"{name}.log")
 
-
-def _without_database(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a worker gets: the broker's address is the only secret it needs."""
-    return {name: value for name, value in environment.items() if name != "DATABASE_URL"}
+    def _for_worker(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """What a worker gets: its own address of the broker is the only secret it needs."""
+        own = {name: value for name, value in environment.items() if name != "DATABASE_URL"}
+        return {**own, "REDIS_URL": self.redis.worker_url}

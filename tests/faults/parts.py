@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.faults.house import STAND_IN, House
+from tests.services.redis_server import A_WORKER
 from worker.contract.messages import gpu_queue
 
 WORKERS = ("worker", "worker-gpu")
@@ -24,6 +25,6 @@ def parts(house: House, *, control: bool = False) -> dict[str, list[str]]:
         ],
         "worker-gpu": [
             python, "-m", "worker.slots.slot", "--name", "gpu-0", "--queue", gpu_queue(STAND_IN), "--arch", "sm_90",
-            "--worker", "stand-in", "--cache", str(house.folder / "cache"), "--grace-seconds", "5",
+            "--worker", f"{A_WORKER.name}.stand-in", "--cache", str(house.folder / "cache"), "--grace-seconds", "5",
         ],
     }  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,14 @@ from sqlalchemy import select
 from kernels.verdict import Verdict
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
+from server.fleet.worker_keys import register_key
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.submissions.models import Mode
 from tests.faults.hosts import Host, why_not
 from tests.faults.kept import Kept
 from tests.server.course import ACourse
-from tests.services.redis_server import RedisServer
+from tests.services.redis_server import RedisServer, as_worker
+from worker.contract.credential import Credential
 
 ROOT = Path(__file__).resolve().parents[2]
 REASON = why_not()
@@ -68,13 +72,13 @@ class Place:
             step = session.scalars(select(Step).where(Step.job_id == job)).one()
             if step.state is not StepState.RUNNING or step.worker is None:
                 return ""
-            return step.worker.split("-")[0]
+            return step.worker.split(".")[0]
 
     def attempts(self, job: int) -> list[tuple[str, AttemptOutcome | None]]:
         """By number: the host and how it ended."""
         with self.sessions.begin() as session:
             query = select(Attempt).join(Step).where(Step.job_id == job).order_by(Attempt.number)
-            return [((each.worker or "").split("-")[0], each.outcome) for each in session.scalars(query)]
+            return [((each.worker or "").split(".")[0], each.outcome) for each in session.scalars(query)]
 
     def done(self, *jobs: int) -> bool:
         with self.sessions.begin() as session:
@@ -107,6 +111,10 @@ def place(postgres_url: str, tmp_path: Path) -> Iterator[Place]:
         stack.callback(engine.dispose)
         hosts = {name: stack.enter_context(Host(name, number)) for number, name in enumerate(names)}
         broker = stack.enter_context(Broker(tmp_path / "redis", list(hosts.values())))
+        own = {name: Credential(name, ("cpu",), secrets.token_hex(32)) for name in names}
+        with sessions(engine).begin() as session:
+            for credential in own.values():
+                register_key(session, as_worker(broker.url, credential), datetime.now(UTC))
         server = {
             "DATABASE_URL": postgres_url, "REDIS_URL": broker.url, "PYTHONPATH": str(ROOT),
             "TILELAB_LEASE_SECONDS": str(LEASE_SECONDS), "TILELAB_REPUBLISH_SECONDS": "2",
@@ -117,7 +125,7 @@ def place(postgres_url: str, tmp_path: Path) -> Iterator[Place]:
         worker = ["-m", "bench.queue.worker", "--workplace", "tests.faults.waiting:Waiting"]
         for name, host in hosts.items():
             command = [*host.entering, python, *worker, "--cache", str(tmp_path)]
-            theirs = {"REDIS_URL": broker.url_for(host), "PYTHONPATH": str(ROOT)}
+            theirs = {"REDIS_URL": as_worker(broker.url_for(host), own[name]), "PYTHONPATH": str(ROOT)}
             stack.callback(Kept(name, command, theirs, tmp_path / f"{name}.log").stop)
         yield Place(sessions(engine), hosts, tmp_path)
 

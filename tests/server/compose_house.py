@@ -60,6 +60,7 @@ class House:
         subprocess.run([ROOT / "bin" / "make-secrets", secrets], check=True)
         for name, there, here in (
             ("redis_url", "@redis:6379/", f"@127.0.0.1:{self.ports['redis']}/"),
+            ("worker_cpu", "@redis:6379/", f"@127.0.0.1:{self.ports['redis']}/"),
             ("database_url", "@postgres:5432/tilelab", f"@/{self.database}?host={self.postgres.sockets}"),
         ):
             file = secrets / name

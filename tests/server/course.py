@@ -19,11 +19,15 @@ from server.accounts.models import Person
 from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.database.engine import Sessions
+from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, Result, Step
+from server.recording.origin import submitted_digest
 from server.submissions.models import Mode, Submission
 from server.submissions.service import Accepted, SubmissionInput, accept
 from server.submissions.source import read_source
+from tests.services.redis_server import A_WORKER, as_worker
+from worker.contract.credential import seal
 from worker.contract.measure_work import MeasureRequest
 from worker.contract.messages import (
     CPU_QUEUE,
@@ -31,6 +35,7 @@ from worker.contract.messages import (
     PackedWork,
     StepKind,
     StepResult,
+    encode,
     pack_work,
 )
 
@@ -41,7 +46,7 @@ AFTER_ANY_PAUSE = datetime(2100, 1, 1, tzinfo=UTC)
 SOURCE = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
 SUBMITTED = read_source(SOURCE)
 DIGEST = "d" * 64
-WORKER = "host-1-abc"
+WORKER = "host-1.abc"
 
 
 @dataclass
@@ -159,14 +164,24 @@ def check_result(session: Session, job: int, verdict: Verdict = Verdict.ACCEPTED
     result = StepResult(ticket_of(step), WORKER, report, seconds=2.0)
     if goes_on:
         result = replace(result, report=None, measure=measure_work(step.job, report))
-    return replace(result, **more)
+    return replace(result, **{"graded": submitted_digest(step), **more})
 
 
 def measure_result(session: Session, job: int, gflops: float, **more: Any) -> StepResult:
     """What comes back of a job's measure step that is under way."""
     step = step_of(session, job, StepKind.MEASURE)
     report = report_for(step.job, device=step.job.device_class, measurement=measured(gflops))
-    return replace(StepResult(ticket_of(step), WORKER, report, seconds=3.0, busy_ms=900.0), **more)
+    result = StepResult(
+        ticket_of(step), WORKER, report, graded=submitted_digest(step), seconds=3.0, busy_ms=900.0
+    )
+    return replace(result, **more)
+
+
+def signed(made: Sessions, result: StepResult) -> str:
+    """The message with a result, from a worker whose key the database knows."""
+    with made.begin() as session:
+        register_key(session, as_worker("redis://127.0.0.1/0"), NOW)
+    return seal(A_WORKER, encode(result))
 
 
 def later(seconds: float) -> datetime:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.server.compose_file import ROOT, Service, services, text
 from worker.commands.worker.start import start
+from worker.contract.credential import read_credential
 from worker.slots import supervisor
 
 SERVICES = services()
@@ -86,11 +87,11 @@ def test_the_portal_tells_its_metrics_for_a_token_only():
     assert not [each.name for each in others if "metrics_token" in each.plain.get("secrets", [])]
 
 
-@pytest.mark.parametrize("name", WORKERS)
-def test_a_worker_has_the_brokers_address_and_nothing_else(name):
+@pytest.mark.parametrize(("name", "secret"), [("worker", "worker_cpu"), ("worker-gpu", "worker_gpu")])
+def test_a_worker_has_its_own_address_and_nothing_else(name, secret):
     worker = SERVICES[name]
-    assert worker.plain["secrets"] == ["redis_url"]
-    assert worker.plain["networks"] == ["broker"]
+    assert worker.plain["secrets"] == [secret]
+    assert worker.plain["networks"] == ["workers"]
     assert set(worker.environment) == {"REDIS_URL_FILE", "TILELAB_LOG"}
 
 
@@ -102,6 +103,7 @@ def test_only_the_server_reaches_the_database_and_only_the_portal_is_seen_from_o
         for network in networks
     }
     assert on["database"] == {"web", "dispatcher", "recorder", "migrate", "postgres"}
+    assert on["workers"] == {"worker", "worker-gpu", "redis"}, "a worker can't reach the portal"
     assert on["front"] == {"web", "dispatcher"}, "the dispatcher sends e-mail"
     assert {name for name, each in SERVICES.items() if "ports" in each.plain} == {"web"}
     assert SERVICES["web"].plain["ports"] == ["127.0.0.1:8000:8000"]
@@ -181,6 +183,9 @@ def test_the_secrets_are_made_once_and_agree(tmp_path):
     assert found["postgres_password"] != found["redis_password"]
     assert f":{found['postgres_password']}@postgres:" in found["database_url"]
     assert f":{found['redis_password']}@redis:" in found["redis_url"]
+    for queue in ("cpu", "gpu"):
+        credential = read_credential(found[f"worker_{queue}"])
+        assert (credential.name, credential.queues) == (f"compose-{queue}", (queue,))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o444}
 

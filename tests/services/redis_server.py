@@ -20,14 +20,24 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from server.fleet.broker_users import rules
 from tests.services import tethered
 from tests.services.tethered import ServiceFailed
+from worker.contract.credential import Credential, password_digest, worker_url
 
 # Below the ports that a kernel hands out to clients: while a server is down, nobody takes its port by accident, and no
 # client connects to itself there.
 PORTS = range(20000, 30000)
+A_WORKER = Credential("host-1", ("cpu", "gpu"), "5e" * 32)
+"""A worker whose user every server of the tests has, with the rights of a shipped setup."""
+_WORKERS_PASSWORD = "a worker's password"
 # A path of a Unix socket has 108 bytes on Linux and fewer elsewhere.
 LONGEST_SOCKET = 100
+
+
+def as_worker(url: str, credential: Credential = A_WORKER) -> str:
+    """The same Redis, as a worker reaches it."""
+    return worker_url(url, credential, _WORKERS_PASSWORD)
 
 
 def redis_program() -> Path:
@@ -110,7 +120,15 @@ class RedisServer:
             lines += ["port 0", f'unixsocket "{self.socket}"', "unixsocketperm 700"]
         else:
             lines += ["bind 127.0.0.1", f"port {self.port}", f"requirepass {self._password}"]
+        lines.append(
+            f"user {' '.join(rules(A_WORKER.name, A_WORKER.queues, [password_digest(_WORKERS_PASSWORD)]))}"
+        )
         return "\n".join([*lines, ""]).encode()
+
+    @property
+    def worker_url(self) -> str:
+        """The address of the worker that each of these servers knows."""
+        return as_worker(self.url)
 
     def client(self) -> Redis:
         """A connection that tries nothing twice; to be closed."""

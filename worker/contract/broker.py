@@ -38,6 +38,9 @@ VISIBILITY_SECONDS = 2 * 3600
 
 The claim drops such a second copy, and the dispatcher sends a lost step again long before."""
 
+USER_PREFIX = "worker-"
+"""Begins the name of a worker's user in Redis. Other users belong to the server."""
+
 _TCP: Mapping[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_keepalive": True}
 
 # With max_retries alone, kombu tries twice, because it counts only from the second try on.
@@ -52,6 +55,10 @@ _TRANSPORT: Mapping[str, object] = {
     "socket_keepalive": True,
     "priority_steps": [0],  # the dispatcher orders the steps, so one list in Redis per queue is enough
 }
+
+# A worker keeps no copy of a taken message in Redis, where other workers could read it. It returns no message: the
+# dispatcher sends lost steps again.
+_WORKER_TRANSPORT: Mapping[str, object] = {**_TRANSPORT, "ack_emulation": False}
 
 
 class BrokerUnavailable(ConnectionError):
@@ -88,7 +95,7 @@ def celery_app(redis_url: str) -> Celery:
     app = Celery("tilelab", set_as_current=False)
     app.conf.update(
         broker_url=address.for_kombu,
-        broker_transport_options=dict(_TRANSPORT),
+        broker_transport_options=dict(_WORKER_TRANSPORT if worker_in(redis_url) else _TRANSPORT),
         broker_use_ssl=dict(address.tls) or None,
         broker_connection_timeout=CONNECT_SECONDS,
         broker_connection_retry=True,
@@ -118,6 +125,12 @@ def celery_app(redis_url: str) -> Celery:
         enable_utc=True,
     )
     return app
+
+
+def worker_in(redis_url: str) -> str:
+    """The name of the worker whose address this is, or "" for an address of the server."""
+    user = unquote(urlsplit(redis_url).username or "")
+    return user.removeprefix(USER_PREFIX) if user.startswith(USER_PREFIX) else ""
 
 
 def connect_redis(redis_url: str, *, answer_seconds: float = ANSWER_SECONDS) -> redis.Redis:
@@ -161,6 +174,11 @@ def broker_errors(client: redis.Redis) -> Iterator[None]:
     try:
         yield
     except (redis.RedisError, OSError) as error:
+        user = str(client.connection_pool.connection_kwargs.get("username") or "")
+        if isinstance(error, redis.AuthenticationError) and user.startswith(USER_PREFIX):
+            raise BrokerUnavailable(
+                f"Redis at {_place(client)} doesn't know {user} yet, or its address was revoked."
+            ) from error
         raise BrokerUnavailable(_sentence(_place(client), error)) from error
 
 
@@ -208,7 +226,11 @@ class Sender:
         )  # fmt: skip
 
     def _connect(self) -> Connection:
-        options = {**_TRANSPORT, "socket_timeout": PUBLISH_SECONDS, "socket_connect_timeout": PUBLISH_SECONDS}
+        options = {
+            **self._app.conf.broker_transport_options,
+            "socket_timeout": PUBLISH_SECONDS,
+            "socket_connect_timeout": PUBLISH_SECONDS,
+        }
         # set on this connection only: Celery's own option also applies to consumers
         connection: Connection = self._app.connection_for_write()
         connection.transport_options = options
@@ -275,6 +297,8 @@ def _sentence(place: str, error: BaseException) -> str:
     why = (" ".join(str(error).split()) or type(error).__name__).rstrip(".")
     if "authenticat" in why or "username-password" in why:
         return f"Redis at {place} refuses the password. Correct it in REDIS_URL."
+    if isinstance(error, redis.exceptions.NoPermissionError):
+        return f"Redis at {place} doesn't permit this to the user in REDIS_URL ({why})."
     if "used memory > 'maxmemory'" in why:
         return f"Redis at {place} is full. Grading continues when it has space. If it stays full, raise maxmemory."
     return f"cannot use Redis at {place}: {why}. Start it, or correct REDIS_URL."

@@ -14,6 +14,7 @@ from celery.exceptions import CPendingDeprecationWarning
 from celery.worker import WorkController, state
 from celery.worker.consumer import Consumer
 from celery.worker.request import Request
+from kombu.transport import virtual
 
 from worker.supervision.heartbeat import EVERY_SECONDS
 
@@ -37,6 +38,8 @@ def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambd
     # Celery repeats this warning at every lost connection, and celery_app decided against its advice
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
     keep_own_tasks(app)
+    # A worker may not write to a queue, so it returns nothing as it ends. The recorder has another QoS, which does.
+    virtual.QoS.restore_at_shutdown = False
     app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
     trace.setup_worker_optimizations(app, name)
     controller: Any = WorkController(

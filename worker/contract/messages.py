@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from worker.contract.measure_work import MeasureRequest, Repeats
 
 T = TypeVar("T")
 
-VERSION = 6
+VERSION = 7
 """The messages' version. A worker refuses other versions. Raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
@@ -164,6 +165,7 @@ class StepResult:
     measure: the kernel passed its check, and a GPU must continue
     fault: why there is neither, for course staff; otherwise ""
     given_back: the worker stops, so the step runs elsewhere and this attempt doesn't count
+    graded: digest of the work that the worker did, from check_digest or measure_digest; "" without a report
     seconds: duration of the step; busy_ms: GPU time
     """
 
@@ -171,11 +173,34 @@ class StepResult:
     worker: str
     report: Report | None
     measure: PackedWork | None = None
+    graded: str = ""
     fault: str = ""
     given_back: bool = False
     seconds: float = 0.0
     busy_ms: float = 0.0
     version: int = VERSION
+
+
+def check_digest(work: CheckWork, source_digest: str) -> str:
+    """SHA-256 of all that decides a check: source, exercise and settings.
+
+    source_digest: SHA-256 of the source's bytes, which `work` needn't hold then
+    """
+    plain = to_plain(replace(work, source=source_digest))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def measure_digest(packed: bytes) -> str:
+    """SHA-256 of packed measure work."""
+    return hashlib.sha256(packed).hexdigest()
+
+
+def graded_digest(message: StepMessage) -> str:
+    """The digest of the work in a message; "" if there is none."""
+    if message.check is not None:
+        source = base64.b64decode(message.check.source)
+        return check_digest(message.check, hashlib.sha256(source).hexdigest())
+    return measure_digest(message.measure.encode()) if message.measure is not None else ""
 
 
 def pack_work(work: MeasureWork) -> PackedWork:

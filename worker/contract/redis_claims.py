@@ -1,4 +1,4 @@
-"""Claims as keys in Redis. A read before a write runs as a script in Redis, so that it is atomic."""
+"""Claims as keys in Redis. Each write is one atomic command, so workers need no scripts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,6 @@ from worker.contract.messages import Ticket
 
 _WORKER = "worker:"
 
-_BEAT = """
-local held = redis.call('GET', KEYS[1])
-if held == ARGV[1] then
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    return 1
-end
-if not held and ARGV[3] == '0' then
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return 1
-end
-return 0
-"""
-
 
 class RedisClaims:
     """Claims for workers, dispatcher and recorder. Raises worker.contract.broker.BrokerUnavailable."""
@@ -33,7 +20,6 @@ class RedisClaims:
     def __init__(self, client: redis.Redis) -> None:
         """client: from worker.contract.broker.connect_redis."""
         self._client = client
-        self._beat = client.register_script(_BEAT)
 
     def claim(self, ticket: Ticket, worker: str, lease_seconds: float) -> bool:
         with broker_errors(self._client):
@@ -41,9 +27,18 @@ class RedisClaims:
         return bool(taken)
 
     def beat(self, ticket: Ticket, worker: str, lease_seconds: float, *, overslept: bool = False) -> bool:
-        arguments: list[str | int] = [_WORKER + worker, _milliseconds(lease_seconds), int(overslept)]
+        key, mine, milliseconds = _key(ticket), _WORKER + worker, _milliseconds(lease_seconds)
         with broker_errors(self._client):
-            return bool(self._beat(keys=[_key(ticket)], args=arguments))
+            # SET with NX and GET returns the key's value. Without one, it writes ours, because Redis has lost it.
+            held: object = (
+                self._client.get(key)
+                if overslept
+                else self._client.set(key, mine, nx=True, get=True, px=milliseconds)
+            )
+            if held == mine:
+                # With GT, this never shortens the life of an outcome that was written just now.
+                self._client.pexpire(key, milliseconds, gt=True)
+        return held == mine or (held is None and not overslept)
 
     def settle(self, ticket: Ticket) -> None:
         self._bury(ticket, Stand.SETTLED)

@@ -1,4 +1,7 @@
-"""Workers' records as keys in Redis: one record each, an index by the last heartbeat, and orders."""
+"""Workers' records as keys in Redis: one record each, the set of their IDs, and orders.
+
+A worker may write only keys with its own ID, and add an ID to the set. So it can't hide another worker.
+"""
 
 from __future__ import annotations
 
@@ -22,31 +25,7 @@ _TEST_SECONDS = 3600
 _RECORD_BYTES = 2**18
 _LONGEST_REASON = 300
 _BOARD = "tilelab:workers"
-
-# All times come from Redis's clock, because workers' clocks may differ.
-_NOW = """
-local time = redis.call('TIME')
-local now = time[1] + time[2] / 1000000
-"""
-_TELL = f"""{_NOW}
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])
-redis.call('SET', KEYS[2], ARGV[2], 'EX', ARGV[3])
-local wanted = redis.call('GET', KEYS[3])
-if not wanted and ARGV[4] ~= '' then
-    wanted = ARGV[4]
-    redis.call('SET', KEYS[3], wanted, 'EX', ARGV[5])
-end
-if wanted then redis.call('EXPIRE', KEYS[3], ARGV[5]) end
-if redis.call('GET', KEYS[4]) == 'test' then
-    redis.call('SET', KEYS[4], 'tested', 'KEEPTTL')
-    return 'test'
-end
-return wanted
-"""
-_BEATS = f"""{_NOW}
-return redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf', 'WITHSCORES')
-"""
+_TESTED = "tested"
 
 logger = logging.getLogger(__name__)
 
@@ -57,41 +36,52 @@ class RedisFleet:
     def __init__(self, client: redis.Redis) -> None:
         """client: from worker.contract.broker.connect_redis."""
         self._client = client
-        self._tell = client.register_script(_TELL)
-        self._beats = client.register_script(_BEATS)
         self._unreadable: set[str] = set()
 
     def tell(self, record: WorkerRecord) -> Wanted:
-        text = json.dumps(to_plain(record), separators=(",", ":"))
+        wanted, test = self._orders(record.id)
         # Redis may have lost an operator's order, but a drained worker still remembers it
         draining = record.state in {WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT}
-        remembered = Wanted.DRAIN.value if draining else ""
-        keys = [_BOARD, _record_key(record.id), _wanted_key(record.id), _test_key(record.id)]
+        key = _wanted_key(record.id)
+        # A heartbeat's time comes from Redis's clock, because workers' clocks may differ.
+        text = json.dumps(to_plain(replace(record, beat=self.now())), separators=(",", ":"))
+        with broker_errors(self._client), self._client.pipeline(transaction=True) as together:
+            together.sadd(_BOARD, record.id)
+            together.set(_record_key(record.id), text, ex=KEPT_SECONDS)
+            if draining and wanted is None:
+                together.set(key, Wanted.DRAIN.value, nx=True, ex=_WANTED_SECONDS)
+            together.expire(key, _WANTED_SECONDS)
+            if test == Wanted.TEST:
+                together.set(_test_key(record.id), _TESTED, xx=True, keepttl=True)
+            together.execute()
+        if test == Wanted.TEST:
+            return Wanted.TEST
+        return Wanted.DRAIN if wanted == Wanted.DRAIN or (draining and wanted is None) else Wanted.WORK
+
+    def _orders(self, worker: str) -> tuple[object, object]:
         with broker_errors(self._client):
-            said = self._tell(keys=keys, args=[record.id, text, KEPT_SECONDS, remembered, _WANTED_SECONDS])
-        return Wanted(str(said)) if said in {Wanted.DRAIN, Wanted.TEST} else Wanted.WORK
+            wanted, test = self._client.mget([_wanted_key(worker), _test_key(worker)])
+        return wanted, test
 
     def leave(self, worker: str) -> None:
-        with broker_errors(self._client), self._client.pipeline(transaction=True) as together:
-            together.zrem(_BOARD, worker)
-            together.delete(_record_key(worker), _wanted_key(worker), _test_key(worker))
-            together.execute()
+        with broker_errors(self._client):
+            self._client.delete(_record_key(worker), _wanted_key(worker), _test_key(worker))
 
     def workers(self) -> Sequence[WorkerRecord]:
         with broker_errors(self._client):
-            said = self._beats(keys=[_BOARD], args=[KEPT_SECONDS])
-            assert isinstance(said, list)
-            beats = {str(said[i]): float(said[i + 1]) for i in range(0, len(said), 2)}
-            texts = self._client.mget([_record_key(worker) for worker in beats]) if beats else []
-        assert isinstance(texts, list)
-        found = [self._read(*each) for each in zip(beats, texts, beats.values(), strict=True)]
-        self._unreadable &= beats.keys()
+            names = sorted(map(str, self._client.smembers(_BOARD)))
+            texts = self._client.mget([_record_key(worker) for worker in names]) if names else []
+            if gone := [name for name, text in zip(names, texts, strict=True) if text is None]:
+                # A worker that is still there adds itself with its next heartbeat.
+                self._client.srem(_BOARD, *gone)
+        self._unreadable &= set(names)
+        found = [self._read(*each) for each in zip(names, texts, strict=True) if each[1] is not None]
         return [record for record in found if record is not None]
 
-    def _read(self, worker: str, text: object, beat: float) -> WorkerRecord | None:
+    def _read(self, worker: str, text: object) -> WorkerRecord | None:
         """A record, or None if this version can't read it, which is logged once."""
         try:
-            return _record(text, beat)
+            return _record(worker, text)
         except (WireError, ValueError, RecursionError) as error:
             if worker not in self._unreadable:
                 why = str(error)[:_LONGEST_REASON]
@@ -124,7 +114,10 @@ def _test_key(worker: str) -> str:
     return f"tilelab:test:{worker}"
 
 
-def _record(text: object, beat: float) -> WorkerRecord | None:
+def _record(worker: str, text: object) -> WorkerRecord:
     if not isinstance(text, str) or len(text) > _RECORD_BYTES:
-        return None
-    return replace(from_plain(WorkerRecord, json.loads(text)), beat=beat)
+        raise ValueError("too long")
+    record = from_plain(WorkerRecord, json.loads(text))
+    if record.id != worker:
+        raise ValueError(f"{worker} reports for another worker")
+    return record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from celery import Celery
@@ -22,6 +23,7 @@ from worker.contract.messages import (
     UnreadableError,
     decode,
     encode,
+    graded_digest,
 )
 from worker.queue.claim_heartbeat import ClaimHeartbeat
 from worker.queue.outbox import Outbox
@@ -43,9 +45,11 @@ class StepTask:
     """A slot's work on a message. `run` never raises, because a message is taken only once.
 
     name: of worker and slot, for claims and results
+    seal: signs an encoded result
     """
 
     name: str
+    seal: Callable[[str], str]
     workplace: Workplace
     claims: Claims
     outbox: Outbox
@@ -151,6 +155,8 @@ class StepTask:
             logger.exception("the workplace failed")
             fault = f"Internal error in the worker: {type(error).__name__}: {error}"
             result = StepResult(message.ticket, self.name, None, fault=fault)
+        if not result.fault:
+            result = replace(result, graded=graded_digest(message))
         # a verdict reached while stopping is still valid
         if result.fault and self.stop.given_up:
             result = replace(result, report=None, measure=None, fault=_STOPPED, given_back=True)
@@ -168,7 +174,7 @@ class StepTask:
             "returned to the queue" if result.given_back else result.fault or "done",
         )
         logger.info("ended after %.2f s: %s", seconds, state)
-        self.outbox.add(result.ticket, attempt, body, lease, beaten=time.monotonic())
+        self.outbox.add(result.ticket, attempt, self.seal(body), lease, beaten=time.monotonic())
 
     def _refuse(self, error: UnreadableError) -> None:
         """Refuse an unreadable message. If its attempt is known, its sender gets the reason."""

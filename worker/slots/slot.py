@@ -1,6 +1,6 @@
 """`python -m worker.slots.slot`: a slot, one Celery process that runs one step at a time. A worker has several.
 
-REDIS_URL names the broker. Exit code: 0 ended on request, 2 wrong use, 1 other errors.
+REDIS_URL is the worker's own address of the broker. Exit code: 0 ended on request, 2 wrong use, 1 other errors.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from worker.contract.broker import (
@@ -25,6 +26,7 @@ from worker.contract.broker import (
     read_redis_url,
 )
 from worker.contract.celery_consumer import consume
+from worker.contract.credential import read_credential, seal
 from worker.contract.fleet import WorkerState
 from worker.contract.hints import ANSWER_SECONDS, Hints
 from worker.contract.logging import LogSettingError, configure, name_process
@@ -81,16 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         url = read_redis_url(os.environ)
+        credential = read_credential(url)
         configure()
     except (BrokerUrlError, LogSettingError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     signed = f"{options.worker}/{options.name}"
     name_process(worker=signed)
-    return _work(options, url, signed)
+    return _work(options, url, signed, partial(seal, credential))
 
 
-def _work(options: Options, url: str, signed: str) -> int:
+def _work(options: Options, url: str, signed: str, sealed: Callable[[str], str]) -> int:
     # Slots that were killed leave their working folders.
     sweep()
     app = celery_app(url)
@@ -103,7 +106,7 @@ def _work(options: Options, url: str, signed: str) -> int:
     sender, claims = ResultSender(app), RedisClaims(beats)
     outbox = Outbox(claims, signed, sender.send, lambda: queue_length(beats, RESULTS_QUEUE))
     hints = Hints(connect_redis(url, answer_seconds=ANSWER_SECONDS))
-    task = StepTask(signed, workplace, claims, outbox, hints, reporter, stop)
+    task = StepTask(signed, sealed, workplace, claims, outbox, hints, reporter, stop)
     task.register(app)
     try:
         with reporter.busy():

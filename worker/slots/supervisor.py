@@ -73,10 +73,9 @@ def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
     return tuple(words)
 
 
-def new_id() -> str:
-    """A worker's id of host, process and a random part, so that it is new at each start."""
-    host = "".join(char if char.isalnum() or char in "-." else "-" for char in socket.gethostname())
-    return f"{host[:40] or 'host'}-{os.getpid()}-{secrets.token_hex(2)}"
+def new_id(name: str) -> str:
+    """A worker's ID: its credential's name and a random part, so that it is new at each start."""
+    return f"{name}.{secrets.token_hex(3)}"
 
 
 @dataclass(slots=True)
@@ -84,6 +83,7 @@ class WorkerParent:
     """A worker, from its self-test to its end. Call `run` in the main thread.
 
     test: tests whether the machine is fit
+    id: from new_id
     command: returns the command for a slot's process
     """
 
@@ -91,8 +91,8 @@ class WorkerParent:
     fleet: Fleet
     output: PartOutput
     test: Test
+    id: str
     command: Callable[[Slot, str, Options], tuple[str, ...]] = slot_command
-    id: str = field(default_factory=new_id)
     _accounts: dict[str, SlotAccount] = field(init=False)
     _started: dict[str, float] = field(default_factory=dict)
     _supervisor: Supervisor = field(init=False)

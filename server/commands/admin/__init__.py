@@ -30,7 +30,7 @@ _VERBS: Mapping[str, str] = {
     "rubric": "Change an assignment's rubric, grade submissions by it.",
     "submissions": "List a course's submissions.",
     "user": "Manage accounts, passwords and tokens; disable or erase people.",
-    "worker": "Drain or resume workers, with an entry in the audit.",
+    "worker": "Make and revoke workers' keys; drain or resume workers.",
 }
 
 

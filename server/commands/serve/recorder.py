@@ -53,7 +53,15 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     beat = Heartbeat(heartbeat, presence.tell, tell)
     stop = threading.Event()
     tests = partial(order_tests, RedisFleet(connect_redis(address)))
-    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late, tests).register(app)
+    Recorder(
+        engine,
+        RedisClaims(connect_redis(address)),
+        beat,
+        stop,
+        presence.came_late,
+        tests,
+        presence.distrusted,
+    ).register(app)
 
     def end(*_: object) -> None:
         stop.set()

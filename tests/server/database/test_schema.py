@@ -165,7 +165,7 @@ def written_out(engine: Engine) -> set[str]:
         f"{table} {part.strip()}"
         for table, sql in rows
         for line in sql.replace(f'TABLE "{table}"', f"TABLE {table}").splitlines()
-        for part in re.split(r", (?=\w+ [A-Z]+(?:,|$))", line.strip().rstrip(","))
+        for part in re.split(r", (?=\w+ [A-Z]+(?:\(\d+\))?(?:,|$))", line.strip().rstrip(","))
         if part.strip()
     }
 

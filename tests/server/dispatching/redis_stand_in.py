@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.dispatching.connections import Connections
+from server.fleet.models import WorkerKey
 from worker.contract.claims import Claim, Stand
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE, StepMessage, Ticket, encode
@@ -24,10 +25,11 @@ class StandIn:
     sent: list[StepMessage] = field(default_factory=list)
     revoked: list[Ticket] = field(default_factory=list)
     sends_left: int | None = None
+    users: tuple[str, Sequence[str]] = ("", ())
 
     @property
     def connections(self) -> Connections:
-        return Connections(self, self, self, self)
+        return Connections(self, self, self, self, self)
 
     def restart(self) -> None:
         """Redis is new, and knows nothing."""
@@ -44,6 +46,10 @@ class StandIn:
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
         self._answer()
         return self.run, {queue: len(self.queues.get(queue, [])) for queue in queues}
+
+    def apply(self, run: str, keys: Sequence[WorkerKey]) -> None:
+        self._answer()
+        self.users = (run, [key.name for key in keys])
 
     def send(self, queue: str, message: StepMessage) -> None:
         self._answer()

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.services.redis_server import as_worker
+
 SECONDS = 120.0
 _WORKPLACES = "tests.server.grading.workplaces"
 
@@ -46,10 +48,10 @@ class House:
     def slot(self, queue: str, workplace: str, name: str) -> str:
         """Start a slot; its name."""
         self._start(
-            name, "-m", "worker.slots.slot", "--name", name, "--queue", queue, "--worker", "host-1-test",
+            name, "-m", "worker.slots.slot", "--name", name, "--queue", queue, "--worker", "host-1.test",
             "--arch", "sm_90",
             "--cache", str(self.folder), "--parent", str(os.getpid()),
-            "--workplace", f"{_WORKPLACES}:{workplace}",
+            "--workplace", f"{_WORKPLACES}:{workplace}", REDIS_URL=as_worker(self._environment["REDIS_URL"]),
         )  # fmt: skip
         return name
 
@@ -58,11 +60,11 @@ class House:
         self.slot("cpu", "Checks", "cpu-0")
         self.slot("gpu.h200", "Measures", "gpu-0")
 
-    def _start(self, name: str, *words: str) -> None:
+    def _start(self, name: str, *words: str, **more: str) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=self._environment, start_new_session=True,
+                env={**self._environment, **more}, start_new_session=True,
             )  # fmt: skip
 
     def log(self, name: str) -> str:

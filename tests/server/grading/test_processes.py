@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -11,16 +15,20 @@ from sqlalchemy import func, select
 from kernels.verdict import Verdict
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
+from server.fleet.worker_keys import register_key
 from server.grading.models import Job, JobState, Result
+from server.grading.refusals import recent_refusals
+from server.operations.presence import look
 from server.standings.service import board
 from server.submissions.models import Mode
-from tests.server.course import ACourse, step_of
+from tests.server.course import NOW, ACourse, check_result, step_of
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.grading.processes import SECONDS, House, until
 from tests.services.postgres_server import PostgresServer
-from tests.services.redis_server import RedisServer
-from worker.contract.broker import connect_redis
-from worker.contract.messages import RESULTS_QUEUE
+from tests.services.redis_server import A_WORKER, RedisServer, as_worker
+from worker.contract.broker import RECORD_TASK, Sender, StepSender, celery_app, connect_redis
+from worker.contract.credential import seal
+from worker.contract.messages import CPU_QUEUE, RESULTS_QUEUE, StepMessage, decode, encode
 
 _LONG = pytest.mark.long("the short suite has the whole way once")
 
@@ -29,7 +37,10 @@ _LONG = pytest.mark.long("the short suite has the whole way once")
 def course(database_url):
     """A course in a database made as an operator makes it; its address too."""
     engine = connect(database_url)
-    yield ACourse.make(sessions(engine)), database_url
+    made = sessions(engine)
+    with made.begin() as session:
+        register_key(session, as_worker("redis://localhost/0"), NOW)
+    yield ACourse.make(made), database_url
     engine.dispose()
 
 
@@ -50,6 +61,67 @@ def once(course: ACourse, count: int) -> None:
         assert session.scalar(select(func.count()).select_from(Result)) == count
 
 
+@pytest.mark.long(
+    "the step waits after a refused result; the short suite has it in tests/server/recording/test_origin.py"
+)
+def test_a_source_that_was_swapped_in_the_queue_is_graded_and_refused(course, redis_url, tmp_path):
+    made, url = course
+    with House(tmp_path, url, redis_url) as house, connect_redis(redis_url) as redis:
+        job = made.job("eve", source=b"// data_race")
+        house.serve("dispatcher")
+        until(lambda: redis.llen(CPU_QUEUE))
+        swap(redis, b"// accepted")
+        house.serve("recorder")
+        house.slots()
+        assert until(lambda: look(redis).distrusted == {"work": 1})
+        with made.sessions.begin() as session:
+            assert step_of(session, job).attempt == 0
+            assert [each.job for each in recent_refusals(session, datetime.now(UTC))] == [job]
+        assert until(lambda: verdicts(made, job)) == [Verdict.DATA_RACE]
+        once(made, 1)
+
+
+def test_a_verdict_that_was_forged_with_a_stolen_password_is_refused(course, redis_url, tmp_path):
+    made, url = course
+    with House(tmp_path, url, redis_url) as house, connect_redis(as_worker(redis_url)) as thief:
+        job = made.job("eve", source=b"// data_race")
+        house.serve("dispatcher")
+        house.serve("recorder")
+        _, text = until(lambda: thief.brpop(CPU_QUEUE, 1))
+        ticket = message_in(text).ticket
+        with made.sessions.begin() as session:
+            forged = encode(replace(check_result(session, job), ticket=ticket, measure=None))
+        sender = Sender(celery_app(as_worker(redis_url)))
+        sender.send(RECORD_TASK, RESULTS_QUEUE, seal(replace(A_WORKER, key="00" * 32), forged))
+        sender.close()
+        with connect_redis(redis_url) as redis:
+            assert until(lambda: look(redis).distrusted == {"signature": 1})
+        with made.sessions.begin() as session:
+            assert step_of(session, job).attempt == 0
+            assert session.get_one(Job, job).verdict is None
+
+
+def message_in(text: str) -> StepMessage:
+    """The message of a step in an entry of the broker."""
+    return decode(StepMessage, json.loads(b64decode(json.loads(text)["body"]))[0][0])
+
+
+def swap(redis, source: bytes) -> None:
+    """What a thief with the server's own address can do: put another source into a waiting message."""
+    text = str(redis.rpop(CPU_QUEUE))
+    message = message_in(text)
+    assert message.check is not None
+    changed = replace(message, check=replace(message.check, source=b64encode(source).decode()))
+    sender = StepSender(celery_app(redis_url_of(redis)))
+    sender.send(CPU_QUEUE, changed)
+    sender.close()
+
+
+def redis_url_of(redis) -> str:
+    given = redis.connection_pool.connection_kwargs
+    return f"redis://:{given['password']}@{given['host']}:{given['port']}/0"
+
+
 def test_from_the_portal_to_the_board(course, redis_url, tmp_path):
     made, url = course
     with House(tmp_path, url, redis_url) as house:
@@ -63,7 +135,7 @@ def test_from_the_portal_to_the_board(course, redis_url, tmp_path):
             (row,) = board(session, made.assignment, "h200").rows
             assert (row.name, row.score) == ("ada", 5_000.0)
             step = step_of(session, right)
-            assert step.worker == "host-1-test/cpu-0"
+            assert step.worker == "host-1.test/cpu-0"
         for name in ("dispatcher", "recorder"):
             assert (tmp_path / f"{name}.beat").exists()
             assert house.end(name) == 0, house.log(name)
@@ -117,7 +189,7 @@ def test_a_frozen_worker_wakes_up_to_nothing(course, redis_url, tmp_path):
         assert until(lambda: verdicts(made, last)) == [Verdict.ACCEPTED]
         once(made, 2)
         with made.sessions.begin() as session:
-            assert step_of(session, held).worker == "host-1-test/cpu-1"
+            assert step_of(session, held).worker == "host-1.test/cpu-1"
 
 
 @_LONG
@@ -128,6 +200,8 @@ def test_redis_and_postgresql_go_and_come_back(tmp_path):
         engine = connect(url)
         upgrade(engine)
         made = ACourse.make(sessions(engine))
+        with made.sessions.begin() as session:
+            register_key(session, redis.worker_url, NOW)
         with House(tmp_path, url, redis.url) as house:
             house.serve("dispatcher")
             house.serve("recorder")

@@ -15,6 +15,7 @@ from server.database.engine import Sessions
 from server.dispatching.dispatch import take
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentSubmission
 from server.fleet.models import Worker
+from server.fleet.worker_keys import register_key
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
 from server.mail.models import Mail
@@ -23,6 +24,7 @@ from server.submissions.models import ExactCopy, LookedAtPair, RubricGrade, Stag
 from server.submissions.source import read_source
 from server.talk.models import Announcement, Comment, ExtensionRequest, RegradeRequest, SeenAnnouncement
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
+from tests.services.redis_server import as_worker
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
 SECRET = "quoted_from_the_source"
@@ -118,6 +120,7 @@ def full_course(made: Sessions) -> ACourse:
         session.add(ExperimentSubmission(experiment_id=experiment.id, kernel="bob's", submission_id=2))
         session.add(Worker(id="host-1", host="host", state="idle", record={"slots": [1, 2.5, None, "ü"]},
                            first_seen=NOW, last_beat=later(5)))  # fmt: skip
+        register_key(session, as_worker("redis://h/0"), NOW)
         for number in take(session, CPU_QUEUE, slots=9, cap=4, now=later(20)):
             number.fault = f"killed while it compiled {SECRET}_ada" if number.person_id == ada.id else None
     return course

@@ -42,7 +42,7 @@ def names(families: list[Metric]) -> set[str]:
 
 
 def test_rules_ask_for_what_there_is_and_say_what_to_do(families):
-    assert len(RULES) == 6
+    assert len(RULES) == 7
     for rule in RULES:
         asked = NAME.findall(rule["expr"])
         assert asked
@@ -84,7 +84,7 @@ class Scene:
         """The queues or processes that each rule fires for."""
         now = self.read()
         found = {rule["alert"]: evaluate(rule["expr"], now, self.before or now) for rule in RULES}
-        wanted = {"queue", "process"}
+        wanted = {"queue", "process", "why"}
         return {
             name: {value for labels in vector for label, value in labels if label in wanted}
             for name, vector in found.items()
@@ -151,6 +151,12 @@ def test_a_disk_that_fills_is_told_before_the_floor(scene: Scene, monkeypatch: p
 def test_a_process_that_is_gone_is_named(scene: Scene) -> None:
     scene.in_redis = InRedis({"recorder": 1}, 0, 0)
     assert scene.firing() == {"TilelabPartIsDown": {"dispatcher"}}
+
+
+def test_a_refused_result_is_told_with_its_reason(scene: Scene) -> None:
+    scene.before = scene.read()
+    scene.in_redis = InRedis(WELL.processes, 0, 0, {"work": 1})
+    assert scene.firing() == {"TilelabResultsAreRefused": {"work"}}
 
 
 def test_a_new_fault_and_a_worker_that_is_out_are_told(scene: Scene) -> None:

@@ -21,11 +21,11 @@ from server.grading.attempts import ticket_of
 from server.grading.models import Job, StepState
 from server.recording import recorder as recording
 from server.recording.recorder import Recorder
-from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, signed, step_of
 from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
 from worker.contract.claims import Stand
-from worker.contract.messages import CPU_QUEUE, VERSION, encode
+from worker.contract.messages import CPU_QUEUE, VERSION
 from worker.supervision.heartbeat import Heartbeat
 
 pytestmark = ON_BOTH
@@ -59,14 +59,14 @@ def a_result(made):
 def on_its_way(made):
     """The same, for a database of one's own: its ticket, and its message."""
     result = a_result(made)
-    return result.ticket, encode(result)
+    return result.ticket, signed(made, result)
 
 
 def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent, made):
-    assert recorder.run(encode(sent))
+    assert recorder.run(signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     redis.held.clear()
-    assert recorder.run(encode(sent))
+    assert recorder.run(signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     with made.begin() as session:
         assert session.get_one(Job, sent.ticket.job).verdict is Verdict.DATA_RACE
@@ -74,7 +74,7 @@ def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent,
 
 def test_a_redis_that_is_away_undoes_nothing(recorder, redis, sent, made):
     redis.away = True
-    assert recorder.run(encode(sent))
+    assert recorder.run(signed(made, sent))
     with made.begin() as session:
         assert result_of(session, sent.ticket.job) is not None
 
@@ -91,7 +91,7 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
 
     monkeypatch.setattr(recording, "record", away_twice)
     with caplog.at_level(logging.INFO):
-        assert recorder.run(encode(sent))
+        assert recorder.run(signed(made, sent))
     said = [record.message for record in caplog.records if "database" in record.message]
     assert len(said) == 2
     assert "is away" in said[0]
@@ -100,13 +100,13 @@ def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, mad
         assert result_of(session, sent.ticket.job) is not None
 
 
-def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, sent, monkeypatch):
+def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, sent, made, monkeypatch):
     def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("server closed the connection"))
 
     monkeypatch.setattr(recording, "record", away)
     threading.Timer(0.5, recorder.stop.set).start()
-    assert not recorder.run(encode(sent))
+    assert not recorder.run(signed(made, sent))
     assert redis.held == {}
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(
         raise ZeroDivisionError
 
     monkeypatch.setattr(recording, "record", poison)
-    assert recorder.run(encode(sent))
+    assert recorder.run(signed(made, sent))
     assert redis.held[sent.ticket].stand is Stand.SETTLED
     with made.begin() as session:
         step = step_of(session, sent.ticket.job)
@@ -161,7 +161,7 @@ def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(
 def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made):
     assert recorder.run(of_another_version(sent, sent.ticket))
     ticket = again(made, sent.ticket)
-    assert recorder.run(encode(replace(sent, ticket=ticket)))
+    assert recorder.run(signed(made, replace(sent, ticket=ticket)))
     with made.begin() as session:
         assert session.get_one(Job, ticket.job).verdict is Verdict.DATA_RACE
 
@@ -206,20 +206,22 @@ def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeyp
 
     monkeypatch.setattr(recording, "record", slow)
     monkeypatch.setattr(recording, "TRIES", 3)
-    assert recorder.run(encode(sent))
+    assert recorder.run(signed(made, sent))
     assert len(tries) == 4
     with made.begin() as session:
         assert "statement timeout" in (step_of(session, sent.ticket.job).fault or "")
 
 
-def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, sent, monkeypatch, caplog):
+def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(
+    recorder, sent, made, monkeypatch, caplog
+):
     def broken(*_, **__):
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 
     monkeypatch.setattr(recording, "record", broken)
     monkeypatch.setattr(recording, "record_fault", broken)
     monkeypatch.setattr(recording, "TRIES", 2)
-    assert recorder.run(encode(sent))
+    assert recorder.run(signed(made, sent))
     assert "dropped a result" in caplog.text
 
 

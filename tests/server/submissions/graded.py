@@ -10,6 +10,7 @@ from sqlalchemy import select
 from kernels.report import Report
 from server.grading.attempts import begin, claimed, ticket_of
 from server.grading.models import Job
+from server.recording.origin import submitted_digest
 from server.recording.record import record
 from server.submissions.models import Mode
 from server.submissions.verdicts import give_up
@@ -39,7 +40,7 @@ def graded(course: ACourse, job: int, report: Report | None = None, **more: Any)
     with course.sessions.begin() as session:
         step = step_of(session, job)
         found = replace(report, seed=step.job.seed) if report is not None else report_for(step.job, **more)
-        result = StepResult(ticket_of(step), "host-1", found, seconds=2.0)
+        result = StepResult(ticket_of(step), "host-1", found, graded=submitted_digest(step), seconds=2.0)
     record(course.sessions, result, NOW)
 
 

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -18,6 +20,7 @@ from sqlalchemy import Engine
 from kernels.exercise import find_exercise
 from server.courses.models import Assignment
 from server.dispatching.dispatcher import Dispatcher
+from server.fleet.worker_keys import register_key
 from server.recording.recorder import Recorder
 from server.settings import Settings
 from server.standings.service import board
@@ -26,8 +29,10 @@ from tests.server.dispatching.redis_stand_in import StandIn
 from tests.server.submissions.course_pages import FORM
 from tests.server.web.conftest import NOBODY, Portal
 from tests.server.web.signed_in import client_of
+from tests.services.redis_server import A_WORKER, as_worker
 from tests.worker.queue.slots import until
 from worker.contract.broker import connect_redis
+from worker.contract.credential import seal
 from worker.contract.hints import Hints
 from worker.contract.messages import CPU_QUEUE, Ticket, encode
 from worker.queue.outbox import Outbox
@@ -128,6 +133,7 @@ def test_a_submission_takes_them_in_their_order(
     monkeypatch.setattr(SandboxedStages, "check", lambda _self, request: check_step.check(request))
     with portal.course.sessions.begin() as session:
         session.get_one(Assignment, portal.course.assignment).device_class = ""
+        register_key(session, as_worker(NOBODY), datetime.now(UTC))
     ada = client_of(portal, "ada")
     source = find_exercise("tiled").root.joinpath("solution.cu").read_text()
     redis, trace = Redis(), Trace(hops())
@@ -154,6 +160,7 @@ def _work(redis: Redis, folder: Path) -> str:
         connect_redis(NOBODY, answer_seconds=1.0) as client,
     ):
         reporter, stop = SlotReporter("cpu-0", CPU_QUEUE, "cpu"), Stop(1.0, workplace.abort)
-        task = StepTask("w", workplace, redis, outbox, Hints(client), reporter, stop)
+        signs = partial(seal, A_WORKER)
+        task = StepTask("host-1.w/cpu-0", signs, workplace, redis, outbox, Hints(client), reporter, stop)
         task.run(encode(redis.queues[CPU_QUEUE].pop(0)))
         return str(until(lambda: sent)[0])

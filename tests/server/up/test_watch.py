@@ -25,7 +25,7 @@ from worker.supervision.pulse import Pulse
 def test_every_part_beats_or_is_asked(tmp_path):
     redis = EmbeddedRedis("redis", tmp_path / "socket")
     pulses = Watch("http://127.0.0.1:1", redis.url, redis).pulses
-    machine = Machine("sqlite://", redis.url, redis, 3, (), lambda _part: True, pulses)
+    machine = Machine("sqlite://", redis.url, redis.url, redis, 3, (), lambda _part: True, pulses)
     parts = machine.parts()
     assert len(parts) == 5
     for part in parts:

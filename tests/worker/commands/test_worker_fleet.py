@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.marks import linux
+from tests.services.redis_server import A_WORKER, as_worker
 from tests.worker.fleet.test_slot_plan import gpu
 from tests.worker.fleet.watched import Watched
 from tests.worker.fleet.workers import Seen
 from worker.commands.root import tilelab
+from worker.contract.credential import Credential
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.gpu.locks import locked
 from worker.gpu.nvml import NoGPU
@@ -66,7 +68,8 @@ def tell(board: Seen, *ids: str) -> None:
 @linux
 def test_a_worker_from_start_to_end(redis_url, board):
     with Watched(
-        [*WORKER, "start", "--cpu-slots", "1", "--gpus", "none", TRUSTING], environment(REDIS_URL=redis_url)
+        [*WORKER, "start", "--cpu-slots", "1", "--gpus", "none", TRUSTING],
+        environment(REDIS_URL=as_worker(redis_url)),
     ) as worker:
         record = board.state(WorkerState.IDLE)
         assert record.id in worker.lines[0]
@@ -88,7 +91,7 @@ def test_a_worker_from_start_to_end(redis_url, board):
 @pytest.mark.long("starts whole workers; the short suite has them in tests/server/grading/test_processes.py")
 @linux
 def test_a_worker_writes_json_for_programs(redis_url, board):
-    given = environment(REDIS_URL=redis_url, TILELAB_LOG="json")
+    given = environment(REDIS_URL=as_worker(redis_url), TILELAB_LOG="json")
     with Watched([*WORKER, "start", "--cpu-slots", "1", "--gpus", "none", TRUSTING], given) as worker:
         board.state(WorkerState.IDLE)
         worker.process.terminate()
@@ -161,9 +164,19 @@ def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board, monkeypatch)
     "words", [["--queues", "results"], ["--gpus", "x"], ["--cpu-slots", "0", "--gpus", "none"]]
 )
 def test_a_worker_with_nothing_to_do_does_not_start(words):
-    result = called("start", *words, "--redis", NOWHERE)
+    result = called("start", *words, "--redis", as_worker(NOWHERE))
     assert result.exit_code == 2
     assert words[0] in one_line(result)
+
+
+def test_a_worker_needs_an_address_of_its_own_for_its_queues():
+    assert called("start", "--redis", NOWHERE).exit_code == 3
+    for changed in (("worker-host-1", "host-1"), ("key=5e", "key="), ("queues=cpu,gpu", "queues=all")):
+        assert called("start", "--redis", as_worker(NOWHERE).replace(*changed)).exit_code == 3
+    measures = as_worker(NOWHERE, Credential("host-1", ("gpu",), A_WORKER.key))
+    result = called("start", "--queues", "cpu", "--redis", measures)
+    assert result.exit_code == 2
+    assert "not for cpu" in one_line(result)
 
 
 def test_a_log_form_that_is_none_is_said():
@@ -178,7 +191,7 @@ def test_a_gpu_that_is_asked_for_has_to_be_there(monkeypatch):
 
     monkeypatch.setattr("worker.commands.worker.start.usable_gpus", none)
     for asked in ("--gpus all", "--gpus 1", "--queues gpu"):
-        result = called("start", *asked.split(), "--redis", NOWHERE)
+        result = called("start", *asked.split(), "--redis", as_worker(NOWHERE))
         assert (result.exit_code, result.stderr) == (2, f"tilelab: {asked}: no driver\n")
 
 
@@ -186,6 +199,6 @@ def test_a_gpu_has_one_worker(monkeypatch, tmp_path):
     monkeypatch.setattr("worker.commands.worker.start.usable_gpus", lambda: (gpu(0), gpu(1)))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with locked([gpu(1)]):
-        result = called("start", "--redis", NOWHERE)
+        result = called("start", "--redis", as_worker(NOWHERE))
     assert result.exit_code == 3
     assert "uses GPU 1 (NVIDIA H200, GPU-1)." in result.stderr

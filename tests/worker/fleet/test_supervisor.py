@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tests.marks import linux
-from tests.services.redis_server import RedisServer
+from tests.services.redis_server import A_WORKER, RedisServer
 from tests.worker.fleet.watched import gone, wait_until
 from tests.worker.fleet.workers import Seen, working
 from tests.worker.queue.slots import Server
@@ -43,7 +43,7 @@ def test_a_worker_tells_of_itself_works_and_leaves_the_board(redis_url, board, s
         record = board.until(lambda it: all(slot.state is WorkerState.IDLE for slot in it.slots))
         assert record.state is WorkerState.IDLE
         assert record.pid == watched.process.pid
-        assert str(record.pid) in record.id
+        assert A_WORKER.worker(record.id)
         assert [slot.name for slot in record.slots] == ["cpu-0", "cpu-1"]
         assert "tilelab" in record.versions
         watched.wait_for("warning: a gap")

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from tests.services.redis_server import as_worker
 from tests.worker.fleet.watched import Watched, wait_until
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import WorkerRecord, WorkerState
@@ -16,7 +17,7 @@ from worker.contract.redis_fleet import RedisFleet
 def working(redis_url: str, **asked: object) -> Watched:
     return Watched(
         [sys.executable, "-m", "tests.worker.fleet.working", json.dumps(asked)],
-        {**os.environ, "REDIS_URL": redis_url, "PYTHONWARNINGS": "error"},
+        {**os.environ, "REDIS_URL": as_worker(redis_url), "PYTHONWARNINGS": "error"},
     )
 
 

@@ -13,12 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.services.redis_server import A_WORKER
 from worker.contract.broker import connect_redis
 from worker.contract.redis_fleet import RedisFleet
 from worker.selftest.selftest import Progress
 from worker.slots.fitness import Fitness
 from worker.slots.plan import Slot
-from worker.slots.supervisor import Options, WorkerParent, slot_command
+from worker.slots.supervisor import Options, WorkerParent, new_id, slot_command
 from worker.supervision.output import PartOutput
 
 
@@ -46,7 +47,8 @@ def main() -> int:
         return tuple(asked["command"]) if "command" in asked else slot_command(slot, worker, options)
 
     with connect_redis(os.environ["REDIS_URL"]) as client:
-        worker = WorkerParent(options, RedisFleet(client), PartOutput(sys.stdout, "worker"), test, command)
+        output = PartOutput(sys.stdout, "worker")
+        worker = WorkerParent(options, RedisFleet(client), output, test, new_id(A_WORKER.name), command)
         refusal = worker.run()
     print(f"refusal: {refusal}", flush=True)
     return 3 if refusal else 0

@@ -17,14 +17,16 @@ from typing import Any, Self
 import redis
 
 from kernels.wire import from_plain
+from tests.services.redis_server import A_WORKER, as_worker
 from worker.contract.broker import STEP_TASK, Sender, StepSender, celery_app, connect_redis, queue_length
 from worker.contract.claims import Claim
+from worker.contract.credential import unseal
 from worker.contract.fleet import SlotRecord, WorkerState
 from worker.contract.messages import StepMessage, StepResult, Ticket, decode
 from worker.contract.redis_claims import RedisClaims
 
 SECONDS = 90.0
-WORKER = "host-1-test"
+WORKER = "host-1.test"
 SCRIPTED = ("--workplace", "tests.worker.queue.workplaces:Scripted")
 
 
@@ -49,7 +51,7 @@ class Slot:
             str(folder), "--leave-seconds", "3", "--tell", str(theirs), "--parent", str(os.getpid()),
             *(more or SCRIPTED),
         ]  # fmt: skip
-        given = {**os.environ, "REDIS_URL": url, "TILELAB_LOG": "json", "PYTHONWARNINGS": "error"}
+        given = {**os.environ, "REDIS_URL": as_worker(url), "TILELAB_LOG": "json", "PYTHONWARNINGS": "error"}
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
                 command, stdout=out, stderr=out, pass_fds=[theirs], env={**given, **environment},
@@ -133,7 +135,9 @@ class Server:
         body = self.client.rpop("results")
         if body is None:
             return None
-        return decode(StepResult, json.loads(b64decode(json.loads(str(body))["body"]))[0][0])
+        sealed = unseal(json.loads(b64decode(json.loads(str(body))["body"]))[0][0])
+        assert sealed.signed_with(A_WORKER.key)
+        return decode(StepResult, sealed.body)
 
     def record(self) -> StepResult:
         """Wait for a result and settle it."""

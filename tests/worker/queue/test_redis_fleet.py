@@ -80,10 +80,19 @@ def test_a_drained_worker_stays_so_when_redis_has_forgotten_everything(client):
 def test_a_silent_worker_is_forgotten(client):
     fleet = RedisFleet(client)
     fleet.tell(record())
-    client.zadd("tilelab:workers", {"host-1-a": fleet.now() - 3700})
+    # as it expires
+    client.delete("tilelab:worker:host-1-a")
     assert fleet.workers() == []
     fleet.tell(record("host-2-b"))
-    assert client.zrange("tilelab:workers", 0, -1) == ["host-2-b"]
+    assert client.smembers("tilelab:workers") == {"host-2-b"}
+
+
+def test_a_worker_reports_for_no_other(client):
+    fleet = RedisFleet(client)
+    fleet.tell(record())
+    client.sadd("tilelab:workers", "host-2-b")
+    client.set("tilelab:worker:host-2-b", str(client.get("tilelab:worker:host-1-a")))
+    assert [each.id for each in fleet.workers()] == ["host-1-a"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"id": "x"}', "[" * 5000, "x" * 2**19])

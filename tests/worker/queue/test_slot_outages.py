@@ -14,7 +14,7 @@ import pytest
 
 from tests.marks import some_of
 from tests.services.processes import alive
-from tests.services.redis_server import RedisServer
+from tests.services.redis_server import RedisServer, as_worker
 from tests.worker.queue.slots import SCRIPTED, WORKER, Server, Slot, until
 from tests.worker.queue.workplaces import message
 from worker.contract.broker import BrokerUnavailable
@@ -206,7 +206,7 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
     with (tmp_path / "log").open("ab") as log:
         parent = subprocess.Popen(
             [sys.executable, "-c", starter, *command], stdout=subprocess.PIPE, stderr=log, text=True,
-            env={**os.environ, "REDIS_URL": redis_of_our_own.url},
+            env={**os.environ, "REDIS_URL": redis_of_our_own.worker_url},
         )  # fmt: skip
     assert parent.stdout
     number = int(parent.stdout.readline())
@@ -231,9 +231,10 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
     [
         ("", [], "REDIS_URL is not set"),
         ("amqp://user:word@host/", [], "REDIS_URL begins with amqp://"),
-        ("redis://host/0", ["--queue", "other"], "--queue other: unknown queue"),
-        ("redis://host/0", ["--queue", "gpu.h200"], "needs --arch"),
-        ("redis://host/0", ["--worker", "w" * 99], "together exceed"),
+        ("redis://host/0", [], "REDIS_URL is not a worker's address"),
+        (as_worker("redis://host/0"), ["--queue", "other"], "--queue other: unknown queue"),
+        (as_worker("redis://host/0"), ["--queue", "gpu.h200"], "needs --arch"),
+        (as_worker("redis://host/0"), ["--worker", "w" * 99], "together exceed"),
     ],
 )
 def test_a_wrong_call_ends_with_2_and_one_line(url, arguments, said, tmp_path, monkeypatch, capsys):

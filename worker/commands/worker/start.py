@@ -16,6 +16,7 @@ from worker.commands.submission import cache_folder
 from worker.commands.worker.broker import broker_url, redis_option
 
 if TYPE_CHECKING:
+    from worker.contract.credential import Credential
     from worker.gpu.nvml import GpuFacts
     from worker.slots.plan import Slot, Wish
 
@@ -62,27 +63,29 @@ def start(
 ) -> None:
     """Run a worker until Ctrl-C. Running steps may finish first.
 
-    Tests this machine first, like `selftest`. It needs only the broker's address. TILELAB_LOG=json writes the log as
-    JSON.
+    Tests this machine first, like `selftest`. It needs only the address that `tilelab admin worker add` made for it.
+    TILELAB_LOG=json writes the log as JSON.
 
     \b
     Examples:
-      REDIS_URL=redis://broker:6379/0 tilelab worker start
-      tilelab worker start --redis redis://broker:6379/0 --gpus 0,1 --cpu-slots 8
+      REDIS_URL_FILE=/etc/tilelab/redis-url tilelab worker start
+      REDIS_URL_FILE=/etc/tilelab/redis-url tilelab worker start --gpus 0,1 --cpu-slots 8
     """  # noqa: D301 - click reads the escape
     from worker.contract.broker import connect_redis
     from worker.contract.redis_fleet import RedisFleet
     from worker.gpu.locks import GpuInUse, locked
     from worker.slots.fitness import DeviceTests
     from worker.slots.plan import PlanError, Wish, read_queues
-    from worker.slots.supervisor import Options, WorkerParent
+    from worker.slots.supervisor import Options, WorkerParent, new_id
     from worker.supervision.heartbeat import Heartbeat
     from worker.supervision.output import PartOutput
 
     url, as_json = broker_url(redis), _log_as_json()
+    credential = _credential(url)
     try:
         wish = Wish(None if queues is None else read_queues(queues), cpu_slots, gpus)
         slots = _slots(wish)
+        _check_queues(credential, slots)
     except PlanError as error:
         raise WrongUse(str(error)) from error
     output = PartOutput(sys.stdout, "worker", as_json=as_json)
@@ -91,11 +94,33 @@ def start(
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
         with locked([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
-            refusal = WorkerParent(options, RedisFleet(client), output, tests).run()
+            worker = new_id(credential.name)
+            refusal = WorkerParent(options, RedisFleet(client), output, tests, worker).run()
     except GpuInUse as error:
         raise SystemFault(str(error)) from error
     if refusal:
         raise SystemFault(refusal)
+
+
+def _credential(url: str) -> Credential:
+    """The credential in the address. Raises SystemFault if it has none."""
+    from worker.contract.broker import BrokerUrlError
+    from worker.contract.credential import read_credential
+
+    try:
+        return read_credential(url)
+    except BrokerUrlError as error:
+        raise SystemFault(str(error)) from error
+
+
+def _check_queues(credential: Credential, slots: Sequence[Slot]) -> None:
+    """Raise WrongUse if the credential is not for these slots' queues."""
+    refused = sorted({slot.queue for slot in slots if not credential.allows(slot.queue)})
+    if refused:
+        raise WrongUse(
+            f"The address of {credential.name} is for {', '.join(credential.queues)}, not for {', '.join(refused)}. "
+            "Limit this worker with --queues, or make another address with `tilelab admin worker add`."
+        )
 
 
 def _slots(wish: Wish) -> tuple[Slot, ...]:
