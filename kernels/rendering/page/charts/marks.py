@@ -112,4 +112,4 @@ _CORNERS: tuple[list[tuple[float, float]], ...] = (
     [(0.71 * (x - y), 0.71 * (x + y)) for x, y in _PLUS],
     _star(),
 )
-"""A triangle and a diamond, which may be hollow, a triangle on its point, a plus, a cross and a star."""
+"""Triangle and diamond, which may be hollow, then a triangle on its point, plus, cross and star."""

@@ -70,7 +70,7 @@ def plot_svg(plot: Plot, identity: str = "chart") -> Markup:
 
 
 def _single(chart: Chart) -> tuple[list[str], int]:
-    """One pair of axes, with the names of the series at its right, or below it if they are long."""
+    """One pair of axes. The names of the series are at its right, or below it if they are long."""
     names = [each for each in chart.series if each.name]
     beside = bool(names) and all(len(each.name) <= _BESIDE for each in names)
     frame = Frame(_LEFT, _NAMED if beside else _RIGHT, _TOP, _HEIGHT - _FOOT)
