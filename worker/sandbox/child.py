@@ -85,7 +85,7 @@ def answer(function: Step, request: bytes) -> dict[str, Any]:
 
 
 def detail_of(error: Exception) -> str:
-    """The error, then where it was raised, innermost first: whoever cuts the text keeps what says most."""
+    """The error, then where it was raised, innermost first: a text that is cut keeps its start."""
     raised = "".join(traceback.format_exception_only(error)).strip()[:_LONGEST_ERROR]
     frames = reversed(traceback.format_tb(error.__traceback__, limit=-_MOST_FRAMES))
     return f"{raised}\n{''.join(frames)}"[:_LONGEST_DETAIL]

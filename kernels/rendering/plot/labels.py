@@ -90,6 +90,14 @@ def cell_texts(plot: HeatMap) -> Iterator[str]:
                 yield f"{cell.result.kernel}, {at}: {_measure(plot.value, cell.value, cell.ends)}"
 
 
+def short_name(name: str, most: int) -> str:
+    """The name without its middle if it is too long: the ends tell names apart."""
+    if len(name) <= most:
+        return name
+    kept = most - 1
+    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
+
+
 def left_out(chart: Chart) -> str:
     """How many points aren't drawn; "" if all are."""
     drawn = len(chart.spots)

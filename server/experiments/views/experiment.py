@@ -50,6 +50,7 @@ class ListPage:
 class ExperimentPage:
     """One experiment.
 
+    question, expect: of its file; may be ""
     by: whose it is; None for a reader who doesn't see that
     search: what a search did so far; "" for an experiment without one
     submitted: the kernels that are submissions, with their IDs, for readers who may see that
@@ -64,6 +65,8 @@ class ExperimentPage:
 
     course: Membership
     visible: Visible
+    question: str
+    expect: str
     by: Person | None
     exercise: str
     submission: str
@@ -226,9 +229,13 @@ def _page(public_id: str) -> ExperimentPage:
         choices = (
             [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
         )
+        definition = definition_of(found.plan)
+        head = definition.get("experiment", {})
         return ExperimentPage(
             course=course,
             visible=visible,
+            question=head.get("question", ""),
+            expect=head.get("expect", ""),
             by=found.person if visible.staff and not visible.own else None,
             exercise=found.exercise.title,
             submission=_submission(session, visible),
@@ -243,7 +250,7 @@ def _page(public_id: str) -> ExperimentPage:
             nothing_measured=""
             if any(each.measurement is not None for each in shown)
             else nothing_measured(shown),
-            pictures=pictures(shown, definition_of(found.plan)),
+            pictures=pictures(shown, definition),
             table=table(shown),
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,

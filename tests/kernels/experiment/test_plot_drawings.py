@@ -16,7 +16,7 @@ from kernels.experiment.plot.model import HeatMap, Kind, Plot, Request, Scale
 from kernels.experiment.quantities import quantity
 from kernels.rendering.page import render
 from kernels.rendering.page.charts import marks
-from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.page.charts.plot import WIDTH, plot_svg
 from kernels.rendering.plot.canvas import MARKS, PLAIN_MARKS
 from kernels.rendering.plot.labels import bases_of, number_of, numbers_of, steps, tick, title_of
 from kernels.rendering.plot.png import png
@@ -203,9 +203,31 @@ def test_no_kernel_of_a_ladder_loses_its_name():
     assert plot_svg(plot(results[:3], Request(Kind.LINE, "kernel"))).count("rotate(") in {0, 3}
 
 
+@pytest.mark.parametrize("kind", [Kind.LINE, Kind.MULTIPLES, Kind.ROOFLINE, Kind.BARS])
+@pytest.mark.parametrize("long", ["best-ece408-f26-tiled.cu", "submission-" + "094048dc5c1f2a77" * 8 + ".cu"])
+def test_long_names_are_whole_and_inside_the_picture(kind, long):
+    results = [replace(each, kernel=f"{each.kernel[:1]}-{long}") for each in BLOCKS]
+    picture = plot_svg(plot(results, Request(kind, by="" if kind is Kind.ROOFLINE else "kernel")))
+    root = ET.fromstring(marks.standalone(picture))
+    high = float(root.get("height", "0"))
+    keys = [each for each in root.iter() if each.get("class", "").startswith("key ")]
+    for key in keys:
+        lines = [each for each in key.iter() if each.tag.endswith("text")]
+        assert "".join(line.text or "" for line in lines).replace(" ", "") == key.get(
+            "data-name", ""
+        ).replace(" ", "")
+        for line in lines:
+            assert float(line.get("x", "0")) + 7.2 * len(line.text or "") <= WIDTH
+            assert float(line.get("y", "0")) <= high
+    assert len({key.get("data-name") for key in keys}) == len(keys)
+
+
 def test_all_series_of_a_plot_can_be_told_apart():
     looks = {(number % len(marks.COLOURS), marks.mark(number, 0, 0)) for number in range(MOST_SERIES)}
     assert len(looks) == MOST_SERIES
+    assert len({marks.mark(number, 0, 0) for number in range(12)}) == 12, "also without colour"
+    lines = {(number % len(marks.COLOURS), marks.joined(number, [(0, 0), (1, 1)])) for number in range(12)}
+    assert len(lines) == 12
     for signs in (MARKS, PLAIN_MARKS):
         assert len(set(signs)) >= MOST_SERIES
 

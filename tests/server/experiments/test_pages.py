@@ -183,6 +183,21 @@ def test_staff_pin_one_to_an_assignment_and_every_act_is_in_the_log(portal: Port
         ]  # fmt: skip
 
 
+def test_the_page_has_the_question_and_what_the_course_expects(portal: Portal):
+    text = TILE.replace(
+        "[axes]", 'question = "Which tile is best?"\nexpect = "A large one & <fast>."\n[axes]'
+    )
+    staff = client_of(portal, "ina", Role.INSTRUCTOR)
+    here = f"/experiments/{started(portal.course, text=text)}"
+    run_all(portal.course, runner_of(portal.course), NOW)
+    assert staff.post_form(f"{here}/share", shared="yes").status_code == 303
+    for reader in (staff, client_of(portal, "bob")):
+        page = reader.page(here)
+        assert "Which tile is best?" in page
+        assert "A large one &amp; &lt;fast&gt;." in page
+        assert page.count("Numbers of this plot") == page.count("data-plot")
+
+
 def test_points_with_a_system_error_are_retried_with_one_button(portal: Portal):
     from server.submissions.changes import cancel
 

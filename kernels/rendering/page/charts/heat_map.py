@@ -15,6 +15,7 @@ from kernels.rendering.plot.labels import (
     is_wide,
     number_of,
     share_of,
+    short_name,
     title_of,
     value_of,
 )
@@ -64,8 +65,10 @@ def _grid(
     bottom = top + rows * high
     body = []
     if grid.name:
+        columns = 1 if len(plot.grids) == 1 else 2 if len(plot.grids) in {2, 4} else 3
+        name = short_name(grid.name, int((_WIDTH - _RIGHT) / columns / _LETTER) - 2)
         body.append(
-            svg.text(left + wide * len(plot.x.labels) / 2, top - 8, grid.name, kind="strong", anchor="middle")
+            svg.text(left + wide * len(plot.x.labels) / 2, top - 8, name, kind="strong", anchor="middle")
         )
     drawn: list[str] = [""] * rows
     framed = ""

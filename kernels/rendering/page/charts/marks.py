@@ -5,6 +5,8 @@ A print without colour can be read too. Colours are classes of a group, and its 
 
 from __future__ import annotations
 
+import math
+
 from markupsafe import Markup
 
 from kernels.rendering.page.charts import svg
@@ -18,6 +20,7 @@ HEAT = ("#f2f7fc", "#dfebf7", "#c8dcf0", "#a1cae3", "#6eafd7", "#4694c8", "#2170
 LIGHT_UNTIL = 5
 """The last step of HEAT with dark words on it."""
 
+_MARKS, _OUTLINES = 12, 8
 _DASHES = ("", "7 4", "2 3", "9 3 2 3")
 _STYLE = (
     ".chart{font:13px 'Open Sans',system-ui,sans-serif;background:#fff;color:#1e2125;fill:currentColor}"
@@ -28,7 +31,7 @@ _STYLE = (
     ".chart .faint{opacity:.45}.chart .none{fill:#f1efeb;stroke:#dcd8d1}"
     ".chart .best{fill:none;stroke:#b9490f;stroke-width:3}.chart .over{stroke:#1e2125;stroke-width:1.5;fill:none}"
     ".chart .halo{stroke:#fff;stroke-width:3px;paint-order:stroke}.chart .in{color:#fff}"
-    ".chart .frame{fill:none;stroke:#dcd8d1}"
+    ".chart .frame{fill:none;stroke:#dcd8d1}.chart .hollow{fill:#fff}"
 )
 
 
@@ -40,7 +43,7 @@ def group(number: int, name: str, body: str, *, faint: bool = False, kind: str =
 
 def joined(number: int, points: list[tuple[float, float]]) -> str:
     """The line of a series."""
-    dashes = _DASHES[_shape_of(number)]
+    dashes = _DASHES[_nth(number, len(_DASHES))]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return (
         f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="2"{dashed}/>'
@@ -53,15 +56,21 @@ def whisker(*ends: tuple[float, float]) -> str:
 
 
 def mark(number: int, x: float, y: float, size: float = 1.0) -> str:
-    """A disc, a square, a triangle or a diamond."""
-    s = size
-    shapes = (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 * s:.1f}" fill="currentColor"/>',
-        f'<rect x="{x - 4 * s:.1f}" y="{y - 4 * s:.1f}" width="{8 * s:.1f}" height="{8 * s:.1f}" fill="currentColor"/>',
-        _shape([(x, y - 5.5 * s), (x + 5 * s, y + 4 * s), (x - 5 * s, y + 4 * s)]),
-        _shape([(x, y - 6 * s), (x + 6 * s, y), (x, y + 6 * s), (x - 6 * s, y)]),
-    )
-    return shapes[_shape_of(number)]
+    """A disc, a square, a triangle and a diamond, each also hollow, and four other shapes."""
+    shape = _nth(number, _MARKS)
+    hollow = shape in range(4, 8)
+    look = 'class="hollow" stroke="currentColor" stroke-width="1.8"' if hollow else 'fill="currentColor"'
+    s = size * (0.85 if hollow else 1)
+    if shape % 4 == 0 and shape < _OUTLINES:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 * s:.1f}" {look}/>'
+    if shape % 4 == 1 and shape < _OUTLINES:
+        corner, side = 4 * s, 8 * s
+        return (
+            f'<rect x="{x - corner:.1f}" y="{y - corner:.1f}" width="{side:.1f}" height="{side:.1f}" {look}/>'
+        )
+    corners = _CORNERS[shape % 4 - 2 if shape < _OUTLINES else shape - 6]
+    points = svg.path([(x + s * across, y + s * down) for across, down in corners])
+    return f'<polygon points="{points}" {look}/>'
 
 
 def spot(text: str, x: float, y: float, body: str) -> str:
@@ -82,10 +91,25 @@ def standalone(chart: Markup) -> str:
     return f"{head}><style>{_STYLE}{colours}</style>{ground}{rest}\n"
 
 
-def _shape_of(number: int) -> int:
-    """Which of four marks and dashes; the first 24 series differ in it or in their colour."""
-    return (number + number // 12) % 4
+def _nth(number: int, looks: int) -> int:
+    """Which of several looks a series has; series of one colour and one look are far apart."""
+    return (number + number // _MARKS) % looks
 
 
-def _shape(points: list[tuple[float, float]]) -> str:
-    return f'<polygon points="{svg.path(points)}" fill="currentColor"/>'
+def _star() -> list[tuple[float, float]]:
+    """A star of five points."""
+    turns = [(math.pi * (step / 5 - 0.5), 6.5 if step % 2 == 0 else 2.8) for step in range(10)]
+    return [(radius * math.cos(turn), radius * math.sin(turn)) for turn, radius in turns]
+
+
+_PLUS = [(-1.6, -5.5), (1.6, -5.5), (1.6, -1.6), (5.5, -1.6), (5.5, 1.6), (1.6, 1.6),
+         (1.6, 5.5), (-1.6, 5.5), (-1.6, 1.6), (-5.5, 1.6), (-5.5, -1.6), (-1.6, -1.6)]  # fmt: skip
+_CORNERS: tuple[list[tuple[float, float]], ...] = (
+    [(0, -5.5), (5, 4), (-5, 4)],
+    [(0, -6), (6, 0), (0, 6), (-6, 0)],
+    [(0, 5.5), (5, -4), (-5, -4)],
+    _PLUS,
+    [(0.71 * (x - y), 0.71 * (x + y)) for x, y in _PLUS],
+    _star(),
+)
+"""Triangle and diamond, which may be hollow, then a triangle on its point, plus, cross and star."""

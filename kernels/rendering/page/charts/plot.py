@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from kernels.rendering.plot.labels import (
     left_out,
     roof_text,
     roofs_text,
+    short_name,
     spot_text,
     steps,
     tick,
@@ -34,6 +36,8 @@ _NAMED = 540
 """The right end of an axis with names next to it."""
 _LINE = 15
 _LONGEST = 24
+_BESIDE = 20
+"""The longest name next to a plot, in letters."""
 _LETTER = 7.2
 _SLANTED = 70
 """What names need below that slant."""
@@ -66,14 +70,17 @@ def plot_svg(plot: Plot, identity: str = "chart") -> Markup:
 
 
 def _single(chart: Chart) -> tuple[list[str], int]:
-    """One pair of axes, with the names of the series at its right."""
-    named = any(each.name for each in chart.series)
-    frame = Frame(_LEFT, _NAMED if named else _RIGHT, _TOP, _HEIGHT - _FOOT)
+    """One pair of axes. The names of the series are at its right, or below it if they are long."""
+    names = [each for each in chart.series if each.name]
+    beside = bool(names) and all(len(each.name) <= _BESIDE for each in names)
+    frame = Frame(_LEFT, _NAMED if beside else _RIGHT, _TOP, _HEIGHT - _FOOT)
     body = [svg.text(16, _TOP - 16, title_of(chart.y))]
     body += _panel(chart, chart.panels[0], frame)
-    if named:
-        body += _names(chart, frame)
-    return body, _HEIGHT + (_SLANTED if _slants(chart) else _LINE if chart.roofs is not None else 0)
+    height = _HEIGHT + (_SLANTED if _slants(chart) else _LINE if chart.roofs is not None else 0)
+    if beside or not names:
+        return [*body, *_names(chart, frame)] if beside else body, height
+    keys, height = _keys(names, height)
+    return [*body, *keys], height
 
 
 def _panels(chart: Chart) -> tuple[list[str], int]:
@@ -85,15 +92,33 @@ def _panels(chart: Chart) -> tuple[list[str], int]:
         left, top = 10 + wide * (number % columns), 30 + high * (number // columns)
         frame = Frame(left + 54, left + wide - 14, top + 22, top + high - 48)
         body.append(
-            svg.text((frame.left + frame.right) / 2, top + 14, panel.name, kind="strong", anchor="middle")
+            svg.text(
+                (frame.left + frame.right) / 2,
+                top + 14,
+                short_name(panel.name, int(wide / _LETTER)),
+                kind="strong",
+                anchor="middle",
+            )
         )
         body += _panel(chart, panel, frame)
     below = 30 + high * math.ceil(len(chart.panels) / columns)
-    names = [each for each in chart.series if each.name]
-    for place, each in enumerate(names):
-        x, y = 24 + 174 * (place % 4), below + 12 + 18 * (place // 4)
-        body.append(_key(each, x, y))
-    return body, below + 10 + 18 * math.ceil(len(names) / 4)
+    keys, height = _keys([each for each in chart.series if each.name], below)
+    return [*body, *keys], height
+
+
+def _keys(names: Sequence[Series], top: int) -> tuple[list[str], int]:
+    """The names below a plot, in as many columns as fit, and where they end. A long name takes several lines."""
+    if not names:
+        return [], top + 10
+    longest = max(len(each.name) for each in names)
+    columns = max(1, min(4, int((WIDTH - 24) / (_LETTER * longest + 34))))
+    wide, y, body = (WIDTH - 24) / columns, top + 14, list[str]()
+    for row in (names[start : start + columns] for start in range(0, len(names), columns)):
+        lines = [textwrap.wrap(each.name, int((wide - 34) / _LETTER)) for each in row]
+        for place, (each, said) in enumerate(zip(row, lines, strict=True)):
+            body.append(_key(each, 24 + wide * place, y, said))
+        y += _LINE * max(map(len, lines)) + 4
+    return body, y
 
 
 def _panel(chart: Chart, panel: Panel, frame: Frame) -> list[str]:
@@ -233,7 +258,7 @@ def _slants(chart: Chart) -> bool:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return short_name(name, _LONGEST)
 
 
 def _apart(axis: Axis, xs: Sequence[float], room: float) -> bool:
@@ -253,9 +278,12 @@ def _thinner(columns: list[tuple[float, str]], axis: Axis) -> list[tuple[float, 
     return shown
 
 
-def _key(series: Series, x: float, y: float) -> str:
-    """A name of the legend with its mark."""
-    body = marks.mark(series.number, x, y) + svg.text(x + 12, y + 4, _short(series.name))
+def _key(series: Series, x: float, y: float, lines: Sequence[str] = ()) -> str:
+    """A name of the legend with its mark. lines: of a name that takes several."""
+    body = marks.mark(series.number, x, y)
+    body += "".join(
+        svg.text(x + 12, y + 4 + _LINE * place, line) for place, line in enumerate(lines or [series.name])
+    )
     return marks.group(series.number, series.name, body, kind="key")
 
 
