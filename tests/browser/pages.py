@@ -97,6 +97,8 @@ _STATES = (
     _state("home-late", "/", "ada"),
     _state("home-staff", "/", "ina"),
     _state("home-empty", "/", "outside"),
+    _state("home-invited", "/", "slow"),
+    _state("staff-roster-invited", "/staff/bare/roster", "ina"),
     _state("join-signed-in", "/join", "outside"),
     _state("course-empty", "/courses/void/", "eve"),
     _state("board-empty", "/courses/bare/tiled/board/h200", "eve"),

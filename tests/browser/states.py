@@ -21,6 +21,7 @@ from server.courses.exercises import content_of, keep
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
 from server.courses.rubric import Criterion, criteria_of
 from server.courses.service import create_assignment
+from server.enrolment.course_invitations import Invited, invite, refuse
 from server.experiments.progress import ExperimentRunner
 from server.grading.models import Job
 from server.staff.grades.rubric import Given, change_rubric, give_points
@@ -191,6 +192,11 @@ def bare_course(course: ACourse) -> None:
                 session.add(
                     Membership(course_id=where.id, person_id=course.people[name], role=role, created_at=NOW)
                 )
+        for name in ("slow", "idle"):
+            person, given = session.get_one(Person, course.people[name]), f"Typed {name}"
+            asked = Invited(email=person.email, name=given, role=Role.STUDENT, section="A1")
+            invite(session, made, session.get_one(Person, course.people["ina"]), person, asked, NOW)
+        refuse(session, session.get_one(Person, course.people["idle"]), 2, NOW)
         exercise = session.get_one(Assignment, course.assignment).exercise
         _set(session, made, "tiled", exercise)
         _set(session, made, "older", _another(session, exercise))

@@ -204,6 +204,13 @@ def test_the_profile_says_what_boards_show_and_whose_clock_counts(page, portal, 
     expect(page.locator("tbody time").first).to_be_visible()
 
 
+def test_the_first_page_already_has_the_browser_s_clock(page, portal, context):
+    sign_in(page, portal, "student")
+    context.clear_cookies(name="tilelab_zone")
+    page.goto(f"{portal.url}/courses/demo/")
+    expect(page.locator("main time").first).to_contain_text("CET")
+
+
 @PHONE
 def test_a_browser_is_signed_out_from_another(page, portal, newcomer, browser):
     page.goto(link(portal, newcomer))
