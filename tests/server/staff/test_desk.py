@@ -21,6 +21,8 @@ from server.dispatching.dispatch import take
 from server.grading.attempts import claimed
 from server.grading.fleet_state import NoSuchWorker, read_fleet, send_order
 from server.grading.models import Step
+from server.grading.refusals import note_refusal
+from server.recording.origin import Distrust
 from server.staff.attention import attention
 from server.staff.roster.service import Wanted as WantedMembers
 from server.staff.roster.service import roster
@@ -236,6 +238,17 @@ def near_redis(portal: Portal, redis_url: str) -> str:
     site = portal.app.extensions["tilelab"]
     portal.app.extensions["tilelab"] = replace(site, settings=replace(site.settings, redis_url=redis_url))
     return redis_url
+
+
+def test_refused_results_are_shown_with_worker_job_and_reason(portal: Portal) -> None:
+    boss = client_of(portal, "boss", None, admin=True)
+    assert "refusals-title" not in boss.page("/fleet")
+    with portal.course.sessions.begin() as session:
+        for why in Distrust:
+            note_refusal(session, 17, "host-1.<3f>", why, datetime.now(UTC))
+    page = boss.page("/fleet")
+    assert page.count("host-1.&lt;3f&gt;, job 17: ") == len(Distrust)
+    assert "tilelab admin worker revoke" in page
 
 
 def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -> None:
