@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select, update
 
 from kernels.verdict import Verdict
+from kernels.wire import to_plain
 from server.accounts.models import ApiToken, Person
 from server.accounts.service import create_token
 from server.audit.models import AuditEvent
@@ -320,7 +321,8 @@ def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
     at_work = replace(worker, slots=(replace(worker.slots[0], job=417, step="check"),))
     with connect_redis(near_redis) as client:
         RedisFleet(client).tell(at_work)
-        client.zadd("tilelab:workers", {"host-1-a": time.time() - 60})
+        long_ago = replace(at_work, beat=time.time() - 60)
+        client.set("tilelab:worker:host-1-a", json.dumps(to_plain(long_ago)))
     with portal.course.sessions.begin() as session:
         seen = read_fleet(session, near_redis, datetime.now(UTC))
     assert [worker.silent for worker in seen.workers] == [True]
