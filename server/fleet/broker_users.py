@@ -38,7 +38,7 @@ def rights(name: str, queues: Sequence[str]) -> tuple[str, ...]:
         f"(+sadd +smembers {bound})",
         f"(+lpush +llen ~{RESULTS_QUEUE})",
         "(+get +mget +set +pexpire ~tilelab:claim:*)",
-        "(+sadd ~tilelab:workers)",
+        "(+sadd ~tilelab:worker-ids)",
         f"(+get +mget +set +expire +del {own})",
         "(+set ~tilelab:printed:*)",
         "(+publish &tilelab:progress:*)",

@@ -86,6 +86,7 @@ class _Patient(Consumer):
 
         def take(message: Any) -> None:
             try:
+                _check_plain(message)
                 handle(message)
             except of_the_broker:
                 raise
@@ -117,6 +118,17 @@ class _Patient(Consumer):
 
         conn.ensure_connection = patiently
         return super().ensure_connected(conn)
+
+
+def _check_plain(message: Any) -> None:
+    """Raise ValueError for a message that makes Celery send further messages after its task.
+
+    Its sender may not write to other queues, but this process may.
+    """
+    payload = message.payload
+    further = payload[2] if isinstance(payload, list) and len(payload) == 3 else None
+    if not isinstance(further, dict) or any(further.values()):
+        raise ValueError("it orders further messages, or isn't a task")
 
 
 class _Taken(Request):

@@ -24,7 +24,7 @@ _WANTED_SECONDS = 24 * 3600
 _TEST_SECONDS = 3600
 _RECORD_BYTES = 2**18
 _LONGEST_REASON = 300
-_BOARD = "tilelab:workers"
+_BOARD = "tilelab:worker-ids"
 _TESTED = "tested"
 
 logger = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select, update
 
 from kernels.verdict import Verdict
+from kernels.wire import to_plain
 from server.accounts.models import ApiToken, Person
 from server.accounts.service import create_token
 from server.audit.models import AuditEvent
@@ -23,6 +24,8 @@ from server.fleet.service import copy_workers
 from server.grading.attempts import claimed
 from server.grading.fleet_state import NoSuchWorker, read_fleet, send_order
 from server.grading.models import Step
+from server.grading.refusals import note_refusal
+from server.recording.origin import Distrust
 from server.staff.attention import attention
 from server.staff.roster.service import Wanted as WantedMembers
 from server.staff.roster.service import roster
@@ -247,6 +250,17 @@ def near_redis(portal: Portal, redis_url: str) -> str:
     return redis_url
 
 
+def test_refused_results_are_shown_with_worker_job_and_reason(portal: Portal) -> None:
+    boss = client_of(portal, "boss", None, admin=True)
+    assert "refusals-title" not in boss.page("/fleet")
+    with portal.course.sessions.begin() as session:
+        for why in Distrust:
+            note_refusal(session, 17, "host-1.<3f>", why, datetime.now(UTC))
+    page = boss.page("/fleet")
+    assert page.count("host-1.&lt;3f&gt;, job 17: ") == len(Distrust)
+    assert "tilelab admin worker revoke" in page
+
+
 def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -> None:
     boss, tom = client_of(portal, "boss", None, admin=True), client_of(portal, "tom", Role.ASSISTANT)
     with connect_redis(near_redis) as client:
@@ -329,7 +343,8 @@ def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
     at_work = replace(worker, slots=(replace(worker.slots[0], job=417, step="check"),))
     with connect_redis(near_redis) as client:
         RedisFleet(client).tell(at_work)
-        client.zadd("tilelab:workers", {"host-1-a": time.time() - 60})
+        long_ago = replace(at_work, beat=time.time() - 60)
+        client.set("tilelab:worker:host-1-a", json.dumps(to_plain(long_ago)))
     with portal.course.sessions.begin() as session:
         seen = read_fleet(session, near_redis, datetime.now(UTC))
     assert [worker.silent for worker in seen.workers] == [True]

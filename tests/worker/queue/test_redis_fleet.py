@@ -84,13 +84,13 @@ def test_a_silent_worker_is_forgotten(client):
     client.delete("tilelab:worker:host-1-a")
     assert fleet.workers() == []
     fleet.tell(record("host-2-b"))
-    assert client.smembers("tilelab:workers") == {"host-2-b"}
+    assert client.smembers("tilelab:worker-ids") == {"host-2-b"}
 
 
 def test_a_worker_reports_for_no_other(client):
     fleet = RedisFleet(client)
     fleet.tell(record())
-    client.sadd("tilelab:workers", "host-2-b")
+    client.sadd("tilelab:worker-ids", "host-2-b")
     client.set("tilelab:worker:host-2-b", str(client.get("tilelab:worker:host-1-a")))
     assert [each.id for each in fleet.workers()] == ["host-1-a"]
 
