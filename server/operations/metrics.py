@@ -29,6 +29,7 @@ from server.database.storage import free_bytes
 from server.fleet.service import known_workers, slots
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, OLDEST, QUEUED
+from server.mail.models import Mail
 from server.operations.presence import InRedis
 from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
 from server.recording.origin import Distrust
@@ -105,6 +106,7 @@ class TilelabCollector(Collector):
         yield _verdict_counts(self._verdicts.now(session, now))
         yield _step_seconds(self._seconds.now(session, now))
         yield _failure_counts(self._failures.now(session, now))
+        yield _emails(session)
 
     def _from_redis(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("tilelab_broker_up", "Whether Redis answers.")
@@ -233,6 +235,18 @@ def _step_seconds(counts: Mapping[tuple[str, float | str], float]) -> Metric:
         buckets = [(str(edge), counts.get((queue, edge), 0)) for edge in BUCKETS]
         buckets.append(("+Inf", counts.get((queue, float("inf")), 0)))
         family.add_metric([queue], buckets, sum_value=counts.get((queue, "sum"), 0) / 1000)
+    return family
+
+
+def _emails(session: Session) -> Metric:
+    family = GaugeMetricFamily(
+        "tilelab_emails",
+        "E-mails of the last 30 days that wait, or that were tried and given up.",
+        labels=["state"],
+    )
+    given_up = Mail.next_at.is_(None) & Mail.sent_at.is_(None) & (Mail.tries > 0)
+    for state, which in (("waiting", Mail.next_at.is_not(None)), ("failed", given_up)):
+        family.add_metric([state], session.scalar(select(func.count(Mail.id)).where(which)) or 0)
     return family
 
 

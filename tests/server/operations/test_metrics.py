@@ -12,11 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, update
 
 from kernels.verdict import Verdict
+from server.accounts.models import MailKind
 from server.database.engine import Sessions, connect
 from server.dispatching.dispatch import take
 from server.fleet.service import copy_workers
 from server.grading.attempts import claimed
 from server.grading.models import AttemptOutcome, Result
+from server.mail.models import Mail
 from server.operations import totals
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis, Presence, look
@@ -195,6 +197,24 @@ def test_workers_their_slots_and_the_time_of_their_gpus(collector, made, clock):
     assert found["tilelab_gpu_busy_seconds_total{device=NVIDIA H200,host=a,slot=gpu-0}"] == 2.5
     clock.now = later(3600)
     assert scraped(collector)["tilelab_workers{state=busy}"] == 0
+
+
+def test_e_mails_that_wait_or_failed_are_counted(collector, course, made):
+    person = course.person("ada")
+    states = ((NOW, None, 1), (None, NOW, 1), (None, None, 3), (None, None, 0))
+    with made.begin() as session:
+        for number, (next_at, sent_at, tries) in enumerate(states):
+            session.add(
+                Mail(
+                    person_id=person, kind=MailKind.RESULTS, reference=f"result {number}", subject="x", path="/",
+                    made_at=NOW, next_at=next_at, sent_at=sent_at, tries=tries,
+                )
+            )  # fmt: skip
+    found = scraped(collector)
+    assert {name: value for name, value in found.items() if name.startswith("tilelab_emails")} == {
+        "tilelab_emails{state=failed}": 1.0,
+        "tilelab_emails{state=waiting}": 1.0,
+    }
 
 
 def test_what_is_away_is_said_to_be(tmp_path):
