@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -238,21 +237,6 @@ def test_kernels_reads_no_environment():
         if re.search(r"\bos\.(environ|getenv)|from os import .*\b(environ|getenv)\b", path.read_text())
     ]
     assert not readers
-
-
-def test_files_are_small_enough_to_hold_in_the_head():
-    large = {
-        str(path.relative_to(ROOT)): lines
-        for path in tracked()
-        if path.suffix == ".py" and (lines := len(path.read_bytes().splitlines())) > 400
-    }
-    assert not large
-
-
-def test_folders_are_small_enough_to_look_through():
-    apart = {TESTS, ROOT / "migrations/versions"}  # each release may add a migration, and none goes
-    rooms = Counter(path.parent for path in tracked() if path.suffix == ".py" and not apart & {*path.parents})
-    assert not {str(room.relative_to(ROOT)): files for room, files in rooms.items() if files > 15}
 
 
 def test_no_room_is_a_drawer():

@@ -13,10 +13,9 @@ from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, bar
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
 from kernels.report.endless import endless_step
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
-from kernels.report.model import Report
+from kernels.report.model import Report, Step
 from kernels.report.races import Race, race_step
 from kernels.report.source_facts import code_of, declared_shared, integer_parameters, is_shared
-from kernels.report.step import Step
 from kernels.report.unwritten import unwritten_step
 from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, takewhile
 
+from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
     code_of,
@@ -15,7 +16,6 @@ from kernels.report.source_facts import (
     reached_names,
     statements_at,
 )
-from kernels.report.step import Step
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
 

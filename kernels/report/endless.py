@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernels.report.model import Step
 from kernels.report.source_facts import (
     changed_names,
     code_of_all,
@@ -13,7 +14,6 @@ from kernels.report.source_facts import (
     parts_of,
     statements_at,
 )
-from kernels.report.step import Step
 from kernels.verdict import Finding
 
 _BUILT_IN = {"blockDim", "gridDim", "threadIdx", "blockIdx", "x", "y", "z"}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
+from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
     code_of,
@@ -18,7 +19,6 @@ from kernels.report.source_facts import (
     reached_names,
     statements_at,
 )
-from kernels.report.step import Step
 from kernels.verdict import Finding
 from kernels.wording import listed
 

@@ -21,6 +21,18 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """The next step after a result.
+
+    text: with placeholders, as in `Verdict.advice`
+    marks: lines besides the finding's own, each with what it does wrong
+    """
+
+    text: str
+    marks: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class LineNote:
     """A line of the source, and what it does."""
 

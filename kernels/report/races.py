@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
     code_of,
@@ -19,7 +20,6 @@ from kernels.report.source_facts import (
     reached_names,
     statements_at,
 )
-from kernels.report.step import Step
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kernels.report.guards import too_far
+from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
     code_of,
@@ -20,7 +21,6 @@ from kernels.report.source_facts import (
     statements_at,
     stores_to,
 )
-from kernels.report.step import Step
 from kernels.source.loops import Statement
 from kernels.verdict import Finding
 

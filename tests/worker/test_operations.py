@@ -169,7 +169,7 @@ def turned(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "threads"), [("", 32), ("#define ROWS 4\n", 16), ("#ifndef ROWS\n#define ROWS 8\n#endif\n", 32)]
+    ("rows", "threads"), [("", 32), ("#define ROWS 4\n", 16), ("#ifndef ROWS\n#define ROWS 8\n#endif\n", 8)]
 )
 def test_a_transpose_with_a_macro_that_the_launch_depends_on(turned, rows, threads):
     report = graded(turned, rows + TURN)
