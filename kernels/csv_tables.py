@@ -15,7 +15,7 @@ _QUOTE = "'"
 # Spreadsheets in other languages split lines at other separators, regardless of quotes. Some read a sign's full-width
 # and small forms as the sign itself.
 # The characters in between exclude separators; otherwise a long run of tabs would be tried from each tab.
-_BEGINS = r"(?:^|[;|\t\r\n])(?:[^\S\t\r\n]|[\"\u200b\ufeff])*"
+_BEGINS = r"(?:^|[;|\t\r\n])(?:[^\S\t\r\n]|[\"\u00ad\u200b\u200e\u200f\u2060\ufeff])*"
 _SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _FORMULA = re.compile(rf"({_BEGINS})(?={_QUOTE}*{_SIGN})")
 _DEFUSED = re.compile(rf"({_BEGINS}){_QUOTE}(?={_QUOTE}*{_SIGN})")

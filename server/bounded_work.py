@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -25,12 +26,13 @@ MOST = 2
 """Processes for each process of the portal. One more starts when all others are busy."""
 
 _WAIT_SECONDS = 20.0
+_END_SECONDS = 5.0
 _CHUNK = 2**18
 _used = threading.local()
 
 
 class WorkFailed(RuntimeError):
-    """The function raised an exception; the text is its traceback."""
+    """The function raised an exception, or its process failed; the text says more."""
 
 
 class TooCostly(Exception):
@@ -45,7 +47,7 @@ def bounded(function: Callable[..., Any], *given: object, seconds: float = SECON
     """Call a function of a module with plain values, in a process that can be ended. Its result must be plain, too.
 
     raise (TooCostly, NoFreeProcess): the work takes too long, or wasn't begun
-    raise (WorkFailed): the function raised an exception
+    raise (WorkFailed): the function or its process failed
     """
     return _processes.do(function, given, seconds)
 
@@ -66,17 +68,27 @@ class _Process:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any]:
-        """Send a request and wait for the answer. Raises TooCostly, after which the process has ended."""
+        """Send a request and wait for the answer. Raises TooCostly or WorkFailed, and then the process has ended."""
+        until = time.monotonic() + seconds
+        answer = bytearray()
         try:
-            answer = self._exchange(line, time.monotonic() + seconds)
+            with suppress(BrokenPipeError):
+                answer = self._exchange(line, until)
+            found: dict[str, Any] = json.loads(answer) if answer.endswith(b"\n") else {}
         except BaseException:
             self.close()
             raise
-        if not answer.endswith(b"\n"):
-            self.close()
-            raise TooCostly(f"exit status {self._process.returncode}")
-        found: dict[str, Any] = json.loads(answer)
-        return found
+        if found:
+            return found
+        late = time.monotonic() >= until
+        if not late:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
+        self.close()
+        status = self._process.returncode
+        if late or status in {-signal.SIGPROF, -signal.SIGKILL}:
+            raise TooCostly("elapsed time" if late else f"ended by signal {-status}")
+        raise WorkFailed(f"the process ended with {status}")
 
     def _exchange(self, line: bytes, until: float) -> bytearray:
         """The answer; incomplete if the process ended or the time is over."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +25,7 @@ from kernels.exercise.operand_table import read_operand, read_parameter
 from kernels.exercise.table import ExerciseError, Table
 from kernels.exercise.values import Tolerance, WorkRule
 from kernels.launch import LaunchRule
+from kernels.toml_text import read_toml
 from kernels.verdict import Severity
 
 DEFINITION = "exercise.toml"
@@ -119,9 +119,9 @@ def _whole(name: str, text: str, path: Path, folder: Path | None) -> Exercise:
 def _read_once(name: str, text: str, path: Path, folder: Path | None, _judge: int) -> Exercise:
     """Kept for the same text, because pages and jobs ask for the same few, and each takes milliseconds."""
     try:
-        data = tomllib.loads(text)
+        data = read_toml(text)
         digest = _digest(data)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
     exercise = _read(Table(path, "", data), name, folder, digest)
     check_whole(exercise, path)

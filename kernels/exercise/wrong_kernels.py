@@ -6,13 +6,13 @@ exercise's cases expose the usual mistakes. Verdicts of submissions don't depend
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.exercise.model import Exercise
 from kernels.exercise.table import ExerciseError, Table
+from kernels.toml_text import read_toml
 from kernels.verdict import Finding, Severity, Verdict
 
 TABLE, FOLDER = "wrong.toml", "wrong"
@@ -63,8 +63,8 @@ def read_wrong_kernels(text: bytes | None, files: Mapping[str, Path], path: Path
             raise ExerciseError(path, "", "this file is missing, but there are incorrect kernels")
         return ()
     try:
-        data = tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = read_toml(text.decode())
+    except ValueError as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
     table = Table(path, "", data)
     named = table.fields()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -25,6 +24,7 @@ from kernels.experiment.plot.model import KERNEL, Kind, Request
 from kernels.experiment.quantities import NoSuchQuantity, quantity
 from kernels.expression import ExpressionError
 from kernels.measurement.median import FEWEST
+from kernels.toml_text import read_toml
 from kernels.wording import did_you_mean
 
 LADDER = "ladder"
@@ -69,8 +69,8 @@ def read_definition(text: str) -> Experiment:
     if len(text) > _MOST_CHARACTERS:
         raise DefinitionError(0, f"The file has more than {_MOST_CHARACTERS:,} characters.")
     try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = read_toml(text)
+    except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         reason = re.sub(r" \(at [^()]*\)", "", str(error).partition(";")[0])
         raise DefinitionError(int(line[1]) if line else 0, f"This isn't TOML: {reason}.") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from kernels.exercise import AnalysisRule, Exercise, Layout
 from kernels.exercise.sizes import steps
 from kernels.experiment.roles import FLAGS, Change, matrix_of
 from kernels.source.source_file import Source
+from kernels.toml_text import read_toml
 
 
 def point_exercise(exercise: Exercise, wanted: Change) -> Exercise:
@@ -75,7 +75,7 @@ def small_case(exercise: Exercise, source: Source, tile: int) -> int | None:
 
 @functools.lru_cache(maxsize=8)
 def _parsed(definition: str) -> Mapping[str, Any]:
-    return tomllib.loads(definition)
+    return read_toml(definition)
 
 
 def _toml(data: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +23,7 @@ from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
 from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
 from kernels.exercise.wrong_kernels import WrongKernel, read_wrong_kernels
 from kernels.phases.handout import handout_phases
+from kernels.toml_text import read_toml
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Course, Exercise, ExerciseFile
 from server.courses.titles import title_mistake
 from server.database.upsert import insert_into
@@ -292,8 +292,8 @@ def _check_text(file: Path, content: bytes) -> None:
 def _check_counts(text: str, path: Path) -> None:
     """Check how long the lists of a definition are, before it is read."""
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = read_toml(text)
+    except ValueError as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
     for field, most in _MOST.items():
         value: object = data

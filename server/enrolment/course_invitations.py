@@ -17,7 +17,7 @@ from server.accounts.links import end_links
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Course, CourseInvitation, Membership, Role
-from server.courses.service import CourseError, enrol, hold_course
+from server.courses.service import CourseError, enrol, hold_course, role_in
 from server.enrolment.email_confirmation import is_unconfirmed, why_not_staff
 
 
@@ -105,9 +105,11 @@ def accept(session: Session, person: Person, number: int, now: datetime | None =
     if found is None:
         return None
     if found.role is not Role.STUDENT:
+        if not _still_may(session, found):
+            raise CourseError("The person who invited you no longer runs this course. Ask its instructors.")
         if is_unconfirmed(person):
             raise CourseError(why_not_staff(person.name))
-        end_links(session, person.id, now=moment)  # they were given out for less
+        end_links(session, person.id, now=moment)  # made for an account with fewer rights
     enrol(session, found.course, person, found.role, moment).section = found.section
     role = found.role.value
     session.delete(found)
@@ -151,6 +153,12 @@ def _own(session: Session, person: Person, number: int) -> CourseInvitation | No
     session.expire(found)
     again = {each.id: each for each in invitations_of(session, person.id)}
     return again.get(number)
+
+
+def _still_may(session: Session, invitation: CourseInvitation) -> bool:
+    """Whether the person who invited may still give a staff role."""
+    role = role_in(session, invitation.invited_by, invitation.course_id)
+    return role is Role.INSTRUCTOR and invitation.by.disabled_at is None
 
 
 def _not_a_member() -> ColumnElement[bool]:

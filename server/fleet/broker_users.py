@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import redis
 
@@ -93,8 +94,16 @@ class BrokerUsers:
             # This also closes the connections of the user.
             self._client.acl_deluser(name)
         for name, rule in wanted.items():
+            if self._passwords(name) - set(rule):
+                # A connection with a password that no longer counts would stay open.
+                self._client.acl_deluser(name)
             self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
             logger.info("Redis knows the user %s", name)
+
+    def _passwords(self, name: str) -> set[str]:
+        """The digests of the user's passwords in Redis, written as in a rule; none for an unknown user."""
+        found: Any = self._client.acl_getuser(name)
+        return {f"#{str(each).removeprefix('#')}" for each in found["passwords"]} if found else set()
 
     def _gone(self, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
         users = self._client.acl_users()

@@ -173,7 +173,7 @@ def _too_costly(error: TooCostly) -> Response:
     )
     return _refused(Refused(
         503, "too_costly", "This takes too much time",
-        "The server stopped, because the text needs too much processor time. Send a shorter or plainer text.", {},
+        "The server stopped, because a text needs too much processor time. A shorter or plainer text needs less.", {},
         "The server stopped, because a text on this page needs too much processor time. Tell your course staff.",
     ))  # fmt: skip
 

@@ -79,7 +79,7 @@ def record(
     contradicted: Callable[[Contradiction], None] = lambda _: None,
     origin: Credential | None = None,
     distrusted: Callable[[Distrust], None] = lambda _: None,
-    returnable: bool = True,
+    refused_pause: timedelta | None = REFUSAL_PAUSE,
 ) -> Recorded:
     """Write a result once. When this returns, the outcome is committed.
 
@@ -87,7 +87,7 @@ def record(
     contradicted: called after the commit if another worker's verdict on the same source differs
     origin: the credential that signed the result; None for results of the server itself
     distrusted: called after the commit if the result was refused
-    returnable: whether a refusal uses no attempt
+    refused_pause: how long the step of a refused result waits; None if the refusal uses an attempt
     """
     moment = now or datetime.now(UTC)
     contradiction, distrust = None, None
@@ -104,7 +104,7 @@ def record(
                 outcome = _record(session, step, result, moment, pause)
             except Distrusted as found:
                 distrust = found.why
-                outcome = _refused(session, step, result.worker, distrust, moment, returnable=returnable)
+                outcome = _refused(session, step, result.worker, distrust, moment, refused_pause)
             if outcome is Recorded.FINAL:
                 contradiction = note_contradiction(session, step.job, moment)
             failed_now = outcome in {Recorded.AGAIN, Recorded.GIVEN_UP} and not result.given_back
@@ -125,7 +125,7 @@ def refuse(
     why: Distrust,
     now: datetime | None = None,
     *,
-    returnable: bool = True,
+    pause: timedelta | None = REFUSAL_PAUSE,
 ) -> Recorded:
     """Refuse a result whose sender isn't known. If its attempt is under way, queue the step again.
 
@@ -137,7 +137,7 @@ def refuse(
         attempt = 0 if step is None else step.attempt
         outcome = Recorded.REFUSED
         if step is not None:
-            outcome = _refused(session, step, worker, why, moment, returnable=returnable)
+            outcome = _refused(session, step, worker, why, moment, pause)
     _log(ticket, attempt, outcome, kept(worker), why)
     return outcome
 
@@ -192,12 +192,12 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
 
 
 def _refused(
-    session: Session, step: Step, worker: str, why: Distrust, now: datetime, *, returnable: bool
+    session: Session, step: Step, worker: str, why: Distrust, now: datetime, pause: timedelta | None
 ) -> Recorded:
-    """Queue the step again, without using an attempt if it is returnable."""
+    """Queue the step again. Without a pause, that uses an attempt."""
     note_refusal(session, step.job_id, worker, why, now)
-    if returnable:
-        given_back(session, step, now, REFUSAL_PAUSE)
+    if pause is not None:
+        given_back(session, step, now, pause)
         return Recorded.REFUSED
     over = failed(session, step, AttemptOutcome.FAULT, f"a result that can't be trusted ({why})", now, worker)
     return Recorded.GIVEN_UP if over else Recorded.AGAIN

@@ -25,7 +25,16 @@ from server.database.faults import Outlook, explained, outlook
 from server.dispatching.process_loop import Outage, hope_of, named
 from server.grading.contradictions import Contradiction
 from server.recording.origin import Distrust, Distrusted, WorkerKeys
-from server.recording.record import Recorded, Unread, give_back, read_result, record, record_fault, refuse
+from server.recording.record import (
+    REFUSAL_PAUSE,
+    Recorded,
+    Unread,
+    give_back,
+    read_result,
+    record,
+    record_fault,
+    refuse,
+)
 from worker.contract.broker import RECORD_TASK
 from worker.contract.claims import Claims
 from worker.contract.credential import Sealed, unseal
@@ -41,7 +50,8 @@ If even that can't be written in as many tries again, the message is dropped."""
 
 RETURNS = 40
 RETURN_PAUSE = timedelta(seconds=30)
-"""How often a step is queued again after a result of another version, and its wait each time. A refused result counts.
+"""How often a step is queued again after a result of another version, and its wait each time. A refused result counts;
+after the first one, the wait is shorter.
 
 Together these are 20 minutes, enough to finish an upgrade. After that, each try uses one of the step's attempts."""
 
@@ -138,23 +148,24 @@ class Recorder:
                 self.late()
 
     def _record(self, read: StepResult | Unread, sealed: Sealed) -> Recorded:
-        returnable = self._returned[_step(read)] < RETURNS
+        returns = self._returned[_step(read)]
+        refused_pause = None if returns >= RETURNS else RETURN_PAUSE if returns else REFUSAL_PAUSE
         # During an upgrade, both versions run. That must not end jobs with a system error.
         if isinstance(read, Unread) and read.other_version:
-            if returnable:
+            if returns < RETURNS:
                 return self._counted(read, give_back(self._sessions, read, RETURN_PAUSE))
             return self._unreadable(read)
         try:
             origin = self._keys.origin(sealed)
         except Distrusted as found:
             self.distrusted(found.why)
-            outcome = refuse(self._sessions, read.ticket, sealed.name, found.why, returnable=returnable)
+            outcome = refuse(self._sessions, read.ticket, sealed.name, found.why, pause=refused_pause)
             return self._counted(read, outcome)
         if isinstance(read, Unread):
             return self._unreadable(read)
         outcome = record(
             self._sessions, read, contradicted=self.contradicted, origin=origin, distrusted=self.distrusted,
-            returnable=returnable,
+            refused_pause=refused_pause,
         )  # fmt: skip
         return self._counted(read, outcome)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from kernels.rendering.text_safety import cut
 from server.http.forms import Form, filled
 
 SHOWN = "shown"
 """The hidden field with a digest of each value that the form showed."""
 
 _DIGITS = 12
+_LONGEST = 80
 
 
 def shown_form(values: Mapping[str, str]) -> Form:
@@ -40,8 +42,10 @@ def merge(form: Form, saved: Mapping[str, str]) -> bool:
             form.values[name] = value
             continue
         conflict = True
-        now = value or "empty"
-        form.mistake(name, f"This page was saved meanwhile; this is now {now}. Save again to change it.")
+        now = f"“{cut(value, _LONGEST)}”" if value else "empty"
+        form.mistake(
+            name, f"Another person saved this page. The saved value is {now}. Save again to replace it."
+        )
     form.values[SHOWN] = _digests(saved)
     return conflict
 

@@ -20,7 +20,7 @@ NOTICES: dict[str, str] = {
     "taken-back": "Grading cancelled.",
     "already-over": "Too late: it is already graded or cancelled, or is being regraded. Nothing changed.",
     "tried-again": "Grading starts again.",
-    "member-added": "Person added. Invite people who never signed in, and new staff who joined with a code.",
+    "member-added": "Person added. If they never signed in, use Invite to create a password link for them.",
     "member-invited": "Invitation saved. The person has an account, and joins by accepting on the start page.",
     "invitation-withdrawn": "Invitation withdrawn.",
     "invitation-refused": "Invitation declined. The course can’t invite you again.",

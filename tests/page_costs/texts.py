@@ -115,6 +115,8 @@ def experiment(chance: random.Random) -> str:
     )
     rule = " and ".join([compared] * chance.choice((1, 10, 100, 1_000)))
     rules = [f'"r{number}" = "{rule}"' for number in range(chance.choice((0, 1, 8, 64)))]
+    if chance.random() < 0.2:
+        rules.append(chance.choice(("a.", '"a".')) * chance.choice((10, 1_000, 20_000)) + "a = 1")
     text = "\n".join(
         (
             "[experiment]", 'name = "costly"', 'exercise = "tiled"', 'kernels = ["a.cu"]', "[axes]", *axes,

@@ -16,3 +16,7 @@ def search(text: str) -> bool:
 
 def large(megabytes: int) -> int:
     return len(bytearray(megabytes * 2**20))
+
+
+def unplain(text: str) -> object:
+    return {text}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.bounded_work import TooCostly, WorkFailed, _Processes, bounded, bounded_seconds
-from tests.server.slow_texts import large, length, search
+from tests.server.slow_texts import large, length, search, unplain
 
 ENDLESS = "a" * 60
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ def processes(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     processes = _Processes()
     monkeypatch.setattr("server.bounded_work._processes", processes)
-    yield
+    yield processes
     processes.close()
 
 
@@ -30,12 +30,21 @@ def test_the_result_and_the_processor_time_come_back():
     assert bounded_seconds() > before
 
 
-@pytest.mark.parametrize(("work", "given"), [(length, 1), (large, 4_096)])
-def test_what_the_function_raises_comes_back(work, given):
-    with pytest.raises(WorkFailed):
+@pytest.mark.parametrize(
+    ("work", "given", "error"),
+    [(length, 1, WorkFailed), (unplain, "a", WorkFailed), (large, 4_096, TooCostly)],
+)
+def test_what_the_function_raises_comes_back(work, given, error):
+    with pytest.raises(error):
         bounded(work, given)
 
     assert bounded(length, "a") == 1
+
+
+def test_a_process_that_ends_by_itself_is_not_the_text_s_fault(processes):
+    processes.prepare(["no_such_module"])
+    with pytest.raises(WorkFailed):
+        bounded(length, "a")
 
 
 def test_a_search_that_keeps_the_lock_is_ended_and_stops_no_other_thread():

@@ -23,6 +23,8 @@ GPU_QUEUES = "gpu"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _QUEUE = re.compile(r"cpu|gpu(\.[a-z0-9-]{1,48})?")
 _KEY = re.compile(r"[0-9a-f]{64}")
+"""Of a key, and of a signature."""
+
 _PURPOSE = b"tilelab result\0"
 
 
@@ -132,6 +134,8 @@ def unseal(text: object) -> Sealed:
     if not isinstance(text, str) or text.count(":") != 2:
         return Sealed("", "", text if isinstance(text, str) else "")
     name, signature, body = text.split(":")
+    if not NAME.fullmatch(name) or not _KEY.fullmatch(signature):
+        return Sealed("", "", body)
     return Sealed(name, signature, body)
 
 

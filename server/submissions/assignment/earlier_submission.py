@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.page.listing.marks import marks
 from kernels.report import Report
+from kernels.report.model import first_error
 from kernels.verdict import Finding, Verdict
 from server.grading.models import JobState, Result, Source
 from server.grading.reports import ReportError, unpack
@@ -91,7 +92,7 @@ def earlier_submission(
         is_check=found.mode is Mode.CHECK,
         verdict=None if job is None else job.verdict,
         pending=job is None and latest_job(session, found.id).state in {JobState.QUEUED, JobState.RUNNING},
-        marks=line_marks(findings),
+        marks=() if report is None else line_marks(report),
         told=[FindingText(found.line, found.headline, found.message) for found in findings[:_MOST_FINDINGS]],
     )
 
@@ -104,8 +105,20 @@ def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
         return None
 
 
-def line_marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
-    """The marks of these findings, line by line."""
+def line_marks(report: Report) -> Sequence[LineMark]:
+    """The marks of the findings, line by line. If no finding has a line, marks the lines behind the mistake."""
+    found = _of_findings(report.findings)
+    leading = first_error(report.findings, report.verdict)
+    if found or leading is None or report.explanation is None:
+        return found
+    source = report.explanation
+    return [
+        LineMark(note.line, None, leading.headline, f"{leading.message} Here: {note.text}.", "error")
+        for note in (*source.clues, *source.marks)
+    ]
+
+
+def _of_findings(findings: Sequence[Finding]) -> Sequence[LineMark]:
     return [
         LineMark(
             line=line,

@@ -95,8 +95,8 @@ def _result(page: SubmissionPage, kept: StoredReport) -> Markup:
 
 def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
     """The marks for the editor, as JSON."""
-    found = () if kept is None or not page.own else kept.report.findings
-    return json.dumps([asdict(mark) for mark in line_marks(found)])
+    found = () if kept is None or not page.own else line_marks(kept.report)
+    return json.dumps([asdict(mark) for mark in found])
 
 
 @submissions_pages.get("/<public_id>/state")

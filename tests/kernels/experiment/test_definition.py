@@ -218,3 +218,12 @@ def test_too_many_points_are_refused_before_they_are_listed():
         points(read_definition(text))
     with pytest.raises(TooManyPoints):
         points(read_definition(text.replace("C = ", "# C = ")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a." * 49_000 + "a = 1", "[" + ".".join('"a"' for _ in range(9_000)) + "]\n", "a = " + "[" * 90_000],
+)
+def test_a_file_with_deep_keys_is_refused_by_its_text(text):
+    with pytest.raises(DefinitionError):
+        read_definition(text)

@@ -167,3 +167,18 @@ def test_an_erased_person_leaves_no_invitation(
     with portal.course.sessions.begin() as session:
         assert session.scalar(select(func.count()).select_from(CourseInvitation)) == 0
     assert VIC not in oto.page(ROSTER)
+
+
+@pytest.mark.parametrize(("role", "joins"), [("assistant", False), ("student", True)])
+def test_a_staff_invitation_ends_with_the_rights_of_its_sender(
+    portal: Portal, oto: BrowserClient, vic: BrowserClient, role: str, joins: bool
+) -> None:
+    invite(oto, role)
+    number = number_of(vic.page("/"))
+    with portal.course.sessions.begin() as session:
+        sender = portal.course.people["oto"]
+        session.scalars(select(Membership).where(Membership.person_id == sender)).one().role = Role.ASSISTANT
+    answer = vic.post_form(f"/invitations/{number}/accept")
+
+    assert (answer.status_code == 303) is joins
+    assert bool(in_the_other(portal)) is joins

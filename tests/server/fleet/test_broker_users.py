@@ -113,6 +113,18 @@ def test_a_user_of_a_key_that_ended_is_gone_with_its_connections(redis_server, s
             mine.ping()
 
 
+def test_a_password_that_ended_closes_its_connections_but_a_second_one_does_not(redis_server, server):
+    users = BrokerUsers(server)
+    users.apply("run", [key_of(MINE)])
+    with connected(redis_server, MINE) as mine:
+        assert mine.ping()
+        users.apply("run", [key_of(MINE, "new"), key_of(MINE)])
+        assert mine.ping()
+        BrokerUsers(server).apply("run", [key_of(MINE, "new")])
+        with pytest.raises(redis.AuthenticationError):
+            mine.ping()
+
+
 def test_both_passwords_of_a_replaced_key_are_valid(redis_server, server):
     BrokerUsers(server).apply("run", [key_of(MINE, "new"), key_of(MINE)])
     for password in ("", "new"):
@@ -149,7 +161,12 @@ def test_a_name_begins_only_its_own_keys():
 
 @pytest.mark.parametrize(
     "changed",
-    [lambda text: text.replace("mine:", "other:"), lambda text: text + "x", lambda text: "mine:" + text[69:]],
+    [
+        lambda text: text.replace("mine:", "other:"),
+        lambda text: text + "x",
+        lambda text: "mine:" + text[69:],
+        lambda text: f"mine:\ud800:{text[70:]}",
+    ],
 )
 def test_a_signature_is_of_one_worker_and_one_result(changed):
     sealed = seal(MINE, "cmVzdWx0")

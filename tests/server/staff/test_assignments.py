@@ -185,7 +185,7 @@ def test_what_somebody_saved_meanwhile_is_not_overwritten_unseen(portal: Portal,
     answer = ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=before)
     page = answer.get_data(as_text=True)
     assert answer.status_code == 409
-    assert "this is now 10" in page
+    assert "The saved value is “10”" in page
     assert assignment(portal).points == 10.0
     assert ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=shown()).status_code == 303
     assert assignment(portal).points == 7.5

@@ -58,7 +58,8 @@ def _view(name: str, listed: Sequence[CodeLine], report: Report, source: str) ->
         if each.line is not None:
             amounts[each.line] = amounts.get(each.line, 0) + 1
     pieces = coloured(source)
-    shown = range(min(amounts, default=1), min(max(amounts, default=0), len(pieces)) + 1)
+    first, last = min(amounts, default=1), max(amounts, default=0)
+    shown = range(first, min(last + 1, len(pieces) + 1, first + MOST_LINES))
     return PtxView(
         name,
         [(number, pieces[number - 1], amounts.get(number, 0)) for number in shown],
