@@ -28,6 +28,9 @@ from tests.server.web.signed_in import BrowserClient, client_of
 from worker.steps.explanation import ExplainRequest, explain
 
 MOST_SECONDS = 0.5
+ON_A_WORKER, _MOST_ON_A_WORKER = "explanation, on a worker", 2.0
+"""It happens once, and the worker ends it after five seconds."""
+
 _SHOWN = 8
 _OF_A_STUDENT = 20
 """Checks: the server allows 30 an hour."""
@@ -44,6 +47,10 @@ class Cost:
     page: str
     status: int = field(compare=False)
     text: str = field(compare=False)
+
+    @property
+    def late(self) -> bool:
+        return self.seconds > (_MOST_ON_A_WORKER if self.page == ON_A_WORKER else MOST_SECONDS)
 
 
 @dataclass(slots=True)
@@ -76,7 +83,7 @@ class Stage:
         report = Report(found.kind, found.message, "tiled", "cpu", "sm_90", 16, findings=(found,))
         began = _processor_seconds()
         made = explain(ExplainRequest(report, text))
-        yield Cost(_processor_seconds() - began, "explanation, on a worker", 200, text)
+        yield Cost(_processor_seconds() - began, ON_A_WORKER, 200, text)
         name, job = handed_in(self.portal.course, self.name, source=text.encode())
         graded(
             self.portal.course,
@@ -171,7 +178,7 @@ def main(arguments: list[str]) -> int:
             if time.monotonic() - told > _PROGRESS_SECONDS:
                 told = time.monotonic()
                 print(f"{number:,} texts in {told - began:,.0f} s", flush=True)
-    late = [cost for costs in slowest.values() for cost in costs if cost.seconds > MOST_SECONDS]
+    late = [cost for costs in slowest.values() for cost in costs if cost.late]
     for page, costs in sorted(slowest.items(), key=lambda each: -max(each[1]).seconds):
         worst = max(costs)
         print(f"  {page:<36} {worst.seconds:.2f} s for {worst.text[:60]!r} ({len(worst.text):,} characters)")
@@ -181,7 +188,7 @@ def main(arguments: list[str]) -> int:
             (options.keep / f"{place}-{cost.page.replace(' ', '-')}.txt").write_text(cost.text)
     print(
         f"seed {options.seed}: {options.texts:,} texts, {read:,} pages in {time.monotonic() - began:,.0f} s; "
-        f"{len(late)} of the slowest took more than {MOST_SECONDS:g} s, {failed:,} failed"
+        f"{len(late)} of the slowest took too long, {failed:,} failed"
     )
     return 1 if late or failed else 0
 
