@@ -95,7 +95,7 @@ class ConcurrencyLimit:
             return self._turn_away(environ, start_response, why)
         reads = environ["REQUEST_METHOD"] in _READS
         slots = self.reads if reads else self.writes
-        asker = self._asker(environ)
+        asker = self._asker(environ, reads=reads)
         # a writing request is done even if the client left: it was sent
         left = partial(client_left, environ) if reads else _never
         outcome = slots.take(asker, self._wait_seconds, left)
@@ -131,12 +131,13 @@ class ConcurrencyLimit:
         environ[_ARRIVED] = whole_at or datetime.now(UTC)
         return why
 
-    def _asker(self, environ: WSGIEnvironment) -> Asker:
+    def _asker(self, environ: WSGIEnvironment, *, reads: bool) -> Asker:
         address = network_of(environ.get("REMOTE_ADDR", ""))
         person = self.people.find(_credential(environ), address)
         if person is not None:
             return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
-        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=1.0)
+        # A whole class may sign in at once behind one address, and checking a password takes long.
+        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=1.0 if reads else 0.0)
 
     def _turn_away(
         self, environ: WSGIEnvironment, start_response: StartResponse, why: str
@@ -203,10 +204,10 @@ def attach_concurrency_limit(app: Flask, sizes: BodySizes, owner: Callable[[str]
     app.extensions[_KEY] = app.wsgi_app = ConcurrencyLimit(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
 
 
-def pace_readers(app: Flask) -> None:
+def pace_clients(app: Flask) -> None:
     """Make clients that use much of the processor wait while others ask; see RequestSlots. Off in most tests."""
     limit: ConcurrencyLimit = app.extensions[_KEY]
-    limit.reads.paced = True
+    limit.reads.paced = limit.writes.paced = True
 
 
 def arrived() -> datetime:

@@ -22,7 +22,7 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
 from server.bounded_work import prepare_bounded_work
-from server.http.concurrency_limit import pace_readers
+from server.http.concurrency_limit import pace_clients
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
 from server.submissions.progress.streams import hub_of
@@ -154,7 +154,7 @@ class _Gunicorn(BaseApplication):
         sys.setswitchinterval(_SWITCH_SECONDS)
         assert isinstance(worker, WebWorker)
         app = cast("Flask", worker.wsgi)
-        pace_readers(app)
+        pace_clients(app)
         prepare_bounded_work("server.submissions.result.rendering", "server.courses.handouts")
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
