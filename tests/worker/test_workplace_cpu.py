@@ -137,7 +137,7 @@ def test_what_the_cpu_device_does_not_know_is_left_to_a_gpu(place):
         ({"seed": "0x5"}, "hex digits"),
         ({"exercise": ExerciseText("tiled", SMALL_TEXT, "0" * 64)}, f"(here {JUDGE_VERSION})"),
         ({"exercise": ExerciseText("tiled", "x", "")}, "TOML"),
-        ({"exercise": ExerciseText("tiled", f"a = {'[' * 100_000}", "")}, "recursion"),
+        ({"exercise": ExerciseText("tiled", f"a = {'[' * 100_000}", "")}, "deeply"),
     ],
 )
 def test_a_message_that_cannot_be_worked_on_is_a_fault_with_its_reason(place, changes, words):
