@@ -34,7 +34,6 @@ GUARDS = (
     "tests/test_counters.py",
     "tests/test_docs.py::test_every_exercise_is_listed_for_students",
     "tests/test_docs.py::test_a_table_has_every_verdict_in_order",
-    "tests/test_packaging.py::test_files_are_small_enough_to_hold_in_the_head",
     "tests/test_packaging.py::test_what_a_package_reads_is_installed_with_it",
     "tests/worker/test_exercises.py::test_every_exercise_has_a_starter_whose_verdict_is_known",
 )
