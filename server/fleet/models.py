@@ -33,8 +33,8 @@ class WorkerKey(Base):
 
     queues: separated by spaces, as in worker.contract.credential.Credential
     password_digest: SHA-256 of the password of its user in Redis
-    key: signs results, in hex. A reader of it can forge results
-    valid_until: None for no end
+    key: signs results, in hex. Anyone who reads it can forge results
+    valid_until: None if it does not expire
     """
 
     __tablename__ = "worker_keys"

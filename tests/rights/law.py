@@ -110,7 +110,7 @@ def _may_enrol(before: Picture, after: Picture, deed: Deed, place: tuple[str, in
         accepted = {(course, person): (before.invited.get(place, (None, 0))[0], True)}
         return person == deed.by and after.members[place] == accepted[place]
     if _role(before, course, deed.by) is Role.INSTRUCTOR:
-        # Whoever has an account was in the course before, or is asked first.
+        # A person with an account was in the course before, or is asked first.
         return place in before.members or person not in before.accounts
     own = deed.joined and person in {deed.by, deed.opened}
     return own and place not in before.members and after.members[place] == (Role.STUDENT, True)
