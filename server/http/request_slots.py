@@ -21,6 +21,9 @@ _REST_AHEAD = 1.0
 _MOST_CHARGED = 0.5
 """The most seconds of processor time that one answer is charged with: staff's largest pages take much."""
 
+_OVERHEAD = 0.005
+"""Seconds that each answer is charged with besides its own work: for the connection and the database."""
+
 _OTHERS_SECONDS = 2.0
 _LOOK_SECONDS = 0.5
 
@@ -96,7 +99,9 @@ class RequestSlots:
         with self._lock:
             self._free += 1
             past = self._see(asker)
-            past.rests_until = max(past.rests_until, past.seen) + asker.rest * min(seconds, _MOST_CHARGED)
+            past.rests_until = max(past.rests_until, past.seen) + asker.rest * min(
+                seconds + _OVERHEAD, _MOST_CHARGED
+            )
             self._held[asker.name] -= 1
             if self._held[asker.name] <= 0:
                 del self._held[asker.name]

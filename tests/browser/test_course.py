@@ -140,6 +140,8 @@ def test_edit_and_check_and_hand_in(student, portal):
     write(student, f"{SOLUTION}// for points\n")
     student.get_by_role("button", name="Submit").click()
     assert_handed_in(student, portal, f"{SOLUTION}// for points\n")
+    # a verdict that comes later would turn the page to its result
+    expect(student.locator("[data-says]")).to_contain_text("Accepted")
     open_assignment(student, portal)
     tab(student, "Submissions").click()
     rows = student.get_by_role("table").get_by_role("row")
