@@ -100,6 +100,16 @@ class Verdict(StrEnum):
         "access pair",
         ("one access", "other access"),
     )
+    ORDER_DEPENDENT = (
+        "order_dependent",
+        "The result depends on which thread comes first.",
+        (
+            "Put `__syncthreads()` {between}. Every thread of the block must reach it. Atomic operations alone happen "
+            "in any order."
+        ),
+        "time",
+        ("one access", "other access"),
+    )
     UNINITIALIZED_READ = (
         "uninitialized_read",
         "Your kernel reads memory before writing it.",
@@ -205,7 +215,7 @@ class Finding:
     @property
     def headline(self) -> str:
         """The kind with its lines: `Data race between lines 20 and 25`, `Compile error at line 3, column 5`."""
-        of_pair = self.kind is Verdict.DATA_RACE and " and " in self.lines
+        of_pair = self.kind in {Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT} and " and " in self.lines
         where = f" {'between' if of_pair else 'at'} {self.lines}" if self.lines else ""
         column = f", column {self.column}" if self.column is not None else ""
         return f"{self.title.capitalize()}{where}{column}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
-from kernels.judging.compare import POISON, mismatch, wrong_elements
+from kernels.judging.compare import NEVER_WRITTEN, POISON, Mismatch, Output, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
 from kernels.judging.limits import launch_finding
@@ -162,7 +162,8 @@ def _judge_execution(
     endless: bool,
     solve: Solve | None,
 ) -> Outcome:
-    found = tuple(_in_case(_with_blocks(finding, case), case) for finding in execution.findings)
+    findings = _with_order(execution) if not execution.others else execution.findings
+    found = tuple(_in_case(_with_blocks(finding, case), case) for finding in findings)
     cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
     # A plain kernel needs less than the short budget, but a slow one may need more. So exceeding it proves
     # nothing.
@@ -183,7 +184,12 @@ def _judge_execution(
             values=execution.values,
         )
     solved = solve(case, buffers(case, inputs)) if solve is not None else None
-    for output in results(case, plan.tile, inputs, execution.values, solved):
+    runs = [
+        results(case, plan.tile, inputs, values, solved) for values in (execution.values, *execution.others)
+    ]
+    if (bad := _open_element(runs)) is not None:
+        return _by_order(case, bad, found, execution)
+    for output in runs[0]:
         wrong = wrong_elements(output.actual, output.expected)
         bad = mismatch(output, wrong)
         if bad is not None:
@@ -197,6 +203,53 @@ def _judge_execution(
         findings=found,
         mismatch=bad,
         diagnoses=diagnose(output, wrong),
+        printed=execution.printed,
+        launched=True,
+    )
+
+
+def _with_order(execution: Execution) -> tuple[Finding, ...]:
+    """The findings, with two atomics in place of the unset values that only another order of them shows."""
+    pair = execution.unordered
+    errors = [finding for finding in execution.findings if finding.severity is Severity.ERROR]
+    if pair is None or not errors:
+        return execution.findings
+    message = f"{pair.message} In another order of threads: {errors[0].message}"
+    others = (finding for finding in execution.findings if finding not in errors)
+    return (replace(pair, message=message), *others)
+
+
+def _open_element(runs: Sequence[Sequence[Output]]) -> Mismatch | None:
+    """The elements that are correct in one run and incorrect in another; None without any."""
+    for outputs in zip(*runs, strict=True) if len(runs) > 1 else ():
+        wrong = [wrong_elements(output.actual, output.expected) for output in outputs]
+        always = np.logical_and.reduce(wrong)
+        for output, mask in zip(outputs, wrong, strict=True):
+            if (bad := mismatch(output, mask & ~always)) is not None:
+                return bad
+    return None
+
+
+def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], execution: Execution) -> Outcome:
+    """The outcome of a case whose result is correct only in some orders of atomics."""
+    share = f"{part_of(bad.wrong, bad.elements, 'element')}"
+    pair = execution.unordered
+    value = "unwritten" if bad.found == NEVER_WRITTEN else bad.found
+    message = f"`{bad.element}` is {bad.right} or {value}, depending on which thread comes first ({size_text(case)})."
+    example = pair.example if pair is not None and pair.example is not None else Example()
+    finding = Finding(
+        Verdict.ORDER_DEPENDENT,
+        message if pair is None else f"{message} {pair.message}",
+        None if pair is None else pair.line,
+        None if pair is None else pair.other_line,
+        bad.wrong,
+        replace(example, element=bad.element, case=case.name),
+    )
+    return Outcome(
+        case,
+        CaseStatus.FAILED,
+        f"{share} {'depends' if bad.wrong == 1 else 'depend'} on the order of threads",
+        (*found, finding),
         printed=execution.printed,
         launched=True,
     )

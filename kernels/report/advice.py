@@ -256,6 +256,23 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
     )
 
 
+_FIRST_COME = (
+    "Threads reach `{name}`{first} in any order, and each run may have another one. Choose what a thread does by "
+    "`threadIdx` and `blockIdx`, so that any thread may come first."
+)
+_BLOCKS_COME = (
+    "Blocks run in any order, and `__syncthreads()` works only inside a block. Let one block do both. Or use an update "
+    "whose order doesn't matter, such as `atomicAdd` without its old value."
+)
+
+
+def _order(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+    finding = leading[0]
+    if finding.other_line in {None, finding.line}:
+        return _FIRST_COME
+    return _BLOCKS_COME if finding.message.count(" of block ") > 1 else report.verdict.advice
+
+
 _KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], Step | str | None]] = {
     Verdict.REJECTED: _rejected,
     Verdict.COMPILE_ERROR: _compile_error,
@@ -263,6 +280,7 @@ _KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], St
     Verdict.OUT_OF_BOUNDS: _outside,
     Verdict.BARRIER_DIVERGENCE: _barrier,
     Verdict.DATA_RACE: _race,
+    Verdict.ORDER_DEPENDENT: _order,
     Verdict.UNINITIALIZED_READ: _unwritten,
     Verdict.TIME_LIMIT: _time,
     Verdict.INPUT_MODIFIED: _changed_input,

@@ -7,11 +7,14 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tests.races.comparison import Comparison, compare_seeds
+from tests.races.generator import generate, generate_open
 from tests.races.kept import KEPT, keep
+from tests.races.programs import Program
 
 # Kernels in one compilation.
 _BATCH = 40
@@ -76,7 +79,8 @@ def main(arguments: list[str]) -> int:
     batches = [seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH)]
     tally = Tally()
     shown = tally.began
-    for comparison in _compared(batches, options.processes):
+    make = generate_open if options.open else generate
+    for comparison in _compared(batches, make, options.processes):
         tally.add(comparison)
         if comparison.differs:
             print(described(comparison), flush=True)
@@ -101,17 +105,28 @@ def described(comparison: Comparison) -> str:
         threads = " and ".join(f"thread {number} of block {block}" for block, number in race.threads)
         words.append(f"lines {pair[0]} and {pair[1]} race ({threads}), which the device does not report;")
     words += [f"the device reports lines {a} and {b}, which do not race;" for a, b in comparison.accused]
+    words += [
+        f"lines {a} and {b} set different values in no fixed order, which only {who} reports;"
+        for who, pairs in (
+            ("the oracle", comparison.expected_open.keys() - comparison.found_open),
+            ("the device", comparison.found_open - comparison.expected_open.keys()),
+        )
+        for a, b in sorted(pairs)
+    ]
     words += [f"the device reports {each};" for each in sorted(comparison.other)]
     return " ".join(words).rstrip(";")
 
 
-def _compared(batches: Sequence[Sequence[int]], processes: int) -> Iterator[Comparison]:
+def _compared(
+    batches: Sequence[Sequence[int]], make: Callable[[int], Program], processes: int
+) -> Iterator[Comparison]:
+    compare = partial(compare_seeds, make=make)
     if processes == 1:
         for batch in batches:
-            yield from compare_seeds(batch)
+            yield from compare(batch)
         return
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for comparisons in pool.imap(compare_seeds, batches):
+        for comparisons in pool.imap(compare, batches):
             yield from comparisons
 
 
@@ -122,6 +137,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         "--seed", type=int, default=0, help="seed of the first kernel (0); the next has the next"
     )
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count(), help="how many at once")
+    parser.add_argument("--open", action="store_true", help="kernels with atomics in an open order")
     parser.add_argument("--keep", action="store_true", help=f"add seeds that differ to {KEPT.name}")
     return parser.parse_args(arguments)
 

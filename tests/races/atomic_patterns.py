@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.races.draft import Draft
-from tests.races.programs import Access, Atomic, If, Loop, Order, Statement, Style
+from tests.races.programs import Access, Atomic, AtomicKind, If, Loop, Order, Statement, Style
 from tests.races.trace import BLOCK, DEVICE, Scope
 
 
@@ -137,6 +137,35 @@ def message(draft: Draft) -> None:
             ],
         ),
     )
+
+
+def overwrite(draft: Draft) -> None:
+    """Atomics of all kinds on few words, some of which set the same value; now and then with a barrier between."""
+    shared, width = draft.rng.random() < 0.6, draft.rng.choice((4, 4, 8))
+    cells = draft.rng.choice((1, 2, 4, 64))
+    array = draft.shared(width * cells) if shared else draft.grid(width * cells)
+    # Who looks at a value must be able to tell who set it: then all values differ.
+    looked_at = draft.rng.random() < 0.5
+    for _ in range(draft.rng.randint(2, 5)):
+        does: AtomicKind = draft.rng.choice(
+            ("store", "swap", "swap", "load", "add") if looked_at else ("store", "swap")
+        )
+        seen = looked_at and does != "store"
+        value = "" if looked_at else draft.rng.choice(("", "7", "7", "9"))
+        index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t / 32) % {cells}"))
+        scope: Scope = BLOCK if draft.rng.random() < 0.2 else DEVICE
+        order: Order = draft.rng.choice(
+            ("relaxed", "relaxed", "acq_rel" if does in {"swap", "add"} else "relaxed")
+        )
+        observed = draft.name("v") if seen else ""
+        change: Statement = Atomic(array, index, width, does, scope, order, observed, value)
+        guard = draft.rng.choice(("", f"t == {draft.rng.randrange(draft.alive)}", "t < 32", "b == 0"))
+        draft.add(If(guard, [change]) if guard else change)
+        if observed and not guard and draft.rng.random() < 0.5:
+            then = Atomic(array, index, width, "store", scope)
+            draft.add(If(f"{observed} > {draft.rng.choice((0, 8))}", [then]))
+        if draft.rng.random() < 0.4:
+            draft.add(draft.block_barrier() if draft.rng.random() < 0.7 else draft.fence(scope))
 
 
 def histogram(draft: Draft) -> None:

@@ -15,7 +15,7 @@ from kernels.launch import Launch
 from kernels.verdict import Finding, Verdict
 from tests.races.following import follow
 from tests.races.generator import generate
-from tests.races.oracle import Pair, Race, judge
+from tests.races.oracle import Pair, Race, judge_both
 from tests.races.programs import Program, rows
 from tests.races.text import render
 
@@ -46,6 +46,7 @@ class Comparison:
 
     expected: the pairs that race by the oracle, with examples
     found: those that the device reports
+    expected_open, found_open: the same for pairs that set different values atomically in no fixed order
     other: what else the device found, by kind
     unsupported: the instruction that the device does not know, if any; then nothing was compared
     crash: the error in which the device ended, if any
@@ -55,6 +56,8 @@ class Comparison:
     seed: int
     expected: dict[Pair, Race] = field(default_factory=dict)
     found: frozenset[Pair] = frozenset()
+    expected_open: dict[Pair, Race] = field(default_factory=dict)
+    found_open: frozenset[Pair] = frozenset()
     other: frozenset[str] = frozenset()
     unsupported: str = ""
     crash: str = ""
@@ -74,6 +77,8 @@ class Comparison:
             return True
         if self.unsettled:
             return False
+        if self.expected_open.keys() != self.found_open:
+            return True
         return bool(self.missed or self.accused or self.other - _ALLOWED)
 
 
@@ -116,29 +121,44 @@ def compare(kernel: Kernel) -> Comparison:
         return Comparison(kernel.seed, unsupported=str(unsupported))
     except Exception as error:  # noqa: BLE001  # whatever it is, the kernel that shows it is worth keeping
         return Comparison(kernel.seed, crash=f"{type(error).__name__}: {error}")
-    expected, unsettled = _expected(kernel.program, execution.values["P"])
-    if not expected:  # the order of atomics decides what threads do: the device tries two of them
+    expected, open_, unsettled = _expected(kernel.program, execution.values["P"])
+    if (
+        not expected and not open_
+    ):  # the order of atomics decides what threads do: the device tries two of them
         turned = _run(kernel, Schedule.REVERSED, races=False)
-        expected, unsettled_too = _expected(kernel.program, turned.values["P"])
+        expected, open_, unsettled_too = _expected(kernel.program, turned.values["P"])
         unsettled |= unsettled_too
+    races, order = (
+        frozenset(_pair(each) for each in execution.findings if each.kind is kind)
+        for kind in (Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT)
+    )
+    others = {each.kind for each in execution.findings} - {Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT}
     return Comparison(
         kernel.seed,
         expected,
-        frozenset(_pair(each) for each in execution.findings if each.kind is Verdict.DATA_RACE),
-        frozenset(each.kind.value for each in execution.findings if each.kind is not Verdict.DATA_RACE),
+        races,
+        open_,
+        order,
+        frozenset(each.value for each in others),
         unsettled=unsettled,
     )
 
 
-def _expected(program: Program, output: NDArray[np.float32]) -> tuple[dict[Pair, Race], bool]:
+def _expected(
+    program: Program, output: NDArray[np.float32]
+) -> tuple[dict[Pair, Race], dict[Pair, Race], bool]:
     """What the oracle finds, and whether that hangs on an order of atomics that the output does not tell."""
     reported = output.view(np.uint32).reshape(-1, program.total).tolist()
     first, *others = follow(program, lambda row, thread: int(reported[row][thread]))
-    races = judge(first)
+    races, order = judge_both(first)
     try:
-        return races, any(judge(other).keys() != races.keys() for other in others)
+        unsettled = not first.certain or any(
+            (again[0].keys(), again[1].keys()) != (races.keys(), order.keys())
+            for again in map(judge_both, others)
+        )
     except ValueError:
-        return races, True
+        unsettled = True
+    return races, order, unsettled
 
 
 def _pair(finding: Finding) -> Pair:

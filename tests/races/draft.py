@@ -27,12 +27,13 @@ class Draft:
     right: whether to leave out the patterns that may race
     alive: the threads of each block below this number have not returned
     tile: a shared array that is written in full before all else
+    small: few threads, for a program with many atomics, which take the oracle long
     """
 
-    def __init__(self, rng: random.Random, *, right: bool = False) -> None:
+    def __init__(self, rng: random.Random, *, right: bool = False, small: bool = False) -> None:
         self.rng = rng
         self.right = right
-        self.threads = rng.choice((32, 32, 64, 64, 96, 128))
+        self.threads = rng.choice((4, 8, 34, 40) if small else (32, 32, 64, 64, 96, 128))
         self.blocks = rng.choice((1, 1, 2, 2, 3, 4))
         self.alive = self.threads
         self.arrays: list[Array] = []

@@ -90,9 +90,13 @@ class _Finder(MetaPathFinder):
 
 def _first_difference(seeds: Sequence[int]) -> int | None:
     from tests.races.comparison import compare_seeds  # only now: it loads the device
+    from tests.races.generator import generate, generate_open
 
     batches: Iterable[Sequence[int]] = (seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH))
-    return next((each.seed for batch in batches for each in compare_seeds(batch) if each.differs), None)
+    comparisons = (
+        each for batch in batches for make in (generate_open, generate) for each in compare_seeds(batch, make)
+    )
+    return next((each.seed for each in comparisons if each.differs), None)
 
 
 def _try(fault: Fault, number: int, search: int) -> int | None:
@@ -128,12 +132,14 @@ def main(arguments: list[str]) -> int:
         return _in_this_process(every[numbers[0]], options.search)
     survivors = 0
     from tests.races.comparison import compare_seeds
+    from tests.races.generator import generate, generate_open
 
     with ThreadPoolExecutor(2) as pool:
         seeds = pool.map(lambda number: _try(every[number], number, options.search), numbers)
         for number, seed in zip(numbers, seeds, strict=True):
             survivors += seed is None
-            if seed is not None and compare_seeds([seed])[0].differs:
+            makes = (generate, generate_open) if seed is not None else ()
+            if seed is not None and any(compare_seeds([seed], make)[0].differs for make in makes):
                 print(f"Seed {seed} differs without any fault: mend that first.")
                 return 1
             if seed is not None and seed >= _SEARCHED:

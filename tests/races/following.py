@@ -60,10 +60,10 @@ def follow(program: Program, reported: Reported) -> Iterator[Trace]:
     for block in range(program.blocks):
         for number in range(program.threads):
             _Thread(program, (block, number), reported, threads).run()
-    orders = _orders(threads.effects)
-    yield Trace(threads.operations, {where: known for where, (known, _) in orders.items()})
+    orders, certain = _orders(threads.effects)
+    yield Trace(threads.operations, {where: known for where, (known, _) in orders.items()}, certain)
     if any(known != other for known, other in orders.values()):
-        yield Trace(threads.operations, {where: other for where, (_, other) in orders.items()})
+        yield Trace(threads.operations, {where: other for where, (_, other) in orders.items()}, certain)
 
 
 class _Thread:
@@ -161,6 +161,7 @@ class _Thread:
     def _atomic(self, atomic: programs.Atomic) -> None:
         where = self._bytes(atomic.array, atomic.index, atomic.width)
         place = self._thread, len(self._operations)
+        token = int(atomic.value) if atomic.value else self._token()
         self._operations.append(
             trace.Atomic(
                 atomic.line,
@@ -170,9 +171,9 @@ class _Thread:
                 writes=atomic.does != "load",
                 acquires=atomic.order in {"acquire", "acq_rel"},
                 releases=atomic.order in {"release", "acq_rel"},
+                sets=token if atomic.sets else None,
             )
         )
-        token = self._token()
         found = self._report(atomic)
         old = None if atomic.does == "store" else found
         new = {"add": None if old is None else old + 1, "swap": token, "store": token, "load": old}[
@@ -239,8 +240,12 @@ class _Thread:
 _Orders = tuple[list[Place], list[Place]]  # the same twice where the order is known
 
 
-def _orders(effects: list[_Effect]) -> dict[Bytes, _Orders]:
-    """For each location of an atomic, two orders in which what touches it can have taken effect."""
+def _orders(effects: list[_Effect]) -> tuple[dict[Bytes, _Orders], bool]:
+    """For each location of an atomic, two orders in which what touches it can have taken effect.
+
+    Also whether these show all that may follow: not if a thread found a value there, and the order isn't known.
+    """
+    certain = True
     by_memory: Mapping[str, list[_Effect]] = defaultdict(list)
     for each in effects:
         by_memory[each.bytes[0]].append(each)
@@ -251,11 +256,12 @@ def _orders(effects: list[_Effect]) -> dict[Bytes, _Orders]:
         if order is not None:
             orders[where] = order, order
         else:
+            certain &= not any(each.atomic and each.old is not None for each in touching)
             orders[where] = (
                 [each.place for each in sorted(touching, key=lambda each: (each.position, each.place))],
                 [each.place for each in sorted(touching, key=lambda each: (each.position, _last(each)))],
             )
-    return orders
+    return orders, certain
 
 
 def _last(effect: _Effect) -> tuple[int, int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 from tests.races import atomic_patterns, barrier_patterns
@@ -26,18 +26,28 @@ def generate(seed: int) -> Program:
     return program
 
 
+def generate_open(seed: int) -> Program:
+    """A program with atomics whose order may be open."""
+    rng = random.Random(f"open {seed}")
+    patterns = (atomic_patterns.overwrite, atomic_patterns.message, atomic_patterns.tickets)
+    program = _program(Draft(rng, small=True), patterns)
+    for _ in range(rng.choice((0, 0, 1))):
+        mutate(program, rng)
+    return program
+
+
 def generate_right(seed: int) -> Program:
     """A program that has no race: patterns only, and nothing changed."""
     return _program(Draft(random.Random(f"right {seed}"), right=True))
 
 
-def _program(draft: Draft) -> Program:
+def _program(draft: Draft, patterns: Sequence[_Pattern] = ()) -> Program:
     size = draft.threads * draft.blocks
     most = max(1, min(4, _MOST_WORK // size))
     for turn in range(draft.rng.randint(1, most)):
         if turn and draft.rng.random() < 0.25:
             _return_early(draft)
-        pattern = draft.rng.choice(_patterns(draft))
+        pattern = draft.rng.choice(patterns or _patterns(draft))
         pattern(draft)
         draft.add(draft.block_barrier())
     # A pattern may have put one statement in two places; each place has its own line.

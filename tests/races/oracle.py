@@ -303,13 +303,65 @@ def _members(row: int) -> Iterator[int]:
 
 def judge(trace: Trace) -> dict[Pair, Race]:
     """All pairs of lines that race, each with one example."""
+    return judge_both(trace)[0]
+
+
+def judge_both(trace: Trace) -> tuple[dict[Pair, Race], dict[Pair, Race]]:
+    """The pairs that race, and the pairs that set different values atomically in no fixed order."""
     relation = _Relation(trace)
+    return _races(relation), _open_stores(relation)
+
+
+def _races(relation: _Relation) -> dict[Pair, Race]:
     races: dict[Pair, Race] = {}
     for a, b, byte in _conflicts(relation):
         pair = (min(a.access.line, b.access.line), max(a.access.line, b.access.line))
         if pair not in races and not _both_atomic(a, b) and not _ordered(relation, a, b, byte):
             races[pair] = Race((a.thread, b.thread), (a.access.bytes, b.access.bytes))
     return races
+
+
+def _open_stores(relation: _Relation) -> dict[Pair, Race]:
+    found: dict[Pair, Race] = {}
+    by_place: dict[Bytes, list[_Use]] = defaultdict(list)
+    for use in relation.uses:
+        if isinstance(use.access, Atomic) and use.access.sets is not None:
+            by_place[use.access.bytes].append(use)
+    for bytes_, uses in by_place.items():
+        if len({use.access.sets for use in uses if isinstance(use.access, Atomic)}) < 2:
+            continue
+        first = _in_turn(relation, uses, bytes_)
+        for number, a in enumerate(uses):
+            for other in range(number):
+                b = uses[other]
+                assert isinstance(a.access, Atomic)
+                assert isinstance(b.access, Atomic)
+                pair = (min(a.access.line, b.access.line), max(a.access.line, b.access.line))
+                apart = a.actor != b.actor and a.access.sets != b.access.sets and _both_atomic(a, b)
+                if (
+                    apart
+                    and pair not in found
+                    and not first[number] >> other & 1
+                    and not first[other] >> number & 1
+                ):
+                    found[pair] = Race((a.thread, b.thread), (bytes_, bytes_))
+    return found
+
+
+def _in_turn(relation: _Relation, uses: list[_Use], place: Bytes) -> list[int]:
+    """For each of the stores to a place, those that come after it in every run.
+
+    A store comes after another one if its thread has seen that one, or if one in between does.
+    """
+    rows = []
+    for use in uses:
+        after = relation.after[use.node] | relation.after_seen(use.node, place[1])
+        rows.append(_row(number for number, other in enumerate(uses) if after >> other.node & 1))
+    for through in range(len(uses)):
+        for number, row in enumerate(rows):
+            if row >> through & 1:
+                rows[number] |= rows[through]
+    return rows
 
 
 def _conflicts(relation: _Relation) -> Iterator[tuple[_Use, _Use, int]]:

@@ -56,6 +56,7 @@ class Atomic:
     """`atomicAdd(..., 1)`, `atomicExch` or an atomic store of a token, or an atomic load.
 
     observed: the variable for the value that it found, or empty
+    value: a number for a store or an exchange, instead of the token
     """
 
     array: Array
@@ -65,7 +66,14 @@ class Atomic:
     scope: Scope = DEVICE
     order: Order = "relaxed"
     observed: str = ""
+    value: str = ""
     line: int = 0
+
+    @property
+    def sets(self) -> bool:
+        """Whether it leaves a value whatever was there, and uses nothing that it finds. See `text.py`."""
+        silent = self.does == "swap" and self.order == "relaxed" and not self.observed
+        return self.does == "store" or silent
 
 
 @dataclass(slots=True, eq=False)

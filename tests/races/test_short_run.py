@@ -10,7 +10,7 @@ from tests.marks import linux, some_of
 from tests.races.__main__ import described
 from tests.races.comparison import compare_seeds
 from tests.races.faults import BATCH, FRESH, faults
-from tests.races.generator import generate_right
+from tests.races.generator import generate, generate_open, generate_right
 from tests.races.kept import kept
 
 pytestmark = linux
@@ -20,15 +20,16 @@ HALF = BATCH // 2
 
 
 @cache
-def compared(first):
-    return compare_seeds(FRESH[first : first + HALF])
+def compared(first, make=generate):
+    return compare_seeds(FRESH[first : first + HALF], make)
 
 
+@pytest.mark.parametrize("make", [generate, generate_open], ids=["races", "open orders"])
 @pytest.mark.parametrize(
     "first", some_of(range(0, len(FRESH), HALF), 12, str, "the short suite has half a batch")
 )
-def test_device_and_oracle_agree(first):
-    comparisons = compared(first)
+def test_device_and_oracle_agree(first, make):
+    comparisons = compared(first, make)
 
     assert [described(each) for each in comparisons if each.differs] == []
 

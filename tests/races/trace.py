@@ -30,6 +30,7 @@ class Atomic:
     """An atomic function (reads and writes), or a `cuda::atomic` load or store.
 
     acquires, releases: whether it carries a fence of its own, after it or before it
+    sets: the value that it leaves whatever was there, and whatever it found is not used; None for another atomic
     """
 
     line: int
@@ -39,6 +40,7 @@ class Atomic:
     writes: bool = True
     acquires: bool = False
     releases: bool = False
+    sets: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,9 @@ class Trace:
     """What each thread did until it returned.
 
     effects: for each location that atomics use, its atomics and the stores that touch it, as they took effect
+    certain: whether what threads found at these locations proves that order
     """
 
     threads: Mapping[Thread, Sequence[Operation]]
     effects: Mapping[Bytes, Sequence[Place]] = field(default_factory=dict)
+    certain: bool = True

@@ -22,9 +22,9 @@ from kernels.device.memory.placement import Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
-from kernels.device.ptx.module import Unsupported
+from kernels.device.ptx.module import Register, Unsupported
 from kernels.device.ptx.program import Program
-from kernels.device.ptx.thread_dependence import polling_loads, uses_atomic_results
+from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import Geometry
 from kernels.device.state.machine import Machine, TrapError, Unwatched, special_registers
@@ -37,6 +37,8 @@ from kernels.verdict import Example, Finding, Severity, Verdict
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
+_PLACES = frozenset({"%warpid", "%nwarpid", "%smid", "%nsmid"})
+_FEW_INSTRUCTIONS = 20_000
 _DOOMED_CHUNKS = 32
 """How many chunks to run of a launch that exceeds its budget, to find other mistakes."""
 
@@ -62,6 +64,8 @@ class Execution:
     stored: buffer -> the lines that wrote to it
     state: module variable -> its final content, for variables that the kernel wrote to
     counts: the counts, if requested
+    others: the operands after runs in other orders of atomics, if they differ
+    unordered: two atomics whose order is open, if known and if another order changes operands or finds unset values
     """
 
     findings: tuple[Finding, ...]
@@ -71,6 +75,8 @@ class Execution:
     stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     state: Mapping[str, bytes] = field(default_factory=dict)
     counts: Counts | None = None
+    others: tuple[Mapping[str, NDArray[np.float32]], ...] = ()
+    unordered: Finding | None = None
 
 
 class _Prepared:
@@ -86,7 +92,8 @@ class _Prepared:
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
-        self.by_order = uses_atomic_results(program)
+        self.places = tuple(_machine_places(program))
+        self.asks_who_is_active = any("activemask" in item.opcode for item in program.instructions)
         self.clean: dict[int, set[object]] = {}
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
@@ -100,6 +107,14 @@ class _Prepared:
             self.lowering.flops,
             lambda first: range(first, self.blocks[first].end_pc + 1),
         )
+
+
+def _machine_places(program: Program) -> Iterator[tuple[str, int | None]]:
+    """Yield the registers that say where the GPU runs a thread, with the lines that read them."""
+    for item in program.instructions:
+        for operand in item.operands:
+            if isinstance(operand, Register) and operand.name in _PLACES:
+                yield operand.name, item.line
 
 
 @lru_cache(maxsize=8)
@@ -167,29 +182,86 @@ def _with_races(
 ) -> Execution:
     """Run a launch and look for data races.
 
-    The order of two atomics differs from run to run. If it decides anything, the launch is repeated with the last
-    blocks and threads first.
+    The order of two atomics differs from run to run. If it may decide anything, the launch is repeated in other orders.
 
     written: the variables that the launch certainly writes to
     """
-    result, by_order = _in_one_order(prepared, run_once, threads, written, severity)
-    if not by_order or any(finding.severity is Severity.ERROR for finding in result.findings):
+    first = _in_one_order(prepared, run_once, threads, written, severity)
+    result = first.result
+    if _errors(result):
         return result
-    backwards = partial(run_once, order=Schedule.REVERSED)
-    turned, _ = _in_one_order(prepared, backwards, threads, written, severity)
-    # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
-    more = tuple(
-        finding
-        for finding in turned.findings
-        if finding.severity is Severity.ERROR and finding.kind is not Verdict.TIME_LIMIT
+    others: list[Mapping[str, NDArray[np.float32]]] = []
+    for order in first.other_orders(prepared):
+        if others and order.group == 1:
+            break
+        again = partial(run_once, order=order)
+        if order is Schedule.REVERSED:
+            ran = _in_one_order(prepared, again, threads, written, severity).result
+        else:
+            ran = again(Unwatched(), frozenset()).result
+        errors = _errors(ran)
+        # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
+        if more := tuple(finding for finding in errors if finding.kind is not Verdict.TIME_LIMIT):
+            unset = all(finding.kind is Verdict.UNINITIALIZED_READ for finding in more)
+            pair = _unordered(prepared, run_once, written, severity) if unset else None
+            return replace(result, findings=(*result.findings, *more), unordered=pair)
+        if not errors and any(_differ(values, result.values[name]) for name, values in ran.values.items()):
+            others.append(ran.values)
+    if not others:
+        return result
+    return replace(result, others=tuple(others), unordered=_unordered(prepared, run_once, written, severity))
+
+
+def _place_text(name: str) -> tuple[Example, str]:
+    return Example(), (
+        f"`{name}` says where the GPU happens to run the thread. It may differ in each run. Compute the number that "
+        "you need from `threadIdx` and `blockIdx`."
     )
-    return replace(result, findings=(*result.findings, *more))
+
+
+def _errors(result: Execution) -> tuple[Finding, ...]:
+    return tuple(finding for finding in result.findings if finding.severity is Severity.ERROR)
+
+
+def _differ(one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
+    return not np.array_equal(one.view(np.uint32), other.view(np.uint32))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """The result of a run in one order.
+
+    old, mixed: see SuspectFinder
+    synchronises: whether fences and atomics ordered threads
+    """
+
+    result: Execution
+    old: bool
+    mixed: bool
+    synchronises: bool = False
+
+    def other_orders(self, prepared: _Prepared) -> Iterator[Schedule]:
+        """Yield the orders that may show more. Every two unordered accesses of two warps happen in both orders.
+
+        Within a warp, the lanes take turns only if that is quick. `__activemask()` then has a single lane, which is
+        allowed, but no kernel expects it.
+        """
+        if not (self.old or self.mixed or self.synchronises):
+            return
+        yield Schedule.REVERSED
+        if self.old or self.mixed:
+            yield Schedule.WARP_SERIAL_REVERSED
+        if self.mixed:
+            yield Schedule.WARP_SERIAL
+        if self.mixed and self.result.instructions <= _FEW_INSTRUCTIONS and not prepared.asks_who_is_active:
+            yield Schedule.THREAD_SERIAL
+            yield Schedule.THREAD_SERIAL_REVERSED
 
 
 def _in_one_order(
     prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
-) -> tuple[Execution, bool]:
-    """Run a launch with atomics in one order. Also return whether another order may show more."""
+) -> _Ran:
+    """Run a launch with atomics in one order."""
     # Signatures of intervals don't name the number of threads in a block.
     clean = prepared.clean.setdefault(threads, set())
     finder = SuspectFinder(prepared.polls, clean)
@@ -202,11 +274,27 @@ def _in_one_order(
         first = run_once(finder, written)
     suspects = finder.result()
     if not suspects:
-        return first.result, prepared.by_order
+        return _Ran(first.result, finder.old, finder.mixed)
     written |= suspects.block.keys() | suspects.grid.keys()
     exact = RaceObserver(prepared.lines, severity, suspects)
     result = run_once(exact, written).result
-    return result, prepared.by_order or exact.relies_on_atomics
+    return _Ran(result, finder.old, finder.mixed, exact.relies_on_atomics)
+
+
+def _unordered(
+    prepared: _Prepared, run_once: _RunOnce, written: frozenset[str], severity: Severity
+) -> Finding | None:
+    """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
+    finder = SuspectFinder(prepared.polls, set(), by_order=True)
+    written |= run_once(finder, written).missed
+    suspects = finder.result()
+    written |= suspects.block.keys() | suspects.grid.keys()
+    exact = RaceObserver(prepared.lines, severity, suspects, by_order=True)
+    try:
+        found = run_once(exact, written).result.findings
+    except Unsupported:
+        return None
+    return next((finding for finding in found if finding.kind is Verdict.ORDER_DEPENDENT), None)
 
 
 @lru_cache(maxsize=1)
@@ -261,6 +349,10 @@ class _Launch:
         followed: frozenset[str],
     ) -> None:
         self._layout.place(arguments, buffers, symbols, state, followed)
+        for name, line in self._prepared.places:
+            self._findings.add(
+                Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING
+            )
         if 0 < self._program.most_threads < self._launch.threads:
             self._report_bounds()
         else:
@@ -344,7 +436,7 @@ class _Launch:
 
     def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
         columns = self._layout.columns()
-        backwards = schedule is Schedule.REVERSED
+        backwards = schedule.backwards
         every = range(0, len(self._blocks), columns)
         for first in reversed(every) if backwards else every:
             numbers = np.array(self._blocks[first : first + columns], np.int64)

@@ -31,7 +31,7 @@ from kernels.device.ptx.module import (
     Unsupported,
     Vector,
 )
-from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync
+from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync, reads
 from kernels.device.ptx.speculation import chosen_loads
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -74,6 +74,7 @@ class Lowering(Operands):
         super().__init__(program)
         self._local = block_local(program)
         self.choices = chosen_loads(program)
+        self._read = frozenset(name for item in program.instructions for name in reads(item))
         self.steps = tuple(self._step(pc, item) for pc, item in enumerate(program.instructions))
 
     def _keeps(self, instruction: Instruction, names: tuple[str, ...]) -> bool:
@@ -159,7 +160,11 @@ class Lowering(Operands):
             raise Unsupported(item.opcode, item.line)
         operands = list(item.operands)
         bits = form.dtype.itemsize * 8
-        target = self.target(operands.pop(0), bits) if form.returns else None
+        target = None
+        if form.returns:
+            old = operands.pop(0)
+            used = isinstance(old, Register) and old.name in self._read
+            target = self.target(old, bits) if used else None
         place = self.place(operands[0])
         sources = tuple(self.source(operand, bits) for operand in operands[1:])
         if len(sources) != (2 if form.name == "cas" else 1):

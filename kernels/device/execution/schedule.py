@@ -4,9 +4,9 @@ All threads at one place continue together. Of several places, the first in the 
 different paths meet again as early as possible. Threads that read memory in a loop, for example to wait for a lock, let
 the others go first.
 
-In the warp-serial schedule, each warp runs alone up to the next barrier, the first warp first. This changes every
-result that depends on the order of warps. In the reversed schedule, the last place goes first, and so do the last
-atomics and blocks.
+In the reversed schedule, the last place goes first, and so do the last atomics and blocks. In a serial schedule, each
+warp or each thread runs alone up to the next barrier, the first one first, or reversed the last one. Two accesses that
+nothing orders happen in one order in a serial schedule, and in the other order in the reversed one.
 """
 
 from __future__ import annotations
@@ -39,8 +39,21 @@ class Schedule(StrEnum):
     """The order in which threads run."""
 
     LOCKSTEP = "lockstep"
-    WARP_SERIAL = "warp_serial"
     REVERSED = "reversed"
+    WARP_SERIAL = "warp_serial"
+    WARP_SERIAL_REVERSED = "warp_serial_reversed"
+    THREAD_SERIAL = "thread_serial"
+    THREAD_SERIAL_REVERSED = "thread_serial_reversed"
+
+    @property
+    def backwards(self) -> bool:
+        """Whether the last blocks, warps and atomics go first."""
+        return self.value.endswith("reversed")
+
+    @property
+    def group(self) -> int:
+        """How many threads run alone up to the next barrier; 0 if all run together."""
+        return {"warp": WARP, "thread": 1}.get(self.value.partition("_")[0], 0)
 
 
 class BudgetSpentError(Exception):
@@ -68,7 +81,8 @@ class ChunkRun:
         self._blocks = blocks
         self._barriers = {block.end_pc: block for block in blocks.values()}
         self._machine = machine
-        self._serial = schedule is Schedule.WARP_SERIAL
+        self._group = schedule.group
+        self._sign = -1 if schedule.backwards else 1
         self._first = max if schedule is Schedule.REVERSED else min
         self._budget = budget
         self._last_places: set[int] = set()
@@ -99,17 +113,17 @@ class ChunkRun:
     # -- threads that can go on ---------------------------------------------------------------------------------------
 
     def _make_ready(self, place: int, mask: Mask | None, order: int = 0) -> None:
-        """Let threads continue at a place; in the warp-serial schedule, each warp in its order."""
-        if not self._serial:
+        """Let threads continue at a place; in a serial schedule, each warp or thread in its order."""
+        if not self._group:
             self._join(order, place, mask)
             return
         whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
-        # The number of the warp comes first in the key, so lower warps run until they wait.
-        for number, start in enumerate(range(0, self._machine.shape.threads, WARP)):
+        # The number of the group comes first in the key, so the first groups run until they wait.
+        for number, start in enumerate(range(0, self._machine.shape.threads, self._group)):
             part = np.zeros_like(whole)
-            part[start : start + WARP] = whole[start : start + WARP]
+            part[start : start + self._group] = whole[start : start + self._group]
             if part.any():
-                self._join(number, place, self._machine.mask(part))
+                self._join(self._sign * number, place, self._machine.mask(part))
 
     def _next(self) -> tuple[int, int]:
         """Return the first place in order, except places at which threads wait for others."""

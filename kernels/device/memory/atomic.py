@@ -14,7 +14,7 @@ from kernels.device.arithmetic.edges import flushed
 from kernels.device.memory.access import Step, scope_of
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
-from kernels.device.state.accesses import Kind, Part, Strength
+from kernels.device.state.accesses import OLD, STORE, Kind, Part, Strength
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -111,8 +111,9 @@ def atomic_step(
     sources: tuple[int, ...],
     keep: bool,
 ) -> Step:
-    """Return the step of an atomic update. `target` gets the old value."""
-    site = Site(pc, line, form.space, form.dtype.itemsize, Kind.UPDATE, form.strength)
+    """Return the step of an atomic update. `target` gets the old value; None if it isn't used."""
+    change = _change(form, target)
+    site = Site(pc, line, form.space, form.dtype.itemsize, Kind.UPDATE, form.strength, change)
     update = _UPDATES[form.name]
 
     def run(machine: Machine, mask: Mask | None) -> None:
@@ -127,16 +128,28 @@ def atomic_step(
         for each in split(machine, site, machine.registers[place.register], place.displacement, mask):
             # The reversed schedule shows a result that depends on the order of atomics.
             part = _reversed(each) if machine.backwards else each
-            _check_set(machine, part, site)
+            if change != STORE:
+                _check_set(machine, part, site)
             flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
             _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, operands, old))
             # A failed swap writes nothing, so it makes nothing visible to other threads.
             failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
-            note_part(machine, part, site, acquires=form.acquires, releases=form.releases, failed=failed)
+            stored = operands[0].view(f"u{form.dtype.itemsize}").astype(np.int64) if change == STORE else None
+            order = {"acquires": form.acquires, "releases": form.releases}
+            note_part(machine, part, site, failed=failed, stored=stored, **order)
         if target is not None:
             machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
 
     return run
+
+
+def _change(form: AtomicForm, target: int | None) -> str:
+    """Return the change as `Where` names it. An exchange whose old value isn't used is a store."""
+    if form.name == "exch" and target is None:
+        return STORE
+    if target is not None or form.name in {"exch", "cas", "inc", "dec"}:
+        return OLD
+    return f"{form.name}.{form.dtype.str[1:]}"
 
 
 def _reversed(part: Part) -> Part:

@@ -17,7 +17,7 @@ from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
 from kernels.device.state.element_names import element_name, whole_name
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.space import Allocation, window_at, window_of
+from kernels.device.state.space import WRITTEN, Allocation, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
 from kernels.verdict import Example, Verdict
 
@@ -27,7 +27,7 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An access of an instruction: number and line, state space, bytes per thread, and kind."""
+    """An access of an instruction: number and line, state space, bytes per thread, kind, strength and change."""
 
     pc: int
     line: int | None
@@ -35,6 +35,7 @@ class Site:
     size: int
     kind: Kind
     strength: Strength = Strength.PLAIN
+    change: str = ""
 
     @property
     def store(self) -> bool:
@@ -44,7 +45,7 @@ class Site:
     @property
     def where(self) -> Where:
         """Return the same for the search for data races."""
-        return Where(self.pc, self.kind, self.size, self.strength)
+        return Where(self.pc, self.kind, self.size, self.strength, self.change)
 
 
 @dataclass(slots=True)
@@ -190,12 +191,28 @@ def _windows(
         aligned = offsets % site.size == 0
         if not aligned.all():
             _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
+            if site.store:
+                _count_as_written(machine, site, allocation, offsets[~aligned], lane[~aligned])
             offsets, lane = offsets[aligned], lane[aligned]
         if site.store and not allocation.writable and lane.size:
             _report_refused(machine, site, allocation, offsets, lane, ("writes", "which is a constant"))
             continue
         if lane.size:
             yield Part(allocation, offsets, lane)
+
+
+def _count_as_written(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    """Count what a refused store would have written as written. Otherwise its readers would be accused, too."""
+    if allocation.flat_valid is None:
+        return
+    thread, block = np.divmod(lanes, machine.shape.blocks)
+    for piece in range(site.size // 4 + 1):
+        words = (offsets >> 2) + piece
+        inside = words < allocation.size // 4
+        at = allocation.position(words[inside].astype(np.intp), thread[inside], block[inside], machine.shape)
+        allocation.flat_valid[at] = WRITTEN
 
 
 def _verb(site: Site) -> str:

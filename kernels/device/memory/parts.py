@@ -76,9 +76,12 @@ def note_part(
     acquires: bool = False,
     releases: bool = False,
     failed: NDArray[np.bool_] | None = None,
+    stored: NDArray[np.int64] | None = None,
 ) -> None:
     """Report an access that was made thread by thread to the search for data races."""
-    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed)
+    access = Access(
+        site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed, stored=stored
+    )
     note(machine, access, acquires=acquires, releases=releases)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels.device.memory.access import Form, Step, access_of, grid_of, quick
 from kernels.device.memory.locate import Found, Site, split
 from kernels.device.memory.parts import note, note_part, places, write_part
-from kernels.device.state.accesses import Kind, Part
+from kernels.device.state.accesses import STORE, Access, Kind, Part, Strength
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -15,10 +16,15 @@ from kernels.device.state.space import WRITTEN
 from kernels.device.state.unset_values import ADDRESS, MEMORY
 from kernels.device.state.values import INTEGER, Array, narrowed
 
+_LOW = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFF_FFFF, 8: -1}
+_MIX = np.int64(1_000_003)
+
 
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
     """Return the step that stores registers."""
-    site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength)
+    strong = form.strength is not Strength.PLAIN
+    change = STORE if strong else ""
+    site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength, change)
 
     def store(machine: Machine, mask: Mask | None) -> None:
         unset = machine.unset
@@ -33,9 +39,25 @@ def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tup
             for source in sources:
                 unset.use(source, pc, mask, MEMORY)
         _store_words(machine, found, form, sources, mask)
-        note(machine, access_of(found, site, mask), releases=form.releases)
+        access = access_of(found, site, mask)
+        if strong:
+            stored = _stored(machine, form.size, sources)
+            access = Access(site.where, found.allocation, mask, found.words, found.shift, stored=stored)
+        note(machine, access, releases=form.releases)
 
     return store
+
+
+def _stored(machine: Machine, size: int, sources: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return a number for the bytes that each thread stores; equal bytes have equal numbers."""
+    total = np.zeros(machine.shape.lanes, np.int64)
+    for source in sources:
+        value = machine.registers[source]
+        bits = (
+            np.broadcast_to(value.dense(INTEGER[value.bits]), grid_of(machine)).reshape(-1).astype(np.int64)
+        )
+        total = total * _MIX + (bits & _LOW[size])
+    return total
 
 
 def _store_words(
@@ -68,7 +90,8 @@ def _store_parts(
             _store_element(machine, element, form.size, source)
             if part.allocation.space != "local":
                 machine.unset.use(source, site.pc, mask, MEMORY)
-        note_part(machine, part, site, releases=form.releases)
+        stored = _stored(machine, form.size, sources) if site.change else None
+        note_part(machine, part, site, releases=form.releases, stored=stored)
 
 
 def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:

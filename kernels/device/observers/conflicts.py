@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.entries import Entries
 from kernels.device.observers.knowledge import Ids, Knowledge, Moment
-from kernels.device.state.accesses import Kind, Strength, Where
+from kernels.device.state.accesses import OLD, STORE, Kind, Strength, Where
 from kernels.device.state.geometry import WARP
 
 Index = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 _AT_ONCE = 1 << 16
+_MOST_IN_TURN = 256
 
 
 class Order:
@@ -25,6 +26,7 @@ class Order:
     moments: the clocks at `Entries.when`
     sites: the instructions by `Entries.site`
     one_block: each cell is used by one block only, so atomics of block scope are enough
+    by_order: whether atomics that don't commute conflict. Otherwise only those conflict that set different values
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class Order:
         sites: Sequence[Where],
         *,
         one_block: bool,
+        by_order: bool = False,
     ) -> None:
         self._knowledge = knowledge
+        self._by_order = by_order
         self._moments = moments
         if one_block:
             sites = [
@@ -46,6 +50,11 @@ class Order:
         self._size = np.array([site.size for site in sites], np.int64)
         self._atomic = self._strength >= Strength.BLOCK
         self._updates = np.array([site.kind is Kind.UPDATE for site in sites], np.bool_)
+        self._stores = self._atomic & np.array([site.stores for site in sites], np.bool_)
+        self._changes = [site.change if by_order or site.stores else "" for site in sites]
+        self._alone = np.array([change == OLD for change in self._changes], np.bool_)
+        number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
+        self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
 
     def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True) -> Flags:
@@ -156,8 +165,8 @@ class Order:
             return np.zeros(0, np.bool_)
         run = self._runs(entries)
         sorts = [
-            (site.kind.writes, site.strength, site.size if site.strength.atomic else 0)
-            for site in self._sites
+            (site.kind.writes, site.strength, *((site.size, change) if site.strength.atomic else ()))
+            for site, change in zip(self._sites, self._changes, strict=True)
         ]
         number = {sort: at for at, sort in enumerate(dict.fromkeys(sorts))}
         sort = np.array([number[each] for each in sorts])[entries["site"]]
@@ -170,8 +179,9 @@ class Order:
     def _runs(self, entries: Entries) -> Index:
         """Return the number of each entry's run. Entries as for `suspects`."""
         site = entries["site"]
-        alone = ((self._writes | self._atomic) & (self._strength < Strength.DEVICE))[site]
-        kind = np.where(self._atomic, self._size, 0)[site]
+        alone = ((self._writes | self._atomic) & (self._strength < Strength.DEVICE) | self._alone)[site]
+        kind = np.where(self._atomic, self._size + (self._change << 8), 0)[site]
+        kind += np.where(self._stores[site], entries["value"] << 16, 0)
         new = np.ones(len(entries), np.bool_)
         new[1:] = (
             (entries["key"][1:] != entries["key"][:-1]) | (kind[1:] != kind[:-1]) | alone[1:] | alone[:-1]
@@ -192,7 +202,7 @@ class Order:
         rows = {site: np.flatnonzero(sites == site) for site in np.unique(sites).tolist()}
         for one, mine in rows.items():
             for other, theirs in rows.items():
-                if one <= other and _conflict(self._sites[one], self._sites[other]):
+                if one <= other and self._conflict(one, other):
                     first = np.searchsorted(keys[theirs], keys[mine], "left")
                     counts = np.searchsorted(keys[theirs], keys[mine], "right") - first
                     for pair in _slices(mine, theirs, first, counts):
@@ -223,9 +233,35 @@ class Order:
         if not len(earlier):
             return earlier, later
         loose = ~self._seen(entries, earlier, later)
+        earlier, later = earlier[loose], later[loose]
+        stores = self._stores[entries["site"]]
+        asked = np.flatnonzero(stores[earlier] & stores[later])
+        loose = np.ones(len(earlier), np.bool_)
+        loose[asked] = ~self._stored_in_turn(entries, earlier[asked], later[asked])
         return earlier[loose], later[loose]
 
+    def _conflict(self, one: int, other: int) -> bool:
+        """Whether accesses by two instructions can conflict at all."""
+        first, second = self._sites[one], self._sites[other]
+        # PTX orders two atomics only if they use exactly the same bytes.
+        atomic = first.strength is second.strength is Strength.DEVICE and first.size == second.size
+        changes = self._changes[one], self._changes[other]
+        commute = changes[0] == changes[1] and changes[0] not in {OLD, STORE}
+        if atomic and (commute or (not self._by_order and changes != (STORE, STORE))):
+            return False
+        return first.kind.writes or second.kind.writes
+
     def _compatible(self, entries: Entries, earlier: Index, later: Index) -> Flags:
+        """Whether both are atomics that commute, whichever comes first."""
+        one, other = entries["site"][earlier], entries["site"][later]
+        both = self._stores[one] & self._stores[other]
+        alike = ~both | (entries["value"][earlier] == entries["value"][later])
+        if self._by_order:
+            alike &= (self._change[one] == self._change[other]) & ~self._alone[one]
+        found: Flags = alike & self.atomic(entries, earlier, later)
+        return found
+
+    def atomic(self, entries: Entries, earlier: Index, later: Index) -> Flags:
         """Whether both are atomics of one width, with scopes that include both threads."""
         one, other = entries["site"][earlier], entries["site"][later]
         wide = np.minimum(self._strength[one], self._strength[other]) == Strength.DEVICE
@@ -257,6 +293,54 @@ class Order:
             found[pairs] = (event <= until) & (event >= begun)
         return found
 
+    def _stored_in_turn(self, entries: Entries, earlier: Index, later: Index) -> Flags:
+        """Whether atomics of the location put the earlier of two atomic stores first.
+
+        A store comes after those that its thread has seen there, or a thread that comes before it. So do later ones.
+        """
+        found = np.zeros(len(earlier), np.bool_)
+        keys = np.ascontiguousarray(entries["key"])
+        for key in np.unique(keys[earlier]).tolist():
+            pairs = np.flatnonzero(keys[earlier] == key)
+            there = np.arange(np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right"))
+            there = there[self._atomic[entries["site"][there]]]
+            if len(there) > _MOST_IN_TURN:  # the closest pair and those around it speak for all
+                place = np.searchsorted(there, earlier[pairs])
+                near = int(np.argmin(np.searchsorted(there, later[pairs]) - place))
+                there = there[place[near] :][:_MOST_IN_TURN]
+            inside = np.isin(earlier[pairs], there) & np.isin(later[pairs], there)
+            chosen = (
+                np.searchsorted(there, earlier[pairs[inside]]),
+                np.searchsorted(there, later[pairs[inside]]),
+            )
+            first = self._first(entries, there)[chosen]
+            found[pairs] = first.all()
+            found[pairs[inside]] = first
+        return found
+
+    def _first(self, entries: Entries, there: Index) -> Flags:
+        """Whether, for each two atomics of a location, the one comes before the other's change in every run."""
+        count, event = len(there), entries["event"][there]
+        one, other = np.repeat(there, count), np.tile(there, count)
+        before = entries["event"][one] < entries["event"][other]
+        before[before] = self.ordered(entries.take(one[before]), entries.take(other[before]))
+        before = before.reshape(count, count)
+        site = entries["site"][there]
+        ends = np.sort(event[(self._writes & ~self._updates)[site]])
+        begun = np.r_[np.int64(-1), ends][np.searchsorted(ends, event, "left")]
+        seen = (
+            self._writes[site][:, np.newaxis]
+            & (event[:, np.newaxis] < event)
+            & (event[:, np.newaxis] >= begun)
+        )
+        seen &= (self._updates | ~self._writes)[site]
+        # floats, because numpy multiplies them much faster
+        first = (before | (seen.astype(np.float32) @ before.astype(np.float32) > 0)).astype(np.float32)
+        for _ in range(count.bit_length()):
+            first = np.minimum(first + first @ first, 1, dtype=np.float32)
+        found: Flags = first > 0
+        return found
+
     def _last_before(self, entries: Entries, updates: Index, ends: Index) -> NDArray[np.int64]:
         """Return, for each access, the event of the last atomic that comes before it, or -1."""
         last = np.full(len(ends), -1, np.int64)
@@ -270,13 +354,6 @@ class Order:
             if events.size:
                 last[begin : begin + step] = events.max(axis=1)
         return last
-
-
-def _conflict(one: Where, other: Where) -> bool:
-    """Whether accesses by two instructions can race at all."""
-    # PTX orders two atomics only if they use exactly the same bytes.
-    atomic = one.strength is other.strength is Strength.DEVICE and one.size == other.size
-    return (one.kind.writes or other.kind.writes) and not atomic
 
 
 def _slices(ones: Index, others: Index, first: Index, counts: Index) -> Iterator[tuple[Index, Index]]:

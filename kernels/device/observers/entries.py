@@ -31,6 +31,7 @@ ENTRY = np.dtype(
         ("column", np.int32),
         ("when", np.int32),  # the number of all threads' clocks at that moment
         ("site", np.int32),  # the number of the instruction at this variable
+        ("value", np.int64),  # for an atomic that sets a value, the value
     ]
 )
 _BYTES = np.dtype((np.void, ENTRY.itemsize))
@@ -54,7 +55,8 @@ class Noted:
     @property
     def alike(self) -> bool:
         """Whether every block does the same, and comes after the same."""
-        return self.access.alike and self.access.flight is None and self.moment.alike
+        access = self.access
+        return access.alike and access.flight is None and access.stored is None and self.moment.alike
 
     @property
     def under_way(self) -> bool:
@@ -81,6 +83,8 @@ class Noted:
         made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen)
         made["block"], made["thread"], made["column"] = moment.blocks[column], thread, column
         made["when"], made["site"] = self.when, self.site
+        if self.access.stored is not None:
+            made["value"] = self.access.stored[lanes]
         if flight is None:
             made["interval"] = moment.interval[column]
             made["time"] = moment.time[thread, column % moment.time.shape[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, replace
 
 from kernels.device.state.accesses import Kind
@@ -14,12 +15,16 @@ from kernels.wording import at_line
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """One of two accesses that race: its block and thread by number, its kind and its line."""
+    """One of two accesses that race: its block and thread by number, its kind and its line.
+
+    value: for an atomic that sets a value, the value
+    """
 
     block: int
     thread: int
     kind: Kind
     line: int | None
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class Race:
     """Two accesses to one element that nothing orders. `earlier` came first in this run.
 
     together: both are one execution of one instruction
+    atomic: both are atomics, so only their order is open
     """
 
     earlier: Party
@@ -35,6 +41,7 @@ class Race:
     count: int
     severity: Severity
     together: bool
+    atomic: bool = False
 
     @property
     def near(self) -> bool:
@@ -46,11 +53,11 @@ class RaceReport:
     """Collects the races of one launch. It prefers examples with threads of two warps, which show more."""
 
     def __init__(self) -> None:
-        self._races: dict[tuple[frozenset[int | None], Severity], Race] = {}
+        self._races: dict[tuple[frozenset[int | None], Severity, bool], Race] = {}
 
     def add(self, race: Race) -> None:
         """Count a race, and keep the best example."""
-        key = frozenset({race.earlier.line, race.later.line}), race.severity
+        key = frozenset({race.earlier.line, race.later.line}), race.severity, race.atomic
         known = self._races.get(key)
         if known is None:
             self._races[key] = race
@@ -65,7 +72,7 @@ class RaceReport:
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(
-                Verdict.DATA_RACE,
+                Verdict.ORDER_DEPENDENT if race.atomic else Verdict.DATA_RACE,
                 race.later.line,
                 race.count,
                 lambda race=race: _described(machine, race, block_barrier=block_barrier),  # type: ignore[misc]
@@ -87,15 +94,42 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Ex
     names = geometry.thread_name(first), geometry.thread_name(second)
     where = f" of block {geometry.block_name(geometry.numbered(one.block))}"
     there = f" of block {geometry.block_name(block)}" if one.block != other.block else ""
+    end = _any_order(race) if race.atomic else ""
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
-        return example, f"{threads} both {_PLURAL[one.kind]} `{race.element}`{at_line(one.line)}."
+        return (
+            example,
+            f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}",
+        )
     message = (
-        f"Thread {names[0]}{where} {one.kind.value} `{race.element}`{at_line(one.line)}."
-        f" Thread {names[1]}{there} {other.kind.value} it{at_line(other.line)}"
-        f"{_missing(race, block_barrier=block_barrier)}"
+        f"Thread {names[0]}{where} {_verb(race, one)} `{race.element}`{at_line(one.line)}."
+        f" Thread {names[1]}{there} {_verb(race, other)} it{at_line(other.line)}"
+        f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
     )
     return example, message
+
+
+def _verb(race: Race, party: Party, *, plural: bool = False) -> str:
+    verb = _PLURAL[party.kind] if plural else party.kind.value
+    if party.value:
+        return "atomically write" if plural else "atomically writes"
+    return f"atomically {verb}" if race.atomic and party.kind is Kind.READ else verb
+
+
+def _any_order(race: Race) -> str:
+    """Return the sentences on what the order of two atomics decides."""
+    values = race.earlier.value, race.later.value
+    if all(values):
+        return f" The values are {values[0]} and {values[1]}, and nothing decides which one stays."
+    return " Nothing decides which comes first."
+
+
+def stored_text(bits: int, size: int) -> str:
+    """Return a stored value as text. Its type is unknown: a large number is shown as the float with these bits."""
+    number = int.from_bytes((bits & (1 << 8 * size) - 1).to_bytes(size, "little"), "little", signed=True)
+    if size not in {4, 8} or abs(number) < 1 << 8 * size - 9:
+        return f"{number:,}"
+    return f"{struct.unpack('<f' if size == 4 else '<d', number.to_bytes(size, 'little', signed=True))[0]:g}"
 
 
 _PLURAL = {

@@ -17,7 +17,7 @@ from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
 from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of, in_order
 from kernels.device.observers.knowledge import Moment
-from kernels.device.observers.race_report import Party, Race, RaceReport
+from kernels.device.observers.race_report import Party, Race, RaceReport, stored_text
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
 from kernels.device.state.accesses import Access, Kind, Strength, Where
@@ -41,6 +41,7 @@ class RaceObserver(Unwatched):
 
     lines: the lines of the instructions
     severity: of a race between two threads of one warp
+    by_order: whether to report atomics that don't commute, too. Such a kernel may be correct
     """
 
     def __init__(
@@ -48,10 +49,13 @@ class RaceObserver(Unwatched):
         lines: tuple[int | None, ...],
         severity: Severity,
         suspects: Suspects,
+        *,
+        by_order: bool = False,
     ) -> None:
         self._lines = lines
         self._severity = severity
         self._suspects = suspects
+        self._by_order = by_order
         self._clocks = Clocks()
         self._moments: dict[int, Moment] = {}
         self._moment = 0
@@ -264,7 +268,13 @@ class RaceObserver(Unwatched):
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
 
     def _order(self, *, one_block: bool) -> Order:
-        return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block)
+        return Order(
+            self._clocks.knowledge,
+            self._moments,
+            self._sites,
+            one_block=one_block,
+            by_order=self._by_order,
+        )
 
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
         """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""
@@ -276,17 +286,20 @@ class RaceObserver(Unwatched):
             )
             light = near & (self._severity is not Severity.ERROR)
             turned = entries["site"][earlier] > entries["site"][later]
+            atomic = order.atomic(entries, earlier, later)
             parts = [
-                (int(entries["event"][later[chosen]].min()), chosen, severity)
+                (int(entries["event"][later[chosen]].min()), chosen, severity, together is atomic)
                 for part, severity in ((light, self._severity), (~light, Severity.ERROR))
-                for chosen in (part & turned, part & ~turned)
+                for together in (atomic, ~atomic)
+                for chosen in (part & together & turned, part & together & ~turned)
                 if chosen.any()
             ]
-            for _, chosen, severity in sorted(parts, key=lambda part: part[0]):
+            for _, chosen, severity, both_atomic in sorted(parts, key=lambda part: part[0]):
                 # a pair from two warps shows more than a pair from one
                 clearest = np.lexsort((entries["event"][later[chosen]], near[chosen]))[0]
                 pair = entries[earlier[chosen][clearest]], entries[later[chosen][clearest]]
-                self._add(pair, self._early(entries, later[chosen], columns), severity, columns)
+                count = self._early(entries, later[chosen], columns)
+                self._add(pair, count, severity, columns, atomic=both_atomic)
         return suspects
 
     def _early(self, entries: Entries, later: Index, columns: int) -> int:
@@ -295,8 +308,10 @@ class RaceObserver(Unwatched):
         marked[later] = True
         return int(np.count_nonzero(marked)) * (self._machine.shape.blocks // columns)
 
-    def _add(self, pair: tuple[np.void, np.void], count: int, severity: Severity, columns: int) -> None:
-        """Add races between two instructions. `pair` is an example."""
+    def _add(
+        self, pair: tuple[np.void, np.void], count: int, severity: Severity, columns: int, *, atomic: bool
+    ) -> None:
+        """Add races between two instructions. `pair` is an example. atomic: only the order of atomics is open."""
         earlier, later = pair
         if severity is Severity.ERROR:
             self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
@@ -304,11 +319,13 @@ class RaceObserver(Unwatched):
         cell = cell_of(int(later["key"]), columns, shared=allocation.space == "shared")
         element = element_name(allocation, cell * self._suspects.unit(allocation.name))
         together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
-        self._report.add(Race(self._party(earlier), self._party(later), element, count, severity, together))
+        parties = self._party(earlier), self._party(later)
+        self._report.add(Race(*parties, element, count, severity, together=together, atomic=atomic))
 
     def _party(self, entry: np.void) -> Party:
         site = self._sites[int(entry["site"])]
-        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc])
+        value = stored_text(int(entry["value"]), site.size) if site.stores else ""
+        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc], value)
 
     def _settled(self, one: int, other: int) -> bool:
         """Whether so many races of two instructions are known that more would show nothing new."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import Access, Cells, Kind, Numbers, Strength
+from kernels.device.state.accesses import OLD, Access, Cells, Kind, Numbers, Strength, Where
 from kernels.device.state.machine import Machine, Unwatched
 
 _MOST_PENDING = 4096
 _MOST_CLEAN = 4096
-_READ, _WRITE, _ATOMIC = 1, 2, 4
+_READ, _WRITE, _ATOMIC, _STORE = 1, 2, 4, 8
 _WORD = 4
 Flags = NDArray[np.bool_]
 
@@ -65,20 +65,20 @@ class _Meeting:
 
     def enter(self, access: Access, cells: Cells, threads: Numbers) -> None:
         where = access.where
-        flag = _flag(where.kind, access.strength)
-        if flag == _ATOMIC:
+        flag = _flag(where, access.strength)
+        if flag & _ATOMIC:
             # Atomics of different widths don't order each other, so the second width counts as a plain write.
             self.size = self.size or where.size
-            flag = _ATOMIC if self.size == where.size else _WRITE
+            flag = flag if self.size == where.size else _WRITE
         np.maximum.at(self.lowest, cells, _FAR - threads)
         np.maximum.at(self.highest, cells, threads + 1)
         self.flags[cells] |= flag
 
-    def suspects(self) -> Flags:
-        """Return the cells that two threads use, one of which writes."""
+    def suspects(self, kinds: int) -> Flags:
+        """Return the cells that two threads use in one of these ways, or with an atomic and a plain read."""
         several = (self.highest > 0) & (_FAR - self.lowest != self.highest - 1)
         mixed = (self.flags & _ATOMIC != 0) & (self.flags & _READ != 0)
-        found: Flags = several & ((self.flags & _WRITE != 0) | mixed)
+        found: Flags = several & ((self.flags & kinds != 0) | mixed)
         return found
 
     def blocks_meet(self, threads: int) -> Flags:
@@ -94,11 +94,13 @@ class _Meeting:
 _FAR = np.int64(1) << 62
 
 
-def _flag(kind: Kind, strength: Strength) -> int:
-    """Return the flag of an access. Atomics of block scope count as plain writes: other blocks may ignore them."""
+def _flag(where: Where, strength: Strength) -> int:
+    """Return the flags of an access. Atomics of block scope count as plain writes: other blocks may ignore them."""
+    if where.kind is Kind.READ:
+        return _READ
     if strength is Strength.DEVICE:
-        return _READ if kind is Kind.READ else _ATOMIC
-    return _READ if kind is Kind.READ else _WRITE
+        return _ATOMIC | _STORE if where.stores else _ATOMIC
+    return _WRITE
 
 
 class SuspectFinder(Unwatched):
@@ -106,9 +108,15 @@ class SuspectFinder(Unwatched):
 
     polls: the loads with which threads wait
     clean: signatures of intervals without suspects; kept over launches, because most intervals repeat
+    by_order: whether all atomics of several threads are suspects, because their order may matter
+    old: whether a thread used the old value of an atomic
+    mixed: whether atomics that don't commute used one variable; in shared memory, between two barriers
     """
 
-    def __init__(self, polls: frozenset[int], clean: set[object]) -> None:
+    def __init__(self, polls: frozenset[int], clean: set[object], *, by_order: bool = False) -> None:
+        self.old = self.mixed = False
+        self._changes: dict[tuple[str, str], set[str]] = {}
+        self._kinds = _WRITE | _STORE | (_ATOMIC if by_order else 0)
         self._polls = polls
         self._clean = clean
         self._known: set[object] = set()
@@ -145,6 +153,12 @@ class SuspectFinder(Unwatched):
             self._seen.add(access.key())
             self._enter_in_grid(access)
 
+    def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
+        """Note an atomic, and how it changes its variable."""
+        variable = access.allocation.space, access.allocation.name
+        self._changes.setdefault(variable, set()).add(access.where.change)
+        self.record(access)
+
     def copying(self, accesses: list[Access]) -> None:
         """Note asynchronous copies under way, which continue past the next barrier."""
         self._copies = [access for access in accesses if access.allocation.space == "shared"]
@@ -164,6 +178,8 @@ class SuspectFinder(Unwatched):
                 self._known.add(signature)
         elif self._block:
             self._note(blocks, alike=False)
+        if blocks is None:
+            self._look_at_changes("shared")
         self._pending.clear()
         self._flushed = bool(self._block)
         # A copy under way may also race with what follows the barrier.
@@ -176,9 +192,10 @@ class SuspectFinder(Unwatched):
         self._passed += self._machine.shape.blocks
 
     def result(self) -> Suspects:
+        self._look_at_changes("global")
         threads = self._machine.shape.threads if self._grid else 1
         for name, meeting in self._grid.items():
-            found = meeting.suspects()
+            found = meeting.suspects(self._kinds)
             if found.any():
                 several = found & meeting.blocks_meet(threads)
                 _add(self.suspects.grid, name, several)
@@ -187,6 +204,12 @@ class SuspectFinder(Unwatched):
         return self.suspects
 
     # -- conclusions --------------------------------------------------------------------------------------------------
+
+    def _look_at_changes(self, space: str) -> None:
+        for variable in [each for each in self._changes if each[0] == space]:
+            changes = self._changes.pop(variable)
+            self.old |= OLD in changes
+            self.mixed |= len(changes) > 1
 
     def _enter_in_grid(self, access: Access) -> None:
         machine = self._machine
@@ -213,7 +236,7 @@ class SuspectFinder(Unwatched):
         found = False
         columns = 1 if alike else self._machine.shape.blocks
         for name, meeting in self._block.items():
-            cells = meeting.suspects().reshape(-1, columns)
+            cells = meeting.suspects(self._kinds).reshape(-1, columns)
             if blocks is not None:
                 cells = cells & blocks
                 meeting.forget(np.tile(blocks, len(cells)))

@@ -1,4 +1,4 @@
-"""How a thread depends on other threads: loads that it repeats until a value changes, and atomics."""
+"""How a thread waits for other threads: loads that it repeats until a value changes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,6 @@ def polling_loads(program: Program) -> frozenset[int]:
         if item.guard is not None and target is not None and target <= pc:
             found |= _deciding(program, range(target, pc + 1))
     return frozenset(found)
-
-
-def uses_atomic_results(program: Program) -> bool:
-    """Whether the kernel uses the old value from an atomic, which depends on the order of atomics."""
-    found = {
-        name for item in program.instructions if item.opcode.startswith("atom.") for name in results(item)
-    }
-    return any(name in found for item in program.instructions for name in reads(item))
 
 
 def _target(program: Program, item: Instruction) -> int | None:

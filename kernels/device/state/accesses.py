@@ -43,14 +43,30 @@ class Strength(IntEnum):
         return self >= Strength.BLOCK
 
 
+STORE = "store"
+"""The change of an atomic that sets a value. Two such atomics commute if their values are equal."""
+
+OLD = "old"
+"""The change of an atomic whose old value matters. It doesn't commute even with itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
-    """An instruction that accesses memory: its number, its kind, and the bytes per thread."""
+    """An instruction that accesses memory: its number, its kind, and the bytes per thread.
+
+    change: how an atomic changes memory. Only changes of one name commute: "add.u4" with another "add.u4"
+    """
 
     pc: int
     kind: Kind
     size: int
     strength: Strength = Strength.PLAIN
+    change: str = ""
+
+    @property
+    def stores(self) -> bool:
+        """Whether it is an atomic that sets a value, whatever was there."""
+        return self.change == STORE
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +78,7 @@ class Access:
     lanes: the threads of these offsets
     flight: for an asynchronous copy, when each of the listed threads waited for it
     failed: for a compare-and-swap, the listed threads that wrote nothing
+    stored: for an atomic that sets a value, the value by the number of the thread
     """
 
     where: Where
@@ -73,6 +90,7 @@ class Access:
     lanes: NDArray[np.intp] | None = None
     flight: Flight | None = None
     failed: NDArray[np.bool_] | None = None
+    stored: NDArray[np.int64] | None = None
     _key: tuple[object, ...] | None = field(default=None, repr=False)
 
     @property
@@ -94,6 +112,8 @@ class Access:
 
     def _make_key(self) -> tuple[object, ...]:
         pc, name = self.where.pc, self.allocation.name
+        if self.stored is not None:
+            name = f"{name} {hash(self.stored.tobytes())}"
         if self.offsets is not None and self.lanes is not None:
             return (pc, name, hash(self.offsets.tobytes()), hash(self.lanes.tobytes()))
         words = None if self.words is None else self.words.digest

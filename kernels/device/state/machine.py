@@ -96,6 +96,8 @@ class Machine:
 
 
 _EMPTY = Value(None, 0, 32)
+_SLOTS, _MULTIPROCESSORS = 64, 132
+"""Of warps on a multiprocessor, and of multiprocessors on an H100 or H200."""
 
 
 def special_registers(geometry: Geometry) -> Mapping[str, Value]:
@@ -112,13 +114,15 @@ def special_registers(geometry: Geometry) -> Mapping[str, Value]:
     lane = threads % WARP
     bit = np.int64(1) << lane.astype(np.int64)
     found["%laneid"] = from_array(lane)
-    found["%warpid"] = from_array(threads // WARP)
-    found["%nwarpid"] = uniform(-(-shape.threads // WARP), 32)
+    # It may be any slot of the multiprocessor. A kernel that relies on it is incorrect.
+    found["%warpid"] = from_array((_SLOTS - 1 - threads // WARP - blocks.astype(np.int32)) % _SLOTS)
+    found["%nwarpid"] = uniform(_SLOTS, 32)
     for name, bits in (("eq", bit), ("lt", bit - 1), ("le", 2 * bit - 1), ("gt", -2 * bit), ("ge", -bit)):
         found[f"%lanemask_{name}"] = from_array(bits.astype(np.int32))
     found["%dynamic_smem_size"] = uniform(launch.shared, 32)
-    for name in ("%smid", "%nsmid", "%gridid"):
-        found[name] = uniform(0, 64 if name == "%gridid" else 32)
+    found["%smid"] = from_array((blocks % _MULTIPROCESSORS).astype(np.int32))
+    found["%nsmid"] = uniform(_MULTIPROCESSORS, 32)
+    found["%gridid"] = uniform(0, 64)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.verdict import Verdict
+from kernels.verdict import Severity, Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
 
 ALL = "0xffffffffu"
@@ -187,13 +187,27 @@ def test_votes_count_only_the_threads_that_are_there(device):
 def test_lane_masks_and_numbers(device):
     text = f"""{HEAD} {{
   {THREAD}
-  unsigned lane, warp, lt, ge;
+  unsigned lane, lt, ge;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-  asm("mov.u32 %0, %%warpid;" : "=r"(warp));
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
   asm("mov.u32 %0, %%lanemask_ge;" : "=r"(ge));
-  P[t] = lane + 100 * warp + 1000 * __popc(lt) + 100000 * __popc(ge);
+  P[t] = lane + 1000 * __popc(lt) + 100000 * __popc(ge);
 }}"""
 
-    wanted = [t % 32 + t // 32 * 100 + t % 32 * 1000 + (32 - t % 32) * 100000 for t in range(64)]
+    wanted = [t % 32 + t % 32 * 1000 + (32 - t % 32) * 100000 for t in range(64)]
     assert device.output(text, block=64, n=64) == wanted
+
+
+def test_the_slot_of_a_warp_is_not_its_number(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  unsigned warp;
+  asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));  //@ slot
+  P[t] = warp == threadIdx.x / 32;
+}}"""
+
+    found = device.run(text, block=64, n=64)
+    assert found.values["P"][:64].tolist() == [0] * 64
+    assert [(each.kind, each.severity, each.line) for each in found.findings] == [
+        (Verdict.ORDER_DEPENDENT, Severity.WARNING, line(text, "slot"))
+    ]
