@@ -296,7 +296,7 @@ class Order:
     def _stored_in_turn(self, entries: Entries, earlier: Index, later: Index) -> Flags:
         """Whether atomics of the location put the earlier of two atomic stores first.
 
-        A store comes after those that its thread has seen there, or a thread that comes before it. So do later ones.
+        A store comes after all that its thread has seen at the location, or a thread before it. So do later stores.
         """
         found = np.zeros(len(earlier), np.bool_)
         keys = np.ascontiguousarray(entries["key"])

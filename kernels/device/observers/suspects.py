@@ -75,7 +75,7 @@ class _Meeting:
         self.flags[cells] |= flag
 
     def suspects(self, kinds: int) -> Flags:
-        """Return the cells that two threads use in one of these ways, or with an atomic and a plain read."""
+        """Return the cells that two threads use, one of them in these ways. An atomic and a plain read count, too."""
         several = (self.highest > 0) & (_FAR - self.lowest != self.highest - 1)
         mixed = (self.flags & _ATOMIC != 0) & (self.flags & _READ != 0)
         found: Flags = several & ((self.flags & kinds != 0) | mixed)
