@@ -5,8 +5,8 @@ different paths meet again as early as possible. Threads that read memory in a l
 the others go first.
 
 In the reversed schedule, the last place goes first, and so do the last atomics and blocks. In a serial schedule, each
-warp or each thread runs alone up to the next barrier, the first one first, or reversed the last one. So two accesses
-that nothing orders happen in both orders, one in the serial schedule and one in the reversed one.
+warp or each thread runs alone up to the next barrier. The first one goes first, or reversed the last one. So two
+accesses that nothing orders happen in both orders.
 """
 
 from __future__ import annotations

@@ -9,7 +9,12 @@ from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
 
 KIND = Verdict.ORDER_DEPENDENT
 WORD = "__device__ unsigned int word;\n"
-STORE = """__device__ void store(unsigned int* to, unsigned int value) {
+STORE = """__device__ unsigned int load(unsigned int* from) {
+  unsigned int found;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(found) : "l"(from) : "memory");
+  return found;
+}
+__device__ void store(unsigned int* to, unsigned int value) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" :: "l"(to), "r"(value) : "memory");  //@ store
 }
 """
@@ -33,10 +38,11 @@ def test_two_values_without_order(device, store):
         "atomicExch(&word, 7u);",
         "if (t == 0) atomicExch(&word, 1u); __syncthreads(); if (t == 40) store(&word, 2u);",
         "while (atomicAdd(&word, 0u) != t); store(&word, t + 1);",
+        "while (load(&word) != t); store(&word, t + 1);",
         "unsigned int old = atomicExch(&word, t); if (old > n) return;",
         "atomicCAS(&word, 0u, 5u);",
     ],
-    ids=["same value", "barrier", "handed on", "old value", "compare and swap"],
+    ids=["same value", "barrier", "handed on", "handed on by loads", "old value", "compare and swap"],
 )
 def test_what_is_not_accused(device, body):
     text = f"{WORD}{STORE}{HEAD} {{\n  {THREAD}\n  {body}\n  P[t] = 1;\n}}"
