@@ -59,10 +59,13 @@ def outcomes(report: ET.Element) -> Outcomes:
     for case in report.iter("testcase"):
         name, _, parameters = case.attrib["name"].partition("[")
         path = case.attrib["classname"].replace(".", "/") + ".py"
-        key = parameters.rstrip("]").partition("-")[2] if name in WITH_NUMBERS else f"{path}::{name}"
+        keys_of = [f"{path}::{name}", f"{path}::{case.attrib['name']}"]
+        if name in WITH_NUMBERS:
+            keys_of = [parameters.rstrip("]").partition("-")[2]]
         kinds = {child.tag for child in case}
         outcome = FAILED if kinds & {"failure", "error"} else SKIPPED if "skipped" in kinds else PASSED
-        found.setdefault(key, Counter())[outcome] += 1
+        for key in dict.fromkeys(keys_of):
+            found.setdefault(key, Counter())[outcome] += 1
     return found
 
 
