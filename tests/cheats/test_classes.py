@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -11,6 +12,7 @@ from kernels.judging.inputs import make_inputs
 from kernels.judging.plan import make_plan
 from kernels.source.source_file import Source, read_source
 from kernels.verdict import Verdict
+from tests.cheats.__main__ import outcomes, successes
 from tests.cheats.cases import FOLDER, Honesty, cheats
 from tests.cheats.classes import PAGE, Result, classes, with_table
 from tests.marks import linux
@@ -49,6 +51,20 @@ def test_the_page_has_the_table_of_today():
     page = PAGE.read_text(encoding="utf-8")
 
     assert page == with_table(page)
+
+
+def test_a_failed_or_missing_test_counts_as_a_success_of_its_class():
+    """As `make cheats` reads pytest's report."""
+    table = {each.number: each for each in classes()}
+    path = "tests.cheats.test_cheats"
+    name = "test_the_cpu_device_gives_the_verdict_of_the_table"
+    case = f'<testcase classname="{path}" name="{name}[15-launches_a_graph]"'
+
+    def counted(inside: str) -> int:
+        return successes(table[15], outcomes(ET.fromstring(f"<testsuite>{inside}</testsuite>")))
+
+    assert counted(f"{case}/>") == counted(f"{case}><skipped/></testcase>") == 0
+    assert counted(f"{case}><failure/></testcase>") == counted("") == 1
 
 
 def with_known_product() -> str:
