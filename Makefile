@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults mutants rights page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults cheats mutants rights page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -89,6 +89,10 @@ races: ## judge N generated kernels by the CPU device and by an oracle for data 
 race-faults: ## put known faults into the race detection; a short run of `races` must find each (T="--search 2000")
 	@bin/setup dev
 	@$(PY) -m tests.races.faults $(T)
+
+cheats: ## try every published class of cheats; none may succeed
+	@bin/setup dev
+	@$(PY) -m tests.cheats -n auto --dist loadfile
 
 mutants: ## put one-line faults into a copy of the code; the short suite must find each (T="--only queue:")
 	@bin/setup dev

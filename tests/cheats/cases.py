@@ -15,6 +15,9 @@ FOLDER = Path(__file__).parent
 EXPECTED = FOLDER / "expected.toml"
 SOURCES = FOLDER / "sources"
 
+GOES_ON = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
+"""Verdicts of the CPU device after which a GPU judges the kernel, too."""
+
 
 class Honesty(StrEnum):
     """Which list of the table a kernel is in."""
@@ -32,6 +35,7 @@ class Cheat:
     cpu: the verdict of the CPU device alone, as `tilelab grade --device cpu` gives it
     gpu: the verdicts that a GPU may give where no CPU device was asked before
     grade: the verdicts that a whole grade with a GPU may end in
+    small: the verdict that a measurement at small sizes gives, with the CPU device in a GPU's place; see `small.py`
     differs: why there is more than one, where there is
     """
 
@@ -44,7 +48,13 @@ class Cheat:
     gpu: tuple[Verdict, ...]
     grade: tuple[Verdict, ...]
     honesty: Honesty
+    small: Verdict | None = None
     differs: str = ""
+
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether neither the CPU device nor a measurement at small sizes shows the verdict."""
+        return self.cpu in GOES_ON and self.small is None
 
 
 def cheats(*lists: Honesty) -> tuple[Cheat, ...]:
@@ -64,6 +74,7 @@ def _cheat(entry: Mapping[str, Any], honesty: Honesty) -> Cheat:
         gpu=_verdicts(entry["gpu"]),
         grade=_verdicts(entry["grade"]),
         honesty=honesty,
+        small=Verdict(entry["small"]) if "small" in entry else None,
         differs=entry.get("differs", ""),
     )
 

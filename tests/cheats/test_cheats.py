@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import tomllib
-from operator import attrgetter
 
 import pytest
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
-from tests.cheats.cases import EXPECTED, SOURCES, Honesty, cheats
+from tests.cheats.cases import EXPECTED, GOES_ON, SOURCES, Honesty, cheats
+from tests.cheats.classes import numbers
 from tests.marks import first_of_each, linux
 from tests.worker.in_process import Here
 from worker.steps.grading import Job, grade
 
 ALL = cheats(*Honesty)
 CHEATS = cheats()
-GOES_ON = {Verdict.ACCEPTED, Verdict.UNSUPPORTED}
 
 # What the table must have at least one kernel of.
 KINDS = {
     "replay", "skip_done", "skip_launches", "inputs", "sizes", "launch", "half_work", "one_element", "fooling_checks",
     "far_writes", "far_reads", "persisting_cache", "endless", "crash", "output", "nan", "precision", "input_kinds",
     "other_blocks", "stale", "path", "race", "budget",
+    "judge_code", "streams", "setup", "library", "host_code", "passed_through", "nothing",
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def cache(tmp_path_factory):
     first_of_each(
         ALL,
         lambda cheat: (cheat.honesty, cheat.kind),
-        attrgetter("name"),
+        lambda cheat: f"{numbers(cheat)}-{cheat.name}",
         "the short suite has one of each kind",
     ),
 )
@@ -82,13 +82,18 @@ def test_a_grade_is_what_the_two_devices_make_of_it():
         assert cheat.grade == (cheat.gpu if cheat.cpu in GOES_ON else (cheat.cpu,)), cheat.name
 
 
+def test_a_measurement_at_small_sizes_gives_a_verdict_of_the_gpu():
+    for cheat in ALL:
+        assert cheat.small is None or (cheat.small in cheat.gpu and cheat.cpu is Verdict.ACCEPTED), cheat.name
+
+
 def test_more_than_one_verdict_has_a_reason():
     for cheat in ALL:
         assert bool(cheat.differs) == (len(cheat.gpu) > 1), cheat.name
 
 
 def test_the_table_has_no_other_fields():
-    known = {"name", "kind", "exercise", "tile", "cpu", "gpu", "grade", "differs"}
+    known = {"name", "kind", "exercise", "tile", "cpu", "gpu", "small", "grade", "differs"}
     table = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
 
     assert set(table) == set(Honesty)

@@ -92,6 +92,41 @@ def test_fields_come_with_what_their_class_says_of_them(document: dict[str, Any]
     )
 
 
+def test_cheats_03_and_38_no_request_can_hold_a_result(document: dict[str, Any]):
+    """Results come from workers alone. The only such field of a body chooses the submissions of a regrade."""
+    results = {
+        "verdict",
+        "report",
+        "measurement",
+        "findings",
+        "checks",
+        "gflops",
+        "gbps",
+        "ms_median",
+        "rank",
+    }
+    bodies = {
+        f"{method} {path}": field_names(one["requestBody"], document)
+        for path, method, one in operations(document)
+        if "requestBody" in one
+    }
+    assert len(bodies) >= 5
+    found = {path: names & results for path, names in bodies.items() if names & results}
+    assert found == {f"post {COURSE}/regrades": {"verdict"}}
+
+
+def field_names(schema: Any, document: dict[str, Any]) -> set[str]:
+    """The names of all fields below a schema."""
+    if isinstance(schema, list):
+        return set().union(*(field_names(each, document) for each in schema))
+    if not isinstance(schema, dict):
+        return set()
+    found = set(schema.get("properties", ()))
+    if "$ref" in schema:
+        found |= field_names(document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], document)
+    return found.union(*(field_names(each, document) for each in schema.values()))
+
+
 def test_a_route_that_says_nothing_of_itself_is_a_mistake():
     app = Flask("bare")
     bare = Blueprint("bare", __name__)

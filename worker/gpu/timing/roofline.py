@@ -70,7 +70,7 @@ def _least_memory_ms(case: CasePlan, environment: Environment) -> float:
 def implausible(case: CasePlan, ms: float, environment: Environment) -> str:
     """Why a time is implausible; "" if it is plausible."""
     least = least_ms(case, environment)
-    if ms >= least:
+    if ms >= least and ms > 0:
         return ""
     return (
         f"{size_text(case)}: {ms:.4g} ms is less than the {least:.4g} ms that {environment.device} needs for this"
