@@ -21,7 +21,7 @@ from worker.steps.modules import Loaded, Module
 if TYPE_CHECKING:
     from kernels.device import Budget, Buffer, Execution, Schedule
     from kernels.judging.inputs import Matrix
-    from kernels.judging.judge import RunKernel, Solve
+    from kernels.judging.judge import RunKernel
 
 
 NOT_STARTED = "not run, because Tilelab could not read the kernel"
@@ -91,7 +91,9 @@ def _check(request: CheckRequest) -> CheckResponse:
         if unfit := misfits_in(request.plan, loaded):
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
-        found = judge(request.plan, _runner(request.plan, loaded, seen), resources, _solver(request.solution))
+        solver = _solver(request.solution)
+        solve, need = (solver.values, solver.instructions) if solver is not None else (None, None)
+        found = judge(request.plan, _runner(request.plan, loaded, seen), resources, solve, need)
         findings = (*found.findings, *sampled_findings(request.plan, loaded))
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line, seen)
@@ -175,24 +177,29 @@ class SolutionFailed(RuntimeError):
     """The exercise's own solution failed in a case, so there is nothing to compare with."""
 
 
-def _solver(modules: Sequence[Module]) -> Solve | None:
-    """A function that runs the exercise's solution on the CPU device; None without a solution."""
-    if not modules:
-        return None
-    from kernels import device
-    from kernels.judging.judge import arguments, constants, full_budget
+class _Solver:
+    """Runs the exercise's solution on the CPU device, once for each case in a row."""
 
-    try:
-        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
-        for each in loaded:
-            device.check(each.program)
-    except device.Unsupported as reason:
-        raise device.Unsupported(
-            reason.instruction, None, f"The exercise's solution needs a GPU. {reason}"
-        ) from reason
+    def __init__(self, loaded: Sequence[Loaded]) -> None:
+        self._loaded = loaded
+        self._ran: tuple[str, Execution] | None = None
 
-    def solve(case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
-        case, on = case.by_solution(), loaded[case.module]
+    def values(self, case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
+        return self._run(case, buffers).values
+
+    def instructions(self, case: CasePlan, buffers: Sequence[Buffer]) -> int:
+        return self._run(case, buffers).instructions
+
+    def _run(self, case: CasePlan, buffers: Sequence[Buffer]) -> Execution:
+        if self._ran is None or self._ran[0] != case.name:
+            self._ran = case.name, self._solve(case, buffers)
+        return self._ran[1]
+
+    def _solve(self, case: CasePlan, buffers: Sequence[Buffer]) -> Execution:
+        from kernels import device
+        from kernels.judging.judge import arguments, constants, full_budget
+
+        case, on = case.by_solution(), self._loaded[case.module]
         assert case.launch is not None, "a solution has a launch"
         execution = device.run(
             on.program,
@@ -207,9 +214,25 @@ def _solver(modules: Sequence[Module]) -> Solve | None:
         for finding in execution.findings:
             if finding.severity is Severity.ERROR:
                 raise SolutionFailed(f"the exercise's solution fails at {case.name}: {finding.message}")
-        return execution.values
+        return execution
 
-    return solve
+
+def _solver(modules: Sequence[Module]) -> _Solver | None:
+    """The runs of the exercise's solution; None without a solution."""
+    if not modules:
+        return None
+    from kernels import device
+
+    try:
+        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
+        for each in loaded:
+            device.check(each.program)
+    except device.Unsupported as reason:
+        raise device.Unsupported(
+            reason.instruction, None, f"The exercise's solution needs a GPU. {reason}"
+        ) from reason
+
+    return _Solver(loaded)
 
 
 def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:

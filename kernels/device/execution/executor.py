@@ -17,7 +17,7 @@ from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
 from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.schedule import BudgetSpentError, ChunkRun, Schedule
+from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, Schedule
 from kernels.device.memory.placement import Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
@@ -45,13 +45,6 @@ Wrap = Callable[[LoweredStep], LoweredStep]
 
 _RunOnce = Callable[..., "_Launch"]
 """Runs the launch with an observer and the variables to follow, optionally in another order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most instructions that one thread may execute."""
-
-    instructions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +263,7 @@ class _Launch:
 
     def _run(self, schedule: Schedule, races: Unwatched) -> None:
         # The budget of one thread can't stop a launch with millions of short blocks.
-        left = self._budget.instructions * _TOTAL_FACTOR
+        left = self._budget.instructions * _TOTAL_FACTOR + self._budget.alone
         if (self._chunk_count() - 1) * _CHUNK_COST >= left:
             left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
         try:
@@ -278,9 +271,8 @@ class _Launch:
                 if left <= 0:
                     self._report_total()
                     break
-                budget = self._budget.instructions
                 # A chunk has a fixed cost in Python, even if its threads return at once.
-                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule, budget))
+                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule))
         except TrapError:
             races.finish()
         except BudgetSpentError as spent:
@@ -307,9 +299,9 @@ class _Launch:
         message = f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {threads:,}."
         self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
 
-    def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
+    def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
         kind = ChunkRun if self._counting is None else CountedRun
-        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)
+        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, self._budget)
         try:
             chunk.run()
         finally:
@@ -330,8 +322,8 @@ class _Launch:
             message = (
                 "still waits at this `cuda::barrier`. Fewer threads arrive at it than it was initialised for."
                 if wait is not None
-                else f"is still running after {self._budget.instructions:,} instructions. This size needs far fewer, so"
-                " a loop probably never ends."
+                else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
+                " the thread does too much of the work. Check the loop's condition, and share the work among threads."
             )
             return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}"
 
