@@ -347,7 +347,10 @@ def _with_wrong_value(
     case = outcome.case
     inputs = make_inputs(case, seed)
     budget = _full_budget(case, inputs, need)
-    execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    try:
+        execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    except LostError:
+        return findings
     if any(finding.kind in _INCOMPLETE for finding in execution.findings):
         return findings
     solved = solve(case, buffers(case, inputs)) if solve is not None else None

@@ -22,7 +22,7 @@ from kernels.device.memory.placement import Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
-from kernels.device.ptx.module import Unsupported
+from kernels.device.ptx.module import Reached, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads, uses_atomic_results
 from kernels.device.state.findings import Findings
@@ -55,6 +55,7 @@ class Execution:
     stored: buffer -> the lines that wrote to it
     state: module variable -> its final content, for variables that the kernel wrote to
     counts: the counts, if requested
+    reached: the instruction that isn't emulated and ended the run
     """
 
     findings: tuple[Finding, ...]
@@ -64,6 +65,7 @@ class Execution:
     stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     state: Mapping[str, bytes] = field(default_factory=dict)
     counts: Counts | None = None
+    reached: Unsupported | None = None
 
 
 class _Prepared:
@@ -101,10 +103,7 @@ def _prepared(program: Program, count: bool) -> _Prepared:
 
 
 def check(program: Program, *, count: bool = False) -> None:
-    """Check every instruction before anything runs. Afterwards the program is ready to run, counted or not.
-
-    raise (Unsupported): an instruction isn't known
-    """
+    """Check the form of every instruction before anything runs. Afterwards the program is ready to run."""
     _prepared(program, count)
 
 
@@ -137,7 +136,7 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
-    raise (Unsupported): the CPU device doesn't emulate a feature
+    raise (Unsupported): the CPU device doesn't emulate a feature that threads reach; with the findings before it
     """
     _keep_memory()
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
@@ -150,9 +149,19 @@ def run(
 
     with np.errstate(all="ignore"):
         if not (observe and races):
-            return run_once(Unwatched(), frozenset()).result
+            return _whole(run_once(Unwatched(), frozenset()).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
-        return _with_races(prepared, run_once, launch.threads, written, warp_races)
+        return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races))
+
+
+def _whole(result: Execution) -> Execution:
+    """The result of a run in which threads reached nothing that isn't emulated."""
+    last = next((finding for finding in result.findings if finding.kind is Verdict.UNSUPPORTED), None)
+    if last is None:
+        return result
+    reason = result.reached or Unsupported(last.message, last.line, last.message)
+    reason.findings = tuple(finding for finding in result.findings if finding.kind is not Verdict.UNSUPPORTED)
+    raise reason
 
 
 def _with_races(
@@ -242,6 +251,7 @@ class _Launch:
         self._findings = Findings()
         self._printer = Printer()
         self._instructions = 0
+        self._reached: Unsupported | None = None
 
     def execute(
         self,
@@ -275,6 +285,11 @@ class _Launch:
                 left -= max(_CHUNK_COST, self._run_chunk(machine, schedule))
         except TrapError:
             races.finish()
+        except Reached as reason:
+            races.finish()
+            self._reached = reason
+            text = str(reason)
+            self._findings.add(Verdict.UNSUPPORTED, reason.line, 1, lambda: (Example(), text))
         except BudgetSpentError as spent:
             races.finish()
             self._report_budget(machine, spent)
@@ -289,6 +304,7 @@ class _Launch:
             {buffer.name: self._lines(self._layout.writers(buffer)) for buffer in buffers},
             self._layout.variables(),
             None if self._counting is None else self._counting.result(),
+            self._reached,
         )
 
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernels.device.ptx.features import not_emulated
+from kernels.verdict import Finding
 
 SIZES = {
     "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4,
@@ -20,12 +21,21 @@ class Malformed(ValueError):
 
 
 class Unsupported(Exception):
-    """The CPU device can't emulate or check an instruction. Holds the student's line."""
+    """The CPU device can't emulate or check an instruction. Holds the student's line.
+
+    findings: of the run up to this instruction, if it ran
+    """
+
+    findings: tuple[Finding, ...] = ()
 
     def __init__(self, instruction: str, line: int | None, reason: str = "") -> None:
         super().__init__(reason or not_emulated(instruction))
         self.instruction = instruction
         self.line = line
+
+
+class Reached(Unsupported):
+    """Threads reached an instruction that isn't emulated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kernels.device.ptx.features import feature
+from kernels.device.ptx.features import feature, not_emulated
 from kernels.device.ptx.module import (
     SIZES,
     Function,
@@ -18,6 +18,7 @@ from kernels.device.ptx.module import (
     Label,
     Malformed,
     Module,
+    Refusal,
     Register,
     Signature,
     Unsupported,
@@ -299,12 +300,15 @@ class _FunctionReader:
             word, guard = self._guard(word)
         if not _OPCODE.fullmatch(word):
             raise Malformed(f"unexpected {word[:40]!r} in a function")
+        start = self._tokens.place
         try:
             operands = self._operands.all()
         except Malformed:
-            if feature(word) is not None:  # some of these have operands of an unusual form
-                raise Unsupported(word, self._line) from None
-            raise
+            if feature(word) is None:
+                raise
+            # some of these have operands of an unusual form
+            self._tokens.skip(start, ";")
+            word, operands = "refuse", (Refusal(word, not_emulated(word)),)
         function.body.append(Instruction(word, operands, guard, self._line))
 
     def _prototype(self) -> Signature:
