@@ -12,7 +12,7 @@ from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan, select_cases, with_solution
 from kernels.source.source_file import Source, read_source
-from kernels.verdict import CaseStatus, Verdict, decide, decide
+from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import WireError, from_plain, to_plain
 from worker.steps.check_step import CheckRequest, CheckResponse, SolutionFailed, check, check_step
 from worker.steps.modules import Module
