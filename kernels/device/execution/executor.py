@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,8 @@ from kernels.verdict import Example, Finding, Severity, Verdict
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
+_MOST_IN_CLUSTER = 8
+"""On every device. More would need an attribute of the launch."""
 _DOOMED_CHUNKS = 32
 """How many chunks to run of a launch that exceeds its budget, to find other mistakes."""
 
@@ -211,6 +214,10 @@ def _in_one_order(
     return result, prepared.by_order or exact.relies_on_atomics
 
 
+def _by(numbers: Sequence[int]) -> str:
+    return " x ".join(f"{number:,}" for number in numbers)
+
+
 @lru_cache(maxsize=1)
 def _keep_memory() -> None:
     """Let the allocator keep memory that numpy frees. Otherwise arrays that come and go cost many page faults."""
@@ -264,8 +271,9 @@ class _Launch:
         followed: frozenset[str],
     ) -> None:
         self._layout.place(arguments, buffers, symbols, state, followed)
-        if 0 < self._program.most_threads < self._launch.threads:
-            self._report_bounds()
+        problem = self._bounds_problem()
+        if problem:
+            self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), problem))
         else:
             self._run(schedule, races)
         self.result = self._execution(buffers)
@@ -310,10 +318,28 @@ class _Launch:
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
         return tuple(sorted({line for pc in pcs if (line := self._prepared.lines[pc]) is not None}))
 
-    def _report_bounds(self) -> None:
-        most, threads = self._program.most_threads, self._launch.threads
-        message = f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {threads:,}."
-        self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
+    def _bounds_problem(self) -> str:
+        """Why the kernel's attributes rule out this launch; "" if they don't."""
+        bounds, launch = self._program.bounds, self._launch
+        if bounds.counts_clusters and math.prod(bounds.cluster) > 1:
+            reason = "A launch whose grid counts clusters instead of blocks is not emulated."
+            raise Unsupported(".blocksareclusters", None, reason)
+        if 0 < bounds.most_threads < launch.threads:
+            most = bounds.most_threads
+            return (
+                f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {launch.threads:,}."
+            )
+        if bounds.block and bounds.block != launch.block:
+            asked, given = _by(bounds.block), _by(launch.block)
+            return f"`__block_size__` demands blocks of {asked} threads. This launch has {given}."
+        if math.prod(bounds.cluster) > _MOST_IN_CLUSTER:
+            return f"A cluster has at most {_MOST_IN_CLUSTER} blocks. `__cluster_dims__` demands {_by(bounds.cluster)}."
+        if any(each and blocks % each for blocks, each in zip(launch.grid, bounds.cluster, strict=False)):
+            return (
+                f"`__cluster_dims__` demands a grid of whole clusters of {_by(bounds.cluster)} blocks. This launch has"
+                f" {_by(launch.grid)} blocks."
+            )
+        return ""
 
     def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
         kind = ChunkRun if self._counting is None else CountedRun

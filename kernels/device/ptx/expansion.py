@@ -126,7 +126,7 @@ class _Expansion:
             self._tables,
             basic_blocks(self._instructions, self._targets),
             tuple(kernel.parameters),
-            kernel.most_threads,
+            kernel.bounds,
             {name: with_addresses(each, self._addresses) for name, each in self._variables.items()},
             self._addresses,
             self._callees,

@@ -148,12 +148,27 @@ Signature = tuple[tuple[int, ...], tuple[int, ...]]
 """The sizes in bytes of a function's results and of its parameters."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a kernel's attributes demand of its launch.
+
+    most_threads: the most threads in a block, from `__launch_bounds__`; 0 for any
+    block: the only possible block, from `__block_size__`; () for any
+    cluster: the blocks of a cluster, from `__cluster_dims__`; () for none
+    counts_clusters: whether the grid's size counts clusters instead of blocks
+    """
+
+    most_threads: int = 0
+    block: tuple[int, ...] = ()
+    cluster: tuple[int, ...] = ()
+    counts_clusters: bool = False
+
+
 @dataclass(slots=True)
 class Function:
     """A kernel or a device function.
 
     prototypes: signatures of calls through a pointer, by the label that the call names
-    most_threads: the most threads in a block, if the source limits them; otherwise 0
     """
 
     name: str
@@ -165,7 +180,7 @@ class Function:
     variables: list[Variable] = field(default_factory=list)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     prototypes: dict[str, Signature] = field(default_factory=dict)
-    most_threads: int = 0
+    bounds: Bounds = Bounds()
     defined: bool = False
 
     @property

@@ -6,6 +6,7 @@ parser raises `Malformed` for any unexpected form and never guesses.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
@@ -169,7 +170,10 @@ class _FunctionReader:
 
     def _performance_directive(self, function: Function) -> None:
         word = self._tokens.next()
-        if word in {".noreturn", ".explicitcluster", ".blocksareclusters"}:
+        if word == ".blocksareclusters":
+            function.bounds = replace(function.bounds, counts_clusters=True)
+            return
+        if word in {".noreturn", ".explicitcluster"}:
             return
         if word == ".pragma":
             self._tokens.next()
@@ -182,14 +186,22 @@ class _FunctionReader:
             ".reqntid",
             ".maxnctapersm",
             ".reqnctapercluster",
+            ".maxclusterrank",
         }:
-            product = self._tokens.integer()
+            numbers = [self._tokens.integer()]
             while self._tokens.accept(","):
-                product *= self._tokens.integer()
-            if word in {".maxntid", ".reqntid"}:
-                function.most_threads = product
+                numbers.append(self._tokens.integer())
+            self._bound(function, word, (*numbers, 1, 1)[:3])
             return
         raise Malformed(f"unexpected {word[:40]!r} before a function's body")
+
+    def _bound(self, function: Function, word: str, numbers: tuple[int, ...]) -> None:
+        if word == ".maxntid":
+            function.bounds = replace(function.bounds, most_threads=math.prod(numbers))
+        elif word == ".reqntid":
+            function.bounds = replace(function.bounds, block=numbers)
+        elif word == ".reqnctapercluster":
+            function.bounds = replace(function.bounds, cluster=numbers)
 
     def _parameters(self, variables: VariableReader | None = None) -> list[Variable]:
         self._tokens.expect("(")
