@@ -35,6 +35,11 @@ from kernels.wording import part_of
 
 _WARP = 32
 PRINT_LIMIT = 8 * 1024
+# The instructions of a plain kernel for a multiplication, or for an element.
+_PLAIN = 10
+# One thread may execute more than all threads of the solution, because its loops cost some instructions.
+_ALONE = 2
+_MOST_ALONE = 1_000_000
 
 
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
@@ -45,6 +50,10 @@ RunKernel = Callable[[CasePlan, Sequence[Buffer], Schedule, Budget], Execution]
 
 Solve = Callable[[CasePlan, Sequence[Buffer]], Mapping[str, Matrix]]
 """Runs the exercise's solution on a device for a case, and returns each matrix after the run."""
+
+
+Need = Callable[[CasePlan, Sequence[Buffer]], int]
+"""Returns how many instructions all threads of the exercise's solution execute together in a case."""
 
 
 class LostError(Exception):
@@ -67,17 +76,25 @@ class Judgement:
 
 
 def judge(
-    plan: Plan, run: RunKernel, resources: Sequence[Resources], solve: Solve | None = None
+    plan: Plan,
+    run: RunKernel,
+    resources: Sequence[Resources],
+    solve: Solve | None = None,
+    need: Need | None = None,
 ) -> Judgement:
     """Run and judge every case of the plan.
 
     resources: of each compilation, by `CasePlan.module`
     solve: for the operation SOLUTION
+    need: for the instruction budget of the operation SOLUTION. It runs before the kernel, so never on a device whose
+        memory the kernel could search for the results
     """
     seed = int(plan.seed, 16)
-    by_size = _run_cases(plan, run, resources, seed, solve)
+    by_size = _run_cases(plan, run, resources, seed, solve, need)
     outcomes = {outcome.case.name: outcome for outcome in by_size}
-    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve) + wrong_answer(by_size)
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve, need) + wrong_answer(
+        by_size
+    )
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
     largest = next((outcome.case for outcome in reversed(by_size) if outcome.launched), None)
     return Judgement(
@@ -91,7 +108,12 @@ def judge(
 
 
 def _run_cases(
-    plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int, solve: Solve | None
+    plan: Plan,
+    run: RunKernel,
+    resources: Sequence[Resources],
+    seed: int,
+    solve: Solve | None,
+    need: Need | None,
 ) -> list[Outcome]:
     """All cases, the smallest first. After an endless case, other cases of its size don't run."""
     outcomes: list[Outcome] = []
@@ -101,21 +123,28 @@ def _run_cases(
         if case.sizes in endless_sizes:
             outcomes.append(Outcome(case, CaseStatus.NOT_RUN, REPEATED))
             continue
-        outcome = _judge_case(plan, case, run, resources, seed, solve, bool(endless_sizes))
+        outcome = _judge_case(plan, case, run, resources, seed, solve, need, bool(endless_sizes))
         if outcome.endless:
             endless_sizes.append(case.sizes)
         outcomes.append(outcome)
     return outcomes
 
 
-def full_budget(case: CasePlan) -> Budget:
-    """The instructions that a thread may execute before it counts as endless.
+def full_budget(case: CasePlan, needed: int | None = None) -> Budget:
+    """The instructions that a thread may execute before it runs too long.
 
-    That's twenty times the need of a plain kernel for the thread's share, and enough for any prologue. The budget is
-    bounded, because a launch with few threads would make every case slow.
+    That's twenty times the need of a plain kernel for the thread's share, and enough for any prologue. One thread may
+    also do the work of all. The budget is bounded, because a launch with few threads would make every case slow.
+
+    needed: by the exercise's solution in all threads; None if it doesn't run
     """
     threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
-    return Budget(min(12_000 + 200 * (work(case) // threads), 50_000 + 2_000 * case.weight))
+    most = 50_000 + 2_000 * case.weight
+    share = min(12_000 + 200 * (work(case) // threads), most)
+    if needed is None:
+        needed = _PLAIN * work(case)
+        return Budget(share, min(_ALONE * needed, most), needed)
+    return Budget(share, min(_ALONE * needed, _MOST_ALONE), needed, "the solution")
 
 
 def short_budget(case: CasePlan) -> Budget:
@@ -130,6 +159,7 @@ def _judge_case(
     resources: Sequence[Resources],
     seed: int,
     solve: Solve | None,
+    need: Need | None,
     endless: bool,
 ) -> Outcome:
     if not case.on_cpu:
@@ -138,12 +168,16 @@ def _judge_case(
     if case.launch is None or problem is not None:
         return Outcome(case, CaseStatus.FAILED, "can't be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
-    budget = short_budget(case) if endless else full_budget(case)
+    budget = short_budget(case) if endless else _full_budget(case, inputs, need)
     try:
         execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)
     except LostError as lost:
         return Outcome(case, CaseStatus.NOT_RUN, str(lost))
     return _judge_execution(plan, case, inputs, execution, endless, solve)
+
+
+def _full_budget(case: CasePlan, inputs: dict[str, Matrix], need: Need | None) -> Budget:
+    return full_budget(case, need(case, buffers(case, inputs)) if need is not None else None)
 
 
 def judge_run(
@@ -352,6 +386,7 @@ def _with_wrong_value(
     run: RunKernel,
     seed: int,
     solve: Solve | None,
+    need: Need | None,
 ) -> tuple[Finding, ...]:
     """The findings. The first race between warps gets an incorrect value that another order of the warps causes."""
     races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
@@ -364,8 +399,11 @@ def _with_wrong_value(
         return findings
     case = outcome.case
     inputs = make_inputs(case, seed)
-    budget = full_budget(case)
-    execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    budget = _full_budget(case, inputs, need)
+    try:
+        execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    except LostError:
+        return findings
     if any(finding.kind in _INCOMPLETE for finding in execution.findings):
         return findings
     solved = solve(case, buffers(case, inputs)) if solve is not None else None

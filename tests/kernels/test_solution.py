@@ -13,7 +13,8 @@ from kernels.device import Execution
 from kernels.exercise import ExerciseError, find_exercise, read_exercise
 from kernels.exercise.schema import definition_in, without_solution
 from kernels.judging.inputs import make_inputs
-from kernels.judging.judge import arguments, buffers, judge
+from kernels.judging.judge import arguments, buffers, full_budget, judge
+from kernels.judging.operations import work
 from kernels.judging.plan import make_plan, with_solution
 from kernels.report import message_for
 from kernels.source.source_file import Source, read_source
@@ -216,6 +217,13 @@ def judged(found, change):
         return Execution((), values, "", 0)
 
     return judge(replace(plan, cases=cases), run, [NOTHING], solve)
+
+
+def test_one_thread_may_execute_twice_what_the_solution_needs():
+    case = case_of()
+    assert full_budget(case, 10_000).alone == 20_000
+    assert full_budget(case, 10**9).alone == 1_000_000
+    assert full_budget(case).needed == 10 * work(case)
 
 
 def test_equal_outputs_pass():

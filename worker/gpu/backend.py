@@ -26,11 +26,14 @@ class FaultKind(StrEnum):
     TRAP = "trap"  # the kernel stopped itself: trap, assert
     TIME = "time"  # still running after its time limit
     RESOURCES = "resources"  # never started: the launch needs too much; the device stays usable
+    UNSUPPORTED = (
+        "unsupported"  # never started: the kernel needs a feature that isn't there; the device stays usable
+    )
     OTHER = "other"  # anything else that a kernel can cause
 
 
 class DeviceFault(Exception):
-    """A launch failed. Except after RESOURCES, this process can no longer use the device.
+    """A launch failed.
 
     detail: the driver's message, for the log
     """
@@ -39,6 +42,11 @@ class DeviceFault(Exception):
         super().__init__(f"{kind}: {detail}" if detail else str(kind))
         self.kind = kind
         self.detail = detail
+
+    @property
+    def lost(self) -> bool:
+        """Whether this process can no longer use the device."""
+        return self.kind not in {FaultKind.RESOURCES, FaultKind.UNSUPPORTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,7 @@ class Backend(Protocol):
     def load(self, code: Code, entry: str) -> Kernel:
         """A kernel of a module. Each `code` object is loaded once, so that its variables keep their values.
 
-        raise (DeviceFault): RESOURCES if the device refuses the module
+        raise (DeviceFault): RESOURCES or UNSUPPORTED if the device refuses the module
         """
 
     def variable(self, kernel: Kernel, name: str) -> Memory:

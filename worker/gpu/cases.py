@@ -14,7 +14,7 @@ from kernels.judging.judge import Judgement, LostError, judge
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding
 from worker.contract.measure_work import WireCode
-from worker.gpu.backend import Backend, DeviceFault, FaultKind
+from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.filled_inputs import run_solution
 from worker.gpu.judge.findings import LOST, fault_finding, guard_finding
 from worker.gpu.judge.verification import Judge
@@ -70,7 +70,7 @@ class SmallCases:
             findings = tuple(self._hurt(operands))
             values = self._contents(operands)
         except DeviceFault as fault:
-            self.lost = fault.kind is not FaultKind.RESOURCES
+            self.lost = fault.lost
             findings = (fault_finding(fault, case, self._seconds),)
         return Execution(findings, values, printed="", instructions=0)
 

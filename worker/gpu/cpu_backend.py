@@ -278,7 +278,7 @@ class CpuBackend:
 
     def _lost(self, fault: DeviceFault) -> DeviceFault:
         """The fault. It also fails all later operations, unless only the launch was refused."""
-        if fault.kind is not FaultKind.RESOURCES:
+        if fault.lost:
             self._fault = fault
         return fault
 

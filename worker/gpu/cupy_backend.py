@@ -31,6 +31,7 @@ from worker.gpu.backend import (
     Timed,
     Used,
 )
+from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
 from worker.gpu.nvml import ClockReader, gpus
 
@@ -50,20 +51,6 @@ _SPIN_SECONDS = 0.01
 _NAP_SECONDS = 0.0001
 
 _NOT_READY = 600
-_FAULTS = {
-    700: FaultKind.ADDRESS,  # illegal address
-    717: FaultKind.ADDRESS,  # an address outside the instruction's address space
-    710: FaultKind.TRAP,  # assert
-    715: FaultKind.TRAP,  # illegal instruction, the error of a trap on some devices
-    719: FaultKind.TRAP,  # unspecified launch failure, the error of a trap on other devices
-    714: FaultKind.OTHER,  # hardware stack error
-    716: FaultKind.OTHER,  # misaligned address
-    718: FaultKind.OTHER,  # invalid program counter
-    1: FaultKind.RESOURCES,  # invalid value in the launch configuration
-    2: FaultKind.RESOURCES,  # out of memory
-    9: FaultKind.RESOURCES,  # invalid configuration
-    701: FaultKind.RESOURCES,  # too many resources requested
-}
 _REGISTERS, _SHARED, _LOCAL = 4, 1, 3  # CU_FUNC_ATTRIBUTE_NUM_REGS, _SHARED_SIZE_BYTES, _LOCAL_SIZE_BYTES
 _PERSISTING_LIMIT = 6  # cudaLimitPersistingL2CacheSize
 _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
@@ -170,11 +157,11 @@ class CupyBackend:
         """A kernel of the module `code`, which is loaded once."""
         known = self._modules.get(id(code))
         if known is None:
-            known = code, _asked(lambda: driver.moduleLoadData(code.cubin))
+            known = code, _of_kernel(lambda: driver.moduleLoadData(code.cubin))
             # The entry keeps the code alive, so its ID stays unique.
             self._modules[id(code)] = known
         module = known[1]
-        return Kernel(entry, _Handle(module, _asked(lambda: driver.moduleGetFunction(module, entry))))
+        return Kernel(entry, _Handle(module, _of_kernel(lambda: driver.moduleGetFunction(module, entry))))
 
     def variable(self, kernel: Kernel, name: str) -> Memory:
         return self._driver.variable(kernel.handle.module, name)
@@ -183,14 +170,14 @@ class CupyBackend:
         function = kernel.handle.function
         return Used(
             *(
-                _asked(partial(driver.funcGetAttribute, each, function))
+                _of_kernel(partial(driver.funcGetAttribute, each, function))
                 for each in (_REGISTERS, _SHARED, _LOCAL)
             )
         )
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
         function = kernel.handle.function
-        blocks: int = _asked(
+        blocks: int = _of_kernel(
             lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared)
         )
         return blocks
@@ -264,7 +251,7 @@ class CupyBackend:
         # These objects must live until the launch: the driver gets only their addresses.
         values = [_parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(each) for each in values))
-        _asked(
+        _of_kernel(
             lambda: driver.launchKernel(
                 kernel.handle.function, *launch.grid, *launch.block, launch.shared, _STREAM,
                 ctypes.addressof(places), 0,
@@ -287,7 +274,7 @@ class CupyBackend:
             if passed > _SPIN_SECONDS:
                 time.sleep(_NAP_SECONDS)
         if status:
-            raise _fault(status)
+            raise _fault(status, FaultKind.OTHER)
         if self._open:
             self._busy_ms += runtime.eventElapsedTime(self._begin, event)
             self._open = False
@@ -320,19 +307,22 @@ class _Driver:
             raise _fault(status)
 
 
-def _asked(call: Callable[[], Any]) -> Any:
-    """Call CuPy, and turn its errors into faults of the device."""
+def _asked(call: Callable[[], Any], otherwise: FaultKind | None = None) -> Any:
+    """Call CuPy, and turn its errors into faults of the device. `otherwise` is the kind of errors without their own."""
     try:
         return call()
     except (runtime.CUDARuntimeError, driver.CUDADriverError) as error:
-        raise _fault(error.status) from error
+        raise _fault(error.status, otherwise) from error
 
 
-def _fault(status: int) -> DeviceFault | BrokenDevice:
+_of_kernel = partial(_asked, otherwise=FaultKind.UNSUPPORTED)
+"""Like `_asked`, for a kernel that is loaded or launched."""
+
+
+def _fault(status: int, otherwise: FaultKind | None = None) -> DeviceFault | BrokenDevice:
     """A DeviceFault for errors that a kernel can cause, and BrokenDevice for all others."""
-    if status in _FAULTS:
-        return DeviceFault(_FAULTS[status], f"CUDA error {status}")
-    return BrokenDevice(f"CUDA error {status}")
+    kind = fault_kind(status, otherwise)
+    return BrokenDevice(f"CUDA error {status}") if kind is None else DeviceFault(kind, f"CUDA error {status}")
 
 
 def _aligned(place: int, alignment: int) -> int:

@@ -238,7 +238,7 @@ class _Job:
             return run(operands) if operands is not None else None
         except DeviceFault as fault:
             # After any other fault, CUDA refuses every further call of this process.
-            self._lost = fault.kind is not FaultKind.RESOURCES
+            self._lost = fault.lost
             return fault_finding(fault, case, self._request.launch_seconds)
 
     def _placed(self, case: CasePlan) -> Operands | None:

@@ -6,7 +6,7 @@ It only counts. The caller evaluates the counts outside the sandbox.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernels.counters import Totals
@@ -289,7 +289,7 @@ def _execute(
     assert case.launch is not None, "only a case that can be launched is counted"
     budget = full_budget(case)
     if most is not None:
-        budget = device.Budget(min(most, budget.instructions))
+        budget = replace(budget, instructions=min(most, budget.instructions), alone=min(most, budget.alone))
     return device.run(
         loaded.program,
         case.launch,

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.contract.measure_work import digest
 from worker.sandbox.progress_messages import tell
 from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:
+    from kernels import device
     from kernels.device import Budget, Buffer, Execution, Schedule
     from kernels.judging.inputs import Matrix
-    from kernels.judging.judge import RunKernel, Solve
+    from kernels.judging.judge import RunKernel
 
 
 NOT_STARTED = "not run, because Tilelab could not read the kernel"
+NOT_EMULATED = "not run, because the CPU device doesn't emulate the kernel"
 NOT_FILLED = "not run, because a module variable does not fit"
 _LIVE_PRINTED = 1_000
 
@@ -84,6 +86,7 @@ def _check(request: CheckRequest) -> CheckResponse:
     from worker.steps.samples import sampled_findings
 
     seen: list[Finding] = []
+    reached = _Reached()
     try:
         loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules]
         for each in loaded:
@@ -91,15 +94,18 @@ def _check(request: CheckRequest) -> CheckResponse:
         if unfit := misfits_in(request.plan, loaded):
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
-        found = judge(request.plan, _runner(request.plan, loaded, seen), resources, _solver(request.solution))
+        solver = _solver(request.solution)
+        solve, need = (solver.values, solver.instructions) if solver is not None else (None, None)
+        found = judge(request.plan, _runner(request.plan, loaded, seen, reached), resources, solve, need)
         findings = (*found.findings, *sampled_findings(request.plan, loaded))
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line, seen)
     except device.Malformed as reason:
         return _unsupported(request.plan, f"Tilelab cannot read the compiled kernel: {reason}.", reason.line)
-    findings = tuple(sorted(findings, key=finding_order))
+    findings = reached.added(findings)
+    checks = reached.failed(found.checks)
     return CheckResponse(
-        findings, found.checks, found.printed, found.printed_case, found.launch, found.launch_sizes
+        findings, checks, found.printed, found.printed_case, found.launch, found.launch_sizes
     )
 
 
@@ -122,13 +128,48 @@ def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKernel:
+class _Reached:
+    """The instructions that threads reached and that aren't emulated, and the findings before them."""
+
+    def __init__(self) -> None:
+        self._first: Finding | None = None
+        self._findings: list[Finding] = []
+
+    def add(self, case: CasePlan, reason: device.Unsupported) -> None:
+        self._first = self._first or Finding(Verdict.UNSUPPORTED, str(reason), reason.line)
+        self._findings += (
+            replace(finding, example=replace(finding.example or Example(), case=case.name))
+            for finding in reason.findings
+        )
+
+    def added(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """All findings, with one for the first such instruction."""
+        if self._first is None:
+            return tuple(sorted(findings, key=finding_order))
+        return _with_unsupported(self._first, (*findings, *self._findings))
+
+    def failed(self, checks: Sequence[CaseCheck]) -> tuple[CaseCheck, ...]:
+        """The checks. Cases with errors before such an instruction have failed."""
+        kinds: dict[str | None, dict[str, None]] = {}
+        for finding in self._findings:
+            if finding.severity is Severity.ERROR and finding.example is not None:
+                kinds.setdefault(finding.example.case, {})[finding.kind.words] = None
+        return tuple(
+            replace(check, status=CaseStatus.FAILED, note=", ".join(kinds[check.case]))
+            if check.case in kinds and check.status is CaseStatus.NOT_RUN
+            else check
+            for check in checks
+        )
+
+
+def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: _Reached) -> RunKernel:
     """A function that runs these modules on the CPU device.
 
     seen: collects the errors of each run, which count even if a later run fails
+    reached: collects the instructions that aren't emulated
     """
     from kernels import device
-    from kernels.judging.judge import arguments, constants
+    from kernels.judging.judge import LostError, arguments, constants
 
     begun: set[str] = set()
     printed = False
@@ -140,19 +181,24 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKer
             begun.add(case.name)
             tell(case.name)
         on = loaded[case.module]
-        execution = device.run(
-            on.program,
-            case.launch,
-            arguments(case),
-            buffers,
-            symbols=on.named(case.symbols),
-            shapes=case.shapes,
-            state=on.state | on.named(constants(case)),
-            schedule=schedule,
-            budget=budget,
-            warp_races=plan.warp_races,
-            races=schedule is device.Schedule.LOCKSTEP,
-        )
+        try:
+            execution = device.run(
+                on.program,
+                case.launch,
+                arguments(case),
+                buffers,
+                symbols=on.named(case.symbols),
+                shapes=case.shapes,
+                state=on.state | on.named(constants(case)),
+                schedule=schedule,
+                budget=budget,
+                warp_races=plan.warp_races,
+                races=schedule is device.Schedule.LOCKSTEP,
+            )
+        except device.Unsupported as reason:
+            reached.add(case, reason)
+            seen.extend(finding for finding in reason.findings if finding.severity is Severity.ERROR)
+            raise LostError(NOT_EMULATED) from reason
         on.state.update(execution.state)
         # The report has the output of the first case that prints, too.
         if execution.printed and not printed:
@@ -175,48 +221,83 @@ class SolutionFailed(RuntimeError):
     """The exercise's own solution failed in a case, so there is nothing to compare with."""
 
 
-def _solver(modules: Sequence[Module]) -> Solve | None:
-    """A function that runs the exercise's solution on the CPU device; None without a solution."""
+class _Solver:
+    """Runs the exercise's solution on the CPU device, once for each case in a row."""
+
+    def __init__(self, loaded: Sequence[Loaded]) -> None:
+        self._loaded = loaded
+        self._ran: tuple[str, Execution] | None = None
+
+    def values(self, case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
+        return self._run(case, buffers).values
+
+    def instructions(self, case: CasePlan, buffers: Sequence[Buffer]) -> int:
+        return self._run(case, buffers).instructions
+
+    def _run(self, case: CasePlan, buffers: Sequence[Buffer]) -> Execution:
+        if self._ran is None or self._ran[0] != case.name:
+            self._ran = case.name, self._solve(case, buffers)
+        return self._ran[1]
+
+    def _solve(self, case: CasePlan, buffers: Sequence[Buffer]) -> Execution:
+        from kernels import device
+        from kernels.judging.judge import arguments, constants, full_budget
+
+        case, on = case.by_solution(), self._loaded[case.module]
+        assert case.launch is not None, "a solution has a launch"
+        try:
+            execution = device.run(
+                on.program,
+                case.launch,
+                arguments(case),
+                buffers,
+                symbols=on.named(case.symbols),
+                state=on.named(constants(case)),
+                budget=full_budget(case),
+                observe=False,
+            )
+        except device.Unsupported as reason:
+            raise _needs_gpu(reason) from reason
+        for finding in execution.findings:
+            if finding.severity is Severity.ERROR:
+                raise SolutionFailed(f"the exercise's solution fails at {case.name}: {finding.message}")
+        return execution
+
+
+def _solver(modules: Sequence[Module]) -> _Solver | None:
+    """The runs of the exercise's solution; None without a solution."""
     if not modules:
         return None
     from kernels import device
-    from kernels.judging.judge import arguments, constants, full_budget
 
     try:
         loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
         for each in loaded:
             device.check(each.program)
     except device.Unsupported as reason:
-        raise device.Unsupported(
-            reason.instruction, None, f"The exercise's solution needs a GPU. {reason}"
-        ) from reason
+        raise _needs_gpu(reason) from reason
 
-    def solve(case: CasePlan, buffers: Sequence[Buffer]) -> Mapping[str, Matrix]:
-        case, on = case.by_solution(), loaded[case.module]
-        assert case.launch is not None, "a solution has a launch"
-        execution = device.run(
-            on.program,
-            case.launch,
-            arguments(case),
-            buffers,
-            symbols=on.named(case.symbols),
-            state=on.named(constants(case)),
-            budget=full_budget(case),
-            observe=False,
-        )
-        for finding in execution.findings:
-            if finding.severity is Severity.ERROR:
-                raise SolutionFailed(f"the exercise's solution fails at {case.name}: {finding.message}")
-        return execution.values
+    return _Solver(loaded)
 
-    return solve
+
+def _needs_gpu(reason: device.Unsupported) -> device.Unsupported:
+    from kernels import device
+
+    return device.Unsupported(reason.instruction, None, f"The exercise's solution needs a GPU. {reason}")
 
 
 def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:
     """Why the kernel can't be judged, with one finding for each place that earlier runs found incorrect."""
-    places = {(finding.kind, finding.line, finding.other_line): finding for finding in reversed(seen)}
-    findings = sorted((Finding(Verdict.UNSUPPORTED, message, line), *places.values()), key=finding_order)
-    return _not_run(plan, tuple(findings), NOT_STARTED)
+    findings = _with_unsupported(Finding(Verdict.UNSUPPORTED, message, line), seen)
+    return _not_run(plan, findings, NOT_STARTED)
+
+
+def _with_unsupported(unsupported: Finding, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """One finding for each place. If the kernel has an error of its own, no GPU judges it, so that error counts."""
+    places = {(each.kind, each.line, each.other_line, each.severity): each for each in reversed(findings)}
+    if any(each.severity is Severity.ERROR for each in findings):
+        unsupported = replace(unsupported, severity=Severity.WARNING)
+    return tuple(sorted((unsupported, *places.values()), key=finding_order))
 
 
 def _not_run(plan: Plan, findings: tuple[Finding, ...], note: str) -> CheckResponse:

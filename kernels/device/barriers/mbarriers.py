@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
-from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Unsupported
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
 from kernels.device.state.accesses import Kind, Part, Strength
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
@@ -251,7 +251,7 @@ class Mbarriers:
         item = use.instruction
         if not self._trusted:
             reason = "A `cuda::barrier` is not emulated if atomics or volatile loads order its uses."
-            raise Unsupported(item.opcode, item.line, reason)
+            raise Reached(item.opcode, item.line, reason)
 
         def describe() -> tuple[Example, str]:
             block, thread = self._machine.geometry.who(int(lanes[0]))

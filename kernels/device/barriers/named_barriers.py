@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
 from kernels.device.ptx.constructs import waiting_place
-from kernels.device.ptx.module import Instruction, Unsupported
+from kernels.device.ptx.module import Instruction, Reached
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.verdict import Example, Verdict
@@ -169,7 +169,7 @@ class NamedBarriers:
         instruction = arrival.instruction
         lanes = np.flatnonzero(part)
         if not arrival.trusted:
-            raise Unsupported(
+            raise Reached(
                 instruction.opcode,
                 instruction.line,
                 f"`{instruction.opcode}` is not emulated if atomics or volatile loads order its uses.",

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
-from kernels.device.execution.lower import LoweredStep, Lowering
+from kernels.device.execution.lower import REFUSED, LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
-from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_warp_sync
+from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_warp_sync
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
@@ -83,26 +83,39 @@ def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
     for block in program.blocks:
         for pc in range(block.start, block.end):
             last_poll = pc if _POLLS.match(program.instructions[pc].opcode) else last_poll
-        last = program.instructions[block.end - 1]
-        decides = _decides(last)
-        end = block.end - 1 if decides else block.end
-        first = program.instructions[block.start]
-        warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
-        operand, result = _operands(lowering, first if warp_sync else last)
-        found[block.start] = CodeBlock(
-            block.start,
-            _steps(lowering, block.start, end),
-            last if decides else None,
-            block.end - 1,
-            block.end,
-            warp_sync,
-            operand,
-            result,
-            last_poll,
-            _named(lowering, last) if is_barrier(last) else None,
-            mbarrier_use(lowering, block.end - 1, last) if is_mbarrier(last) else None,
-        )
+        try:
+            found[block.start] = _code_block(lowering, block, last_poll)
+        except Unsupported as reason:
+            found[block.start] = _refused_block(lowering, block, last_poll, reason)
     return found
+
+
+def _code_block(lowering: Lowering, block: Block, last_poll: int) -> CodeBlock:
+    first, last = (lowering.program.instructions[pc] for pc in (block.start, block.end - 1))
+    decides = _decides(last)
+    warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
+    warp_sync = warp_sync and lowering.steps[block.start].follows != REFUSED
+    operand, result = _operands(lowering, first if warp_sync else last)
+    return CodeBlock(
+        block.start,
+        _steps(lowering, block.start, block.end - 1 if decides else block.end),
+        last if decides else None,
+        block.end - 1,
+        block.end,
+        warp_sync,
+        operand,
+        result,
+        last_poll,
+        _named(lowering, last) if is_barrier(last) else None,
+        mbarrier_use(lowering, block.end - 1, last) if is_mbarrier(last) else None,
+    )
+
+
+def _refused_block(lowering: Lowering, block: Block, last_poll: int, reason: Unsupported) -> CodeBlock:
+    """A block whose last instruction is a barrier that isn't emulated."""
+    at = block.end - 1
+    steps = (*_steps(lowering, block.start, at), lowering.refused(at, reason))
+    return CodeBlock(block.start, steps, None, at, block.end, False, -1, -1, last_poll, None, None)
 
 
 def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:

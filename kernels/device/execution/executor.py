@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +18,12 @@ from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
 from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.schedule import BudgetSpentError, ChunkRun, Schedule
+from kernels.device.execution.schedule import Budget, BudgetSpentError, ChunkRun, Schedule
 from kernels.device.memory.placement import Buffer, Layout
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
-from kernels.device.ptx.module import Register, Unsupported
+from kernels.device.ptx.module import Reached, Register, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads
 from kernels.device.state.findings import Findings
@@ -39,6 +40,8 @@ _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
 _PLACES = frozenset({"%warpid", "%nwarpid", "%smid", "%nsmid"})
 _FEW_INSTRUCTIONS = 20_000
+_MOST_IN_CLUSTER = 8
+"""On every device. More would need an attribute of the launch."""
 _DOOMED_CHUNKS = 32
 """How many chunks to run of a launch that exceeds its budget, to find other mistakes."""
 
@@ -47,13 +50,6 @@ Wrap = Callable[[LoweredStep], LoweredStep]
 
 _RunOnce = Callable[..., "_Launch"]
 """Runs the launch with an observer and the variables to follow, optionally in another order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most instructions that one thread may execute."""
-
-    instructions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +62,7 @@ class Execution:
     counts: the counts, if requested
     others: the operands after runs in other orders of atomics, if they differ
     unordered: two atomics whose order is open, if known and if another order changes operands or finds unset values
+    reached: the instruction that isn't emulated and ended the run
     """
 
     findings: tuple[Finding, ...]
@@ -77,6 +74,7 @@ class Execution:
     counts: Counts | None = None
     others: tuple[Mapping[str, NDArray[np.float32]], ...] = ()
     unordered: Finding | None = None
+    reached: Unsupported | None = None
 
 
 class _Prepared:
@@ -123,10 +121,7 @@ def _prepared(program: Program, count: bool) -> _Prepared:
 
 
 def check(program: Program, *, count: bool = False) -> None:
-    """Check every instruction before anything runs. Afterwards the program is ready to run, counted or not.
-
-    raise (Unsupported): an instruction isn't known
-    """
+    """Check the form of every instruction before anything runs. Afterwards the program is ready to run."""
     _prepared(program, count)
 
 
@@ -159,7 +154,7 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
-    raise (Unsupported): the CPU device doesn't emulate a feature
+    raise (Unsupported): the CPU device doesn't emulate a feature that threads reach; with the findings before it
     """
     _keep_memory()
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
@@ -172,9 +167,19 @@ def run(
 
     with np.errstate(all="ignore"):
         if not (observe and races):
-            return run_once(Unwatched(), frozenset()).result
+            return _whole(run_once(Unwatched(), frozenset()).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
-        return _with_races(prepared, run_once, launch.threads, written, warp_races)
+        return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races))
+
+
+def _whole(result: Execution) -> Execution:
+    """The result of a run in which threads reached nothing that isn't emulated."""
+    last = next((finding for finding in result.findings if finding.kind is Verdict.UNSUPPORTED), None)
+    if last is None:
+        return result
+    reason = result.reached or Unsupported(last.message, last.line, last.message)
+    reason.findings = tuple(finding for finding in result.findings if finding.kind is not Verdict.UNSUPPORTED)
+    raise reason
 
 
 def _with_races(
@@ -297,6 +302,10 @@ def _unordered(
     return next((finding for finding in found if finding.kind is Verdict.ORDER_DEPENDENT), None)
 
 
+def _by(numbers: Sequence[int]) -> str:
+    return " x ".join(f"{number:,}" for number in numbers)
+
+
 @lru_cache(maxsize=1)
 def _keep_memory() -> None:
     """Let the allocator keep memory that numpy frees. Otherwise arrays that come and go cost many page faults."""
@@ -337,6 +346,7 @@ class _Launch:
         self._findings = Findings()
         self._printer = Printer()
         self._instructions = 0
+        self._reached: Unsupported | None = None
 
     def execute(
         self,
@@ -353,8 +363,9 @@ class _Launch:
             self._findings.add(
                 Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING
             )
-        if 0 < self._program.most_threads < self._launch.threads:
-            self._report_bounds()
+        problem = self._bounds_problem()
+        if problem:
+            self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), problem))
         else:
             self._run(schedule, races)
         self.result = self._execution(buffers)
@@ -362,7 +373,7 @@ class _Launch:
 
     def _run(self, schedule: Schedule, races: Unwatched) -> None:
         # The budget of one thread can't stop a launch with millions of short blocks.
-        left = self._budget.instructions * _TOTAL_FACTOR
+        left = self._budget.instructions * _TOTAL_FACTOR + self._budget.alone
         if (self._chunk_count() - 1) * _CHUNK_COST >= left:
             left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
         try:
@@ -370,11 +381,15 @@ class _Launch:
                 if left <= 0:
                     self._report_total()
                     break
-                budget = self._budget.instructions
                 # A chunk has a fixed cost in Python, even if its threads return at once.
-                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule, budget))
+                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule))
         except TrapError:
             races.finish()
+        except Reached as reason:
+            races.finish()
+            self._reached = reason
+            text = str(reason)
+            self._findings.add(Verdict.UNSUPPORTED, reason.line, 1, lambda: (Example(), text))
         except BudgetSpentError as spent:
             races.finish()
             self._report_budget(machine, spent)
@@ -389,19 +404,38 @@ class _Launch:
             {buffer.name: self._lines(self._layout.writers(buffer)) for buffer in buffers},
             self._layout.variables(),
             None if self._counting is None else self._counting.result(),
+            reached=self._reached,
         )
 
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
         return tuple(sorted({line for pc in pcs if (line := self._prepared.lines[pc]) is not None}))
 
-    def _report_bounds(self) -> None:
-        most, threads = self._program.most_threads, self._launch.threads
-        message = f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {threads:,}."
-        self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
+    def _bounds_problem(self) -> str:
+        """Why the kernel's attributes rule out this launch; "" if they don't."""
+        bounds, launch = self._program.bounds, self._launch
+        if bounds.counts_clusters and math.prod(bounds.cluster) > 1:
+            reason = "A launch whose grid counts clusters instead of blocks is not emulated."
+            raise Unsupported(".blocksareclusters", None, reason)
+        if 0 < bounds.most_threads < launch.threads:
+            most = bounds.most_threads
+            return (
+                f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {launch.threads:,}."
+            )
+        if bounds.block and bounds.block != launch.block:
+            asked, given = _by(bounds.block), _by(launch.block)
+            return f"`__block_size__` demands blocks of {asked} threads. This launch has {given}."
+        if math.prod(bounds.cluster) > _MOST_IN_CLUSTER:
+            return f"A cluster has at most {_MOST_IN_CLUSTER} blocks. `__cluster_dims__` demands {_by(bounds.cluster)}."
+        if any(each and blocks % each for blocks, each in zip(launch.grid, bounds.cluster, strict=False)):
+            return (
+                f"`__cluster_dims__` demands a grid of whole clusters of {_by(bounds.cluster)} blocks. This launch has"
+                f" {_by(launch.grid)} blocks."
+            )
+        return ""
 
-    def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
+    def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
         kind = ChunkRun if self._counting is None else CountedRun
-        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)
+        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, self._budget)
         try:
             chunk.run()
         finally:
@@ -422,8 +456,8 @@ class _Launch:
             message = (
                 "still waits at this `cuda::barrier`. Fewer threads arrive at it than it was initialised for."
                 if wait is not None
-                else f"is still running after {self._budget.instructions:,} instructions. This size needs far fewer, so"
-                " a loop probably never ends."
+                else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
+                " the thread does too much of the work. Check the loop's condition, and share the work among threads."
             )
             return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,7 @@ _FENCE = re.compile(
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
+REFUSED = "refused"
 _GRID_CHECK = 8
 """A `grid_group` reads the address of the grid's barrier at most this many instructions before its trap."""
 
@@ -57,7 +58,8 @@ class LoweredStep:
     """One instruction, ready to run.
 
     sources, results: numbers of registers, for following unset values
-    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice" or "own"
+    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice" or "own";
+        `REFUSED` for an instruction that ends the run
     """
 
     run: Step
@@ -65,6 +67,13 @@ class LoweredStep:
     sources: tuple[int, ...]
     results: tuple[int, ...]
     follows: str
+
+
+def _refused(pc: int, item: Instruction, reason: Unsupported) -> LoweredStep:
+    """An instruction that isn't emulated. It may be in a branch that no thread takes, so only its run fails."""
+    refusal = Refusal(reason.instruction, str(reason))
+    run = steps.refusal_step(refusal, item.line if reason.line is None else reason.line)
+    return LoweredStep(run, pc, (), (), REFUSED)
 
 
 class Lowering(Operands):
@@ -92,12 +101,23 @@ class Lowering(Operands):
             raise
 
     def _guarded(self, pc: int, item: Instruction) -> LoweredStep:
-        step = self._unguarded(pc, item)
+        try:
+            step = self._unguarded(pc, item)
+        except Unsupported as reason:
+            step = _refused(pc, item, reason)
+        return self._if_guarded(item, step)
+
+    def refused(self, pc: int, reason: Unsupported) -> LoweredStep:
+        """The step of an instruction that the scheduler doesn't know."""
+        item = self.program.instructions[pc]
+        return self._if_guarded(item, _refused(pc, item, reason))
+
+    def _if_guarded(self, item: Instruction, step: LoweredStep) -> LoweredStep:
         if item.guard is None:
             return step
         number = self._register(item.guard.register.name, 1, wider=False)
         run = steps.guarded(step.run, number, item.guard.negated)
-        return LoweredStep(run, pc, step.sources, step.results, step.follows)
+        return replace(step, run=run)
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode

@@ -12,6 +12,7 @@ accesses that nothing orders happen in both orders.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -33,6 +34,8 @@ from kernels.device.state.unset_values import BRANCH
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
+_FEW = 32_000_000
+"""A thread may exceed the budget of each until all threads of its chunk have executed so many instructions."""
 
 
 class Schedule(StrEnum):
@@ -56,11 +59,35 @@ class Schedule(StrEnum):
         return {"warp": WARP, "thread": 1}.get(self.value.partition("_")[0], 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most instructions that a thread may execute.
+
+    instructions: every thread may execute so many
+    alone: a thread may execute so many while few others run; 0 for no more than `instructions`
+    needed: what all threads of another kernel need together for this launch; 0 if unknown
+    by: that kernel
+    """
+
+    instructions: int
+    alone: int = 0
+    needed: int = 0
+    by: str = "a plain kernel"
+
+    def text(self, spent: int) -> str:
+        """How far a thread went that spent its budget."""
+        times = spent // self.needed if self.needed else 0
+        if times < 2:
+            return f"{spent:,} instructions, more than this size allows"
+        return f"{spent:,} instructions, {times:,} times what {self.by} needs in all threads"
+
+
 class BudgetSpentError(Exception):
     """The kernel has executed too many instructions. `line` is where it was, `last` are the last instructions."""
 
-    def __init__(self, line: int | None, lane: int, last: Sequence[Instruction]) -> None:
+    def __init__(self, line: int | None, lane: int, last: Sequence[Instruction], instructions: int) -> None:
         super().__init__("instruction budget spent")
+        self.instructions = instructions
         self.line = line
         self.last = last
         self.lane = lane
@@ -75,7 +102,7 @@ class ChunkRun:
         blocks: dict[int, CodeBlock],
         machine: Machine,
         schedule: Schedule,
-        budget: int,
+        budget: Budget,
     ) -> None:
         self._lowering = lowering
         self._blocks = blocks
@@ -84,7 +111,8 @@ class ChunkRun:
         self._group = schedule.group
         self._sign = -1 if schedule.backwards else 1
         self._first = max if schedule is Schedule.REVERSED else min
-        self._budget = budget
+        self._budget = budget.instructions
+        self._most = budget.alone
         self._last_places: set[int] = set()
         self._polling: set[tuple[int, int]] = set()
         self._ready: dict[tuple[int, int], Mask | None] = {}
@@ -190,9 +218,15 @@ class ChunkRun:
         """Near the end of the budget, note where control loops, to name the loop by its first line."""
         self._last_places.update(range(block.first, block.end_pc + 1))
         if self._machine.steps > self._budget:
+            if self._budget < self._most and self.instructions < _FEW:
+                self._budget = min(self._most, self._budget + 2 * _LAST_STEPS)
+                self._last_places.clear()
+                return
             last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
             lines = [item.line for item in last if item.line is not None]
-            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), last)
+            raise BudgetSpentError(
+                min(lines, default=None), int(self._machine.active(mask)[0]), last, self._budget
+            )
 
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine

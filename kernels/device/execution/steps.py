@@ -10,7 +10,7 @@ import numpy as np
 from kernels.device.execution import warp
 from kernels.device.execution.affine import Affine
 from kernels.device.memory.access import Step
-from kernels.device.ptx.module import Refusal, Unsupported
+from kernels.device.ptx.module import Reached, Refusal
 from kernels.device.state.accesses import Strength
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, stop
@@ -54,7 +54,7 @@ def refusal_step(refusal: Refusal, line: int | None) -> Step:
     """Return the step of a feature that isn't emulated. It only fails if threads reach it."""
 
     def refuse(machine: Machine, mask: Mask | None) -> None:
-        raise Unsupported(refusal.construct, line, refusal.reason)
+        raise Reached(refusal.construct, line, refusal.reason)
 
     return refuse
 

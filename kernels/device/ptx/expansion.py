@@ -71,12 +71,10 @@ class _Call:
 
     stack: the functions around it
     end: the label after the body; None for the kernel itself
-    perhaps: whether threads may never execute this call
     """
 
     stack: tuple[str, ...]
     end: str | None
-    perhaps: bool = False
 
 
 class _Expansion:
@@ -128,7 +126,7 @@ class _Expansion:
             self._tables,
             basic_blocks(self._instructions, self._targets),
             tuple(kernel.parameters),
-            kernel.most_threads,
+            kernel.bounds,
             {name: with_addresses(each, self._addresses) for name, each in self._variables.items()},
             self._addresses,
             self._callees,
@@ -193,10 +191,8 @@ class _Expansion:
             raise Unsupported("call", instruction.line, _TOO_LONG)
         self._instructions.append(instruction)
 
-    def _refuse(self, construct: str, line: int | None, reason: str, call: _Call) -> None:
-        """Refuse the kernel, or only this place if threads may never execute it."""
-        if not call.perhaps:
-            raise Unsupported(construct, line, reason)
+    def _refuse(self, construct: str, line: int | None, reason: str) -> None:
+        """Refuse only this place, because threads may never execute it."""
         self._append(Instruction("refuse", (Refusal(construct, reason),), None, line))
 
     def _call(self, instruction: Instruction, function: Function, call: _Call) -> None:
@@ -223,7 +219,7 @@ class _Expansion:
         if callee.defined:
             self._body(callee, returned, passed, line, inner)
         else:
-            self._builtin(callee.name, returned, passed, line, inner)
+            self._builtin(callee.name, returned, passed, line)
 
     def _prefix(self, line: int | None) -> str:
         """Return the prefix for the names of one more call."""
@@ -237,7 +233,7 @@ class _Expansion:
     ) -> None:
         """Emit the body of a function for one call."""
         if function.name in call.stack:
-            self._refuse("call", line, "A function that calls itself (recursion) is not emulated.", call)
+            self._refuse("call", line, "A function that calls itself (recursion) is not emulated.")
             return
         if len(passed) != len(function.parameters) or len(returned) != len(function.returns):
             raise Malformed("a call that does not fit its function")
@@ -269,15 +265,15 @@ class _Expansion:
         self._append(Instruction("brx.idx", (choice, table), None, line))
         for label, name in zip(labels, fitting, strict=True):
             self._targets[label] = len(self._instructions)
-            self._body(self._module.functions[name], returned, passed, line, replace(call, perhaps=True))
+            self._body(self._module.functions[name], returned, passed, line, call)
             self._append(Instruction("bra", (Symbol(end),), None, line))
         self._targets[end] = len(self._instructions)
 
-    def _builtin(self, name: str, returned: _Names, passed: _Names, line: int | None, call: _Call) -> None:
+    def _builtin(self, name: str, returned: _Names, passed: _Names, line: int | None) -> None:
         opcode = _BUILTINS.get(name)
         if opcode is None:
             reason = _REFUSED.get(name, f"The function `{name}` is not emulated.")
-            self._refuse(f"call {name}", line, reason, call)
+            self._refuse(f"call {name}", line, reason)
             return
         self._append(Instruction(opcode, (Arguments(returned), Arguments(passed)), None, line))
 

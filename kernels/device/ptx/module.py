@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernels.device.ptx.features import not_emulated
+from kernels.verdict import Finding
 
 SIZES = {
     "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4,
@@ -20,12 +21,21 @@ class Malformed(ValueError):
 
 
 class Unsupported(Exception):
-    """The CPU device can't emulate or check an instruction. Holds the student's line."""
+    """The CPU device can't emulate or check an instruction. Holds the student's line.
+
+    findings: of the run up to this instruction, if it ran
+    """
+
+    findings: tuple[Finding, ...] = ()
 
     def __init__(self, instruction: str, line: int | None, reason: str = "") -> None:
         super().__init__(reason or not_emulated(instruction))
         self.instruction = instruction
         self.line = line
+
+
+class Reached(Unsupported):
+    """Threads reached an instruction that isn't emulated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +148,27 @@ Signature = tuple[tuple[int, ...], tuple[int, ...]]
 """The sizes in bytes of a function's results and of its parameters."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a kernel's attributes demand of its launch.
+
+    most_threads: the most threads in a block, from `__launch_bounds__`; 0 for any
+    block: the only possible block, from `__block_size__`; () for any
+    cluster: the blocks of a cluster, from `__cluster_dims__`; () for none
+    counts_clusters: whether the grid's size counts clusters instead of blocks
+    """
+
+    most_threads: int = 0
+    block: tuple[int, ...] = ()
+    cluster: tuple[int, ...] = ()
+    counts_clusters: bool = False
+
+
 @dataclass(slots=True)
 class Function:
     """A kernel or a device function.
 
     prototypes: signatures of calls through a pointer, by the label that the call names
-    most_threads: the most threads in a block, if the source limits them; otherwise 0
     """
 
     name: str
@@ -155,7 +180,7 @@ class Function:
     variables: list[Variable] = field(default_factory=list)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     prototypes: dict[str, Signature] = field(default_factory=dict)
-    most_threads: int = 0
+    bounds: Bounds = Bounds()
     defined: bool = False
 
     @property

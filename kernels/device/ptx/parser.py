@@ -6,10 +6,11 @@ parser raises `Malformed` for any unexpected form and never guesses.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
-from kernels.device.ptx.features import feature
+from kernels.device.ptx.features import feature, not_emulated
 from kernels.device.ptx.module import (
     SIZES,
     Function,
@@ -18,6 +19,7 @@ from kernels.device.ptx.module import (
     Label,
     Malformed,
     Module,
+    Refusal,
     Register,
     Signature,
     Unsupported,
@@ -168,7 +170,10 @@ class _FunctionReader:
 
     def _performance_directive(self, function: Function) -> None:
         word = self._tokens.next()
-        if word in {".noreturn", ".explicitcluster", ".blocksareclusters"}:
+        if word == ".blocksareclusters":
+            function.bounds = replace(function.bounds, counts_clusters=True)
+            return
+        if word in {".noreturn", ".explicitcluster"}:
             return
         if word == ".pragma":
             self._tokens.next()
@@ -181,14 +186,22 @@ class _FunctionReader:
             ".reqntid",
             ".maxnctapersm",
             ".reqnctapercluster",
+            ".maxclusterrank",
         }:
-            product = self._tokens.integer()
+            numbers = [self._tokens.integer()]
             while self._tokens.accept(","):
-                product *= self._tokens.integer()
-            if word in {".maxntid", ".reqntid"}:
-                function.most_threads = product
+                numbers.append(self._tokens.integer())
+            self._bound(function, word, (*numbers, 1, 1)[:3])
             return
         raise Malformed(f"unexpected {word[:40]!r} before a function's body")
+
+    def _bound(self, function: Function, word: str, numbers: tuple[int, ...]) -> None:
+        if word == ".maxntid":
+            function.bounds = replace(function.bounds, most_threads=math.prod(numbers))
+        elif word == ".reqntid":
+            function.bounds = replace(function.bounds, block=numbers)
+        elif word == ".reqnctapercluster":
+            function.bounds = replace(function.bounds, cluster=numbers)
 
     def _parameters(self, variables: VariableReader | None = None) -> list[Variable]:
         self._tokens.expect("(")
@@ -299,12 +312,15 @@ class _FunctionReader:
             word, guard = self._guard(word)
         if not _OPCODE.fullmatch(word):
             raise Malformed(f"unexpected {word[:40]!r} in a function")
+        start = self._tokens.place
         try:
             operands = self._operands.all()
         except Malformed:
-            if feature(word) is not None:  # some of these have operands of an unusual form
-                raise Unsupported(word, self._line) from None
-            raise
+            if feature(word) is None:
+                raise
+            # some of these have operands of an unusual form
+            self._tokens.skip(start, ";")
+            word, operands = "refuse", (Refusal(word, not_emulated(word)),)
         function.body.append(Instruction(word, operands, guard, self._line))
 
     def _prototype(self) -> Signature:

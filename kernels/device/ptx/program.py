@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from kernels.device.ptx.module import (
     Address,
+    Bounds,
     Instruction,
     Operand,
     Pair,
@@ -42,7 +43,6 @@ class Program:
     widths: the width in bits of each register, by number
     targets: label -> index of the instruction after it
     parameters: the kernel's own parameters, in order
-    most_threads: the most threads in a block, from `__launch_bounds__`, or 0
     variables: everything with an address, by name
     functions: the addresses of functions that are used as values, by name
     callees: the possible callees' addresses of each call through a pointer, by its table's name
@@ -56,7 +56,7 @@ class Program:
     tables: Mapping[str, tuple[str, ...]]
     blocks: tuple[Block, ...]
     parameters: tuple[Variable, ...]
-    most_threads: int
+    bounds: Bounds
     variables: Mapping[str, Variable]
     functions: Mapping[str, int]
     callees: Mapping[str, tuple[int, ...]]

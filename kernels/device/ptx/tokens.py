@@ -35,6 +35,16 @@ class Tokens:
     def left(self) -> bool:
         return self._at < len(self._tokens)
 
+    @property
+    def place(self) -> int:
+        return self._at
+
+    def skip(self, place: int, mark: str) -> None:
+        """Go back to a place, and then behind the next mark."""
+        self._at = place
+        while not self.accept(mark):
+            self.next()
+
     def peek(self) -> str:
         return self._tokens[self._at][1] if self.left else ""
 

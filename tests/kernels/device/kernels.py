@@ -73,7 +73,7 @@ class Device:
         n: int = 32,
         values: int = 64,
         columns: int = 0,
-        budget: int = 100_000,
+        budget: int | Budget = 100_000,
         defines: str = "",
         **options: Any,
     ) -> Execution:
@@ -84,7 +84,8 @@ class Device:
         )
         launch = Launch(triple(grid), triple(block), shared)
         prepared = program(text, self.arch, defines)
-        execution = run(prepared, launch, ("M", "P", n), buffers, budget=Budget(budget), **options)
+        limit = budget if isinstance(budget, Budget) else Budget(budget)
+        execution = run(prepared, launch, ("M", "P", n), buffers, budget=limit, **options)
         for finding in execution.findings:
             assert SENTENCES.fullmatch(finding.message), finding.message
         return execution

@@ -11,7 +11,7 @@ from kernels.device import Budget, Buffer, Execution, Malformed, load_program, r
 from kernels.exercise import find_exercise
 from kernels.launch import Launch
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, Device, compiled, program
+from tests.kernels.device.kernels import HEAD, THREAD, Device, compiled, only, program
 
 ARCHITECTURES = ["sm_75", "sm_90", "sm_100", "sm_120"]
 
@@ -128,6 +128,33 @@ def test_of_a_launch_that_cannot_end_in_its_budget_only_the_beginning_runs(devic
     kinds = {finding.kind for finding in execution.findings}
     assert {Verdict.TIME_LIMIT, Verdict.DATA_RACE} <= kinds
     assert execution.instructions < 10_000_000
+
+
+SLOW = f"{HEAD} {{ {THREAD} if (t < {{threads}}) for (int i = 0; i < {{turns}}; ++i) P[t] = M[i % 2]; }}"
+
+
+def test_one_thread_may_do_the_work_of_all(device):
+    text = SLOW.replace("{threads}", "1").replace("{turns}", "4000")
+
+    assert only(device.run(text, budget=Budget(6_000))).kind is Verdict.TIME_LIMIT
+    assert device.run(text, budget=Budget(6_000, 80_000)).findings == ()
+
+
+def test_a_thread_that_does_more_than_all_is_stopped(device):
+    text = SLOW.replace("{threads}", "1").replace("{turns}", "1000000")
+    slow = only(device.run(text, budget=Budget(6_000, 20_000, 1_000, "the solution")))
+
+    assert slow.kind is Verdict.TIME_LIMIT
+    assert "20,000 instructions, 20 times what the solution needs in all threads" in slow.message
+
+
+def test_many_threads_may_not_each_do_the_work_of_all(device, monkeypatch):
+    monkeypatch.setattr("kernels.device.execution.schedule._FEW", 100_000)
+    text = SLOW.replace("{threads}", "32").replace("{turns}", "4000")
+    endless = only(device.run(text, budget=Budget(6_000, 80_000)))
+
+    assert endless.kind is Verdict.TIME_LIMIT
+    assert "6,000 instructions, more than this size allows" in endless.message
 
 
 def test_another_number_of_arguments_than_the_kernel_has(device):

@@ -238,3 +238,36 @@ def test_a_block_larger_than_the_kernel_allows(device):
     assert (finding.kind.value, finding.line) == ("resource_limit", None)
     assert "blocks of 64 threads" in finding.message
     assert "has 65" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("attribute", "grid", "block", "words"),
+    [
+        ("__block_size__((64, 1, 1))", 2, 32, "demands blocks of 64 x 1 x 1"),
+        ("__cluster_dims__(2, 1, 1)", 3, 32, "whole clusters of 2 x 1 x 1"),
+        ("__cluster_dims__(16, 1, 1)", 16, 32, "at most 8 blocks"),
+    ],
+)
+def test_a_launch_that_the_kernels_attributes_rule_out(device, attribute, grid, block, words):
+    body = f"{THREAD} P[blockIdx.x * blockDim.x + t] = 1;"
+    text = f"__global__ void {attribute} K(float* M, float* P, int n) {{ {body} }}"
+
+    finding = only(device.run(text, grid=grid, block=block, n=grid * block))
+    assert finding.kind.value == "resource_limit"
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "__block_size__((32, 1, 1))",
+        "__cluster_dims__(2, 1, 1)",
+        "__launch_bounds__(32, 2, 4)",
+        "__maxnreg__(32)",
+    ],
+)
+def test_attributes_that_fit_the_launch_change_nothing(device, attribute):
+    body = f"{THREAD} P[blockIdx.x * blockDim.x + t] = 1;"
+    text = f"__global__ void {attribute} K(float* M, float* P, int n) {{ {body} }}"
+
+    assert device.output(text, grid=2, block=32, n=64) == [1] * 64

@@ -326,6 +326,7 @@ class Failing(Scripted):
     ("kind", "verdict", "lost"),
     [
         (FaultKind.RESOURCES, Verdict.RESOURCE_LIMIT, False),
+        (FaultKind.UNSUPPORTED, Verdict.UNSUPPORTED, False),
         (FaultKind.OTHER, Verdict.RUNTIME_ERROR, True),
         (FaultKind.TRAP, Verdict.RUNTIME_ERROR, True),
         (FaultKind.ADDRESS, Verdict.OUT_OF_BOUNDS, True),

@@ -1,0 +1,7 @@
+// One thread adds everything, with the launch of the exercise.
+
+__global__ void vectorAdd(const float* A, const float* B, float* C, int n) {
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    for (int i = 0; i < n; ++i)
+        C[i] = A[i] + B[i];
+}
