@@ -202,7 +202,8 @@ def _success(
         _PTX_FILE.sub(r"\1\3", system_calls.as_declarations(output.ptx)),
         output.cubin,
         figures,
-        found,
+        # A file may define the macros of the prelude itself.
+        tuple(item for item in found if prelude.NAME not in item.message),
         {symbol: output.lowered[f"&{symbol}"] for symbol in symbols},
     )
 
