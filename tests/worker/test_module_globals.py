@@ -137,7 +137,7 @@ parameters = [
 ]
 operands = [
     { name = "x", role = "input", rows = 1, cols = "length", values = { kind = "integers", low = 1, high = 9 } },
-    { name = "mask", role = "input", rows = 1, cols = 5, binding = "global", symbol = "F", values = { kind = "integers" } },
+    { name = "mask", role = "input", rows = 1, cols = 5, binding = "global", symbol = "F" },
     { name = "y", role = "output", rows = 1, cols = "length" },
 ]
 [tile]
