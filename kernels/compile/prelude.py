@@ -2,9 +2,10 @@
 
 nvcc works with a host compiler. Its headers declare integer types and overloads of mathematical functions for whole
 numbers. NVRTC has neither, so `ceil(Width / TILE_WIDTH)` is ambiguous, and `uint`, `uint32_t` and `std::size_t` are
-unknown. nvcc also includes `math.h`, `stdlib.h` and `limits.h` by itself, with macros such as `INFINITY`. Files that
-nvcc accepts must compile here too. The compiler gets these declarations in memory, as a separate header before the
-file. All line numbers stay the same.
+unknown. nvcc also includes `math.h`, `stdlib.h` and `limits.h` by itself.
+
+Files that nvcc accepts must compile here too. The compiler gets these declarations in memory, as a separate header
+before the file. All line numbers stay the same.
 
 The templates cover only calls that NVRTC finds ambiguous: whole numbers, and a float with a double. A student's
 function of the same name isn't a template and has precedence.

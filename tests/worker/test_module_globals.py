@@ -137,7 +137,7 @@ parameters = [
 ]
 operands = [
     { name = "x", role = "input", rows = 1, cols = "length", values = { kind = "integers", low = 1, high = 9 } },
-    { name = "mask", role = "input", rows = 1, cols = 5, binding = "global", symbol = "F" },
+    { name = "F", role = "input", rows = 1, cols = 5, binding = "global", values = { kind = "integers" } },
     { name = "y", role = "output", rows = 1, cols = "length" },
 ]
 [tile]
@@ -267,3 +267,12 @@ def test_the_ordinary_exercise_is_compiled_once():
     tiled = find_exercise("tiled")
     assert graded(tiled, tiled.solution.read_text("utf-8"), stages).verdict is Verdict.ACCEPTED
     assert len(stages.compilations) == 1
+
+
+def test_a_constant_that_nothing_fills_is_named(tmp_path):
+    exercise = find_exercise("convolution")
+    text = exercise.solution.read_text("utf-8").replace("mask[3 * i + j]", "F[i][j]")
+    report = graded(exercise, f"__constant__ float F[3][3];\n{text}", case="height=1 width=1")
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert "`F` (line 1)" in report.message
+    assert "`mask`" in report.message
