@@ -2,7 +2,7 @@
 
 nvcc works with a host compiler. Its headers declare integer types and overloads of mathematical functions for whole
 numbers. NVRTC has neither, so `ceil(Width / TILE_WIDTH)` is ambiguous, and `uint`, `uint32_t` and `std::size_t` are
-unknown. nvcc also includes `math.h`, `stdlib.h` and `limits.h` by itself.
+unknown. The macros of `math.h`, `stdlib.h` and `limits.h` are missing too.
 
 Files that nvcc accepts must compile here too. The compiler gets these declarations in memory, as a separate header
 before the file. All line numbers stay the same.
