@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
 
+from kernels.compile import prelude
 from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declares, find_macros
 from kernels.source.kernel import unused_parameters
@@ -84,8 +86,14 @@ def explain(message: str, line: int | None, text: str) -> str:
             if constant
             else f"`{name}` is known only at run time. Use a constant as the array's extent."
         )
-    if message.startswith(_EXPECTED) and (macro := _declared_again(here, find_macros(seen))):
-        return f"`{macro.name}` is already a macro (line {macro.line}). Rename one of the two."
+    if message.startswith(_EXPECTED):
+        own = {
+            macro.name: macro.line for macro in find_macros(seen) if not macro.function_like and macro.body
+        }
+        if name := _declared_again(here, own):
+            return f"`{name}` is already a macro (line {own[name]}). Rename one of the two."
+        if name := _declared_again(here, prelude.MACROS):
+            return f"`{name}` is already a macro in the headers that nvcc includes by itself. Rename yours."
     return ""
 
 
@@ -138,11 +146,10 @@ def _extent(here: list[Token], macros: list[Macro]) -> str:
     return ""
 
 
-def _declared_again(here: list[Token], macros: list[Macro]) -> Macro | None:
-    """The macro whose name this line declares again as a variable or parameter."""
+def _declared_again(here: list[Token], macros: Collection[str]) -> str:
+    """The macro whose name this line declares again as a variable or parameter; "" for none."""
     for index, token in enumerate(here[1:-1], 1):
-        if here[index - 1].text in _TYPES and here[index + 1].text in {",", ")", ";", "=", "["}:
-            for macro in macros:
-                if macro.name == token.text and not macro.function_like and macro.body:
-                    return macro
-    return None
+        declared = here[index - 1].text in _TYPES and here[index + 1].text in {",", ")", ";", "=", "["}
+        if declared and token.text in macros:
+            return token.text
+    return ""

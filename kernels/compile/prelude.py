@@ -2,8 +2,10 @@
 
 nvcc works with a host compiler. Its headers declare integer types and overloads of mathematical functions for whole
 numbers. NVRTC has neither, so `ceil(Width / TILE_WIDTH)` is ambiguous, and `uint`, `uint32_t` and `std::size_t` are
-unknown. Files that nvcc accepts must compile here too. The compiler gets these declarations in memory, as a separate
-header before the file. All line numbers stay the same.
+unknown. The macros of `math.h`, `stdlib.h` and `limits.h` are missing too.
+
+Files that nvcc accepts must compile here too. The compiler gets these declarations in memory, as a separate header
+before the file. All line numbers stay the same.
 
 The templates cover only calls that NVRTC finds ambiguous: whole numbers, and a float with a double. A student's
 function of the same name isn't a template and has precedence.
@@ -31,11 +33,33 @@ _TYPES = {
 _IN_STD = (*(name for name in _TYPES if name.endswith("_t")), "size_t", "ptrdiff_t")
 _OF_TWO = ("pow", "fmod", "atan2", "hypot", "fmax", "fmin")
 
+# Integers are spelled as in CUDA's own headers, so a file may include both without a redefinition.
+_MACROS = {
+    "CHAR_BIT": "8", "SCHAR_MIN": "(-128)", "SCHAR_MAX": "127", "UCHAR_MAX": "255",
+    "CHAR_MIN": "SCHAR_MIN", "CHAR_MAX": "SCHAR_MAX",
+    "SHRT_MIN": "(-SHRT_MAX - 1)", "SHRT_MAX": "0x7fff", "USHRT_MAX": "0xffff",
+    "INT_MIN": "(-INT_MAX - 1)", "INT_MAX": "0x7fffffff", "UINT_MAX": "0xffffffff",
+    "LONG_MIN": "(-LONG_MAX - 1)", "LONG_MAX": "LLONG_MAX", "ULONG_MAX": "ULLONG_MAX",
+    "LLONG_MIN": "(-LLONG_MAX - 1)", "LLONG_MAX": "0x7fffffffffffffffLL", "ULLONG_MAX": "0xffffffffffffffffUL",
+    "INFINITY": "__builtin_bit_cast(float, 0x7f800000)", "NAN": "__builtin_bit_cast(float, 0x7fffffff)",
+    "HUGE_VALF": "INFINITY", "HUGE_VAL": "((double)INFINITY)", "MAXFLOAT": "3.40282347e+38F",
+    "FP_NAN": "0", "FP_INFINITE": "1", "FP_ZERO": "2", "FP_SUBNORMAL": "3", "FP_NORMAL": "4",
+    "M_E": "2.7182818284590452354", "M_LOG2E": "1.4426950408889634074", "M_LOG10E": "0.43429448190325182765",
+    "M_LN2": "0.69314718055994530942", "M_LN10": "2.30258509299404568402", "M_PI": "3.14159265358979323846",
+    "M_PI_2": "1.57079632679489661923", "M_PI_4": "0.78539816339744830962", "M_1_PI": "0.31830988618379067154",
+    "M_2_PI": "0.63661977236758134308", "M_2_SQRTPI": "1.12837916709551257390",
+    "M_SQRT2": "1.41421356237309504880", "M_SQRT1_2": "0.70710678118654752440",
+    "RAND_MAX": "2147483647", "EXIT_SUCCESS": "0", "EXIT_FAILURE": "1", "CLOCKS_PER_SEC": "((clock_t)1000000)",
+    "offsetof(type, member)": "__builtin_offsetof(type, member)",
+}  # fmt: skip
+MACROS = frozenset(name.partition("(")[0] for name in _MACROS)
+
 
 def _text() -> str:
     """The header. Its names are reserved, so macros of exercises and students don't clash with them."""
     lines = [
         "#pragma once",
+        *(f"#define {name} {meaning}" for name, meaning in _MACROS.items()),
         *(f"typedef {meaning} {name};" for name, meaning in _TYPES.items()),
         f"namespace std {{ {' '.join(f'using ::{name};' for name in _IN_STD)} typedef decltype(nullptr) nullptr_t; }}",
         "template <typename> struct __tilelab_whole { enum { value = 0 }; };",

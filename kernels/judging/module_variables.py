@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kernels.exercise import Layout
+from kernels.exercise import Layout, Role
 from kernels.exercise.values import ElementType
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, ConstantPlan
@@ -43,7 +43,8 @@ def misfits(case: CasePlan, variables: Mapping[str, Extent]) -> Iterator[Finding
 
 def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) -> str:
     symbol = matrix.symbol or matrix.name
-    if found is None or found.space != "global":
+    # A kernel can't write to constant memory, so only inputs may be there.
+    if found is None or (found.space != "global" and matrix.role is not Role.INPUT):
         return f"The compiled file has no `__device__` variable `{symbol}`."
     needed = matrix.rows * matrix.columns
     ordered = (matrix.rows, matrix.columns)

@@ -50,23 +50,7 @@ _REAL = (
 )
 
 # Spelled as in the compiler's bundle, so a file may include both without a redefinition.
-_LIMITS = """#ifndef INT_MAX
-#define CHAR_BIT 8
-#define SHRT_MAX 0x7fff
-#define SHRT_MIN (-SHRT_MAX - 1)
-#define USHRT_MAX 0xffff
-#define INT_MAX 0x7fffffff
-#define INT_MIN (-INT_MAX - 1)
-#define UINT_MAX 0xffffffff
-#define LLONG_MAX 0x7fffffffffffffffLL
-#define LLONG_MIN (-LLONG_MAX - 1)
-#define ULLONG_MAX 0xffffffffffffffffUL
-#endif
-"""
-
-_INTEGER_TYPES = (
-    _LIMITS
-    + """#ifndef INT32_MAX
+_INTEGER_TYPES = """#ifndef INT32_MAX
 #define INT32_MAX INT_MAX
 #define INT32_MIN INT_MIN
 #define UINT32_MAX UINT_MAX
@@ -76,7 +60,6 @@ _INTEGER_TYPES = (
 #define SIZE_MAX UINT64_MAX
 #endif
 """
-)
 
 _FLOAT = """#ifndef FLT_MAX
 #define FLT_RADIX 2
@@ -93,23 +76,7 @@ _FLOAT = """#ifndef FLT_MAX
 #endif
 """
 
-_MATH = """#ifndef M_PI
-#define M_PI 3.14159265358979323846
-#endif
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
-#ifndef NAN
-#define NAN __int_as_float(0x7fffffff)
-#endif
-#ifndef HUGE_VALF
-#define HUGE_VALF INFINITY
-#endif
-"""
-
-_CMATH = (
-    _MATH
-    + """#ifndef TILELAB_CMATH
+_CMATH = """#ifndef TILELAB_CMATH
 #define TILELAB_CMATH
 namespace std {
 using ::abs; using ::fabs; using ::sqrt; using ::fma; using ::pow; using ::exp; using ::log;
@@ -117,26 +84,14 @@ using ::floor; using ::ceil; using ::sin; using ::cos;
 }
 #endif
 """
-)
-
-_STDDEF = """#ifndef offsetof
-#define offsetof(type, member) __builtin_offsetof(type, member)
-#endif
-"""
 
 _TEXTS = {
     "stdint.h": _INTEGER_TYPES,
     "cstdint": _INTEGER_TYPES,
     "inttypes.h": _INTEGER_TYPES,
-    "limits.h": _LIMITS,
-    "climits": _LIMITS,
     "float.h": _FLOAT,
     "cfloat": _FLOAT,
-    "math.h": _MATH,
-    "math_functions.h": _MATH,
     "cmath": _CMATH,
-    "stddef.h": _STDDEF,
-    "cstddef": _STDDEF,
     "limits": LIMITS,
     "bits/stdc++.h": LIMITS + _INTEGER_TYPES + _CMATH,
     "wb.h": WB,
@@ -144,7 +99,8 @@ _TEXTS = {
     "cub/cub.cuh": "namespace cub {}\n",
 }
 
-_OF_C = ("limits.h", "float.h", "math.h", "stdint.h", "stddef.h")
+_CUDA_NUMBER = re.compile(r"CUDART_(?!VERSION|CB)[A-Z0-9_]+")
+_OF_C = ("float.h", "stdint.h")
 
 HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
     dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*HOST, *_TEXTS), HeaderKind.EMPTY),
@@ -159,6 +115,8 @@ def header_text(name: str) -> str:
 
 
 def header_of(name: str) -> str:
-    """The C header that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
+    """The header that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
+    if _CUDA_NUMBER.fullmatch(name):
+        return "math_constants.h"
     defined = re.compile(rf"^#define {re.escape(name)}\b", re.MULTILINE)
     return next((header for header in _OF_C if defined.search(_TEXTS[header])), "") if name else ""

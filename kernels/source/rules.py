@@ -9,12 +9,12 @@ from kernels.source.characters import odd_characters
 from kernels.source.conditions import VisibleItem
 from kernels.source.headers import HEADERS
 from kernels.source.text import Directive, Kind, Token
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Finding, Severity, Verdict
 
-# All refused includes have the same message, so it reveals nothing about the files on this machine.
+# The messages depend on the text only, so they reveal nothing about the files on this machine.
+_WAY_OUT = "Remove the line, or put it between `#ifndef TILELAB` and `#endif`."
 FORBIDDEN_INCLUDE = (
-    "This include isn't on Tilelab's list of headers, or has an unusual form. The usual form is "
-    "`#include <cuda_runtime.h>`. Remove the line, or put it between `#ifndef TILELAB` and `#endif`."
+    f"This include has an unusual form. The usual form is `#include <cuda_runtime.h>`. {_WAY_OUT}"
 )
 MOVED_LINES = "`#line` isn't allowed, because findings must point to lines of your file. Remove it."
 
@@ -26,6 +26,7 @@ BLANK = "____"
 _PLAIN_INCLUDE = re.compile(
     r"[ \t]*#[ \t]*include[ \t]*(?:<([^<>\"]+)>|\"([^<>\"]+)\")[ \t]*(?://.*|/\*[^*]*\*/[ \t]*)?"
 )
+_HEADER_NAME = re.compile(r"[\w.+/-]{1,80}")
 _INCLUDING = {"include", "include_next", "import", "embed"}
 _PROBES = {"__has_include", "__has_include_next", "__has_embed"}
 _HOST_CALL = re.compile(r"cuda[A-Z]\w*")
@@ -47,8 +48,13 @@ def check_includes(seen: Sequence[VisibleItem], text: str) -> list[Finding]:
 
 
 def _include_message(text: str, line: int) -> str:
-    odd = odd_characters(text).get(line)
-    return FORBIDDEN_INCLUDE if odd is None else odd.sentence
+    if (odd := odd_characters(text).get(line)) is not None:
+        return odd.sentence
+    match = _PLAIN_INCLUDE.fullmatch(text.split("\n")[line - 1])
+    name = match and (match.group(1) or match.group(2))
+    if not name or not _HEADER_NAME.fullmatch(name):
+        return FORBIDDEN_INCLUDE
+    return f"`{name}` isn't on Tilelab's list of headers. {_WAY_OUT}"
 
 
 def _includes_other(directive: Directive, lines: Sequence[str]) -> bool:
@@ -56,6 +62,37 @@ def _includes_other(directive: Directive, lines: Sequence[str]) -> bool:
         return False
     match = _PLAIN_INCLUDE.fullmatch(lines[directive.line - 1])
     return match is None or (match.group(1) or match.group(2)) not in HEADERS
+
+
+_FIXED_WIDTH = {"uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t"}
+_WITHOUT_FIXED_WIDTH = {
+    "assert.h", "cuda_bf16.h", "cuda_fp16.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h",
+    "float.h", "limits.h", "math.h", "math_constants.h", "mma.h", "stdio.h", "stdlib.h", "string.h", "time.h",
+}  # fmt: skip
+
+
+def check_integer_types(seen: Sequence[VisibleItem], tokens: Sequence[Token]) -> list[Finding]:
+    """A remark on a type that nvcc knows only with a header, and Tilelab without."""
+    included = {
+        "".join(token.text for token in item.tokens).strip('<>"')
+        for item in _directives(seen)
+        if item.name == "include"
+    }
+    used = next((token for token in tokens if token.text in _FIXED_WIDTH), None)
+    if used is None or included - _WITHOUT_FIXED_WIDTH or _names_types(tokens):
+        return []
+    message = f"nvcc knows `{used.text}` only with `#include <stdint.h>`. Tilelab needs no include for it."
+    return [Finding(Verdict.REJECTED, message, used.line, severity=Severity.WARNING)]
+
+
+def _names_types(tokens: Sequence[Token]) -> bool:
+    """Whether the file gives a name of these types itself."""
+    following = zip(tokens, [token.text for token in tokens[1:]], strict=False)
+    typedef = any(token.text == "typedef" for token in tokens)
+    return any(
+        token.text in _FIXED_WIDTH and (after == "=" or (after == ";" and typedef))
+        for token, after in following
+    )
 
 
 def check_lines(seen: Sequence[VisibleItem]) -> list[Finding]:

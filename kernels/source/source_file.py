@@ -38,7 +38,13 @@ from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
 from kernels.source.paste.left_out import Rest, leave_out
 from kernels.source.paste.repairs import repair_of
-from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
+from kernels.source.rules import (
+    check_blanks,
+    check_host_code,
+    check_includes,
+    check_integer_types,
+    check_lines,
+)
 from kernels.source.text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
 
@@ -190,7 +196,12 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
         launch = with_grid(exercise, names, launch)
     if isinstance(launch, Finding):
         return [*findings, launch]
-    warnings = (*rest.remarks, *_list(renamed), *(unread_launch_comments(comments) if launch is None else ()))
+    warnings = (
+        *rest.remarks,
+        *_list(renamed),
+        *(unread_launch_comments(comments) if launch is None else ()),
+        *check_integer_types(seen, tokens),
+    )
     tile = Tile(asked=tuple(asked)) if asked else find_tile(exercise, names, launch)
     declared = names.line(exercise.tile_name)
     default_tile = _default_tile(exercise, defaults, tile) if declared is None else None

@@ -112,6 +112,7 @@ HOST = (
     "stdexcept", "string", "string_view", "system_error", "thread", "tuple", "type_traits", "typeinfo",
     "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
     "bits/stdc++.h",
+    "climits", "cstddef", "limits.h", "math.h", "math_functions.h", "stddef.h",
     "assert.h", "conio.h", "ctype.h", "errno.h", "fcntl.h", "getopt.h", "locale.h", "malloc.h", "memory.h", "omp.h",
     "pthread.h", "signal.h", "stdarg.h", "stdbool.h", "stdio.h", "stdlib.h", "string.h", "strings.h", "sys/resource.h",
     "sys/stat.h", "sys/time.h", "sys/timeb.h", "sys/types.h", "time.h", "unistd.h", "windows.h",

@@ -138,7 +138,7 @@ def test_warnings_stay_on_the_students_lines():
         ("\n  cudaMalloc(&P, 4);\n", 2, "Tilelab has the host code"),
         ("\n  int a; int a;\n", 2, "Rename one"),
         ("\n  P[0] = FLT_MAX;\n", 2, "Add `#include <float.h>`."),
-        ("\n  P[0] = INT_MAX;\n", 2, "Add `#include <limits.h>`."),
+        ("\n  P[0] = UINT32_MAX;\n", 2, "Add `#include <stdint.h>`."),
         ("\n  __syncthread();\n", 2, "Did you mean `__syncthreads`?"),
         ("\n  float Pvalue = 0;\n  P[0] = Pvaleu;\n", 3, "Did you mean `Pvalue`?"),
         ("\n  int Row = 0;\n  P[0] = row;\n", 3, "Did you mean `Row`?"),

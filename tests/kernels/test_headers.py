@@ -55,3 +55,12 @@ def test_each_supplied_header_stands_alone(name):
 def test_supplied_headers_go_together_with_the_compilers_own(name, tmp_path):
     text = f"{INCLUDES}#include <{name}>\n{INCLUDES}{USES}"
     assert compiled(text, bundle.header_texts(text, tmp_path)).diagnostics == ()
+
+
+def test_cudas_headers_unroll_their_type_lists_as_with_nvcc(tmp_path):
+    text = (
+        "#include <cuda/std/type_traits>\n"
+        'static_assert(_CCCL_META_UNROLL_LIMIT <= 10, "the longest list that nvcc unrolls");\n'
+        "__global__ void k(float* P) { P[0] = 1; }\n"
+    )
+    assert compiled(text, bundle.header_texts(text, tmp_path)).diagnostics == ()

@@ -6,6 +6,7 @@ import pytest
 
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.rules import FORBIDDEN_INCLUDE
+from kernels.verdict import Severity
 from tests.kernels.readings import KERNEL, only, refused, taken
 
 # --- Host code
@@ -89,11 +90,6 @@ def test_every_listed_header_may_be_included_either_way(name):
 @pytest.mark.parametrize(
     "include",
     [
-        "#include </etc/passwd>",
-        '#include "/etc/passwd"',
-        '#include "/no/such/file"',
-        "#include <my.h>",
-        '#include "../stdio.h"',
         "#include <cuda_runtime.h",
         "#include X",
         "#include",
@@ -110,12 +106,58 @@ def test_every_listed_header_may_be_included_either_way(name):
         "#include <stdio.h> </etc/passwd>",
         "#if __has_include(<stdio.h>)\n#endif".replace("#if ", "#define A "),
         "int a = __has_include(</etc/passwd>);",
-        "#define S(...) #__VA_ARGS__\nconst char* s = S(\n#include </etc/passwd>\n);",
-        "#if DEBUG\n#include </etc/passwd>\n#endif",
+        "#define S(...) #__VA_ARGS__\nconst char* s = S(\n#include <no header>\n);",
+        "#if DEBUG\n#include <no header>\n#endif",
     ],
 )
-def test_any_other_include_gets_one_and_the_same_message(include):
+def test_an_include_in_an_unusual_form_gets_one_message(include):
     assert {finding.message for finding in refused(include + "\n" + KERNEL)} == {FORBIDDEN_INCLUDE}
+
+
+@pytest.mark.parametrize(
+    "include",
+    [
+        "#include </etc/passwd>",
+        '#include "/etc/passwd"',
+        '#include "/no/such/file"',
+        "#include <my.h>",
+        '#include "../stdio.h"',
+        "#include <cub/block/block_reduce.cuh>",
+        "#include <cuda/std/span>",
+    ],
+)
+def test_a_header_that_is_not_on_the_list_is_named(include):
+    name = include.split()[1].strip('<>"')
+    assert f"`{name}` isn't on Tilelab's list" in only(include + "\n" + KERNEL).message
+
+
+@pytest.mark.parametrize("name", ["uint32_t", "uint8_t", "uintptr_t"])
+@pytest.mark.parametrize("include", ["", "#include <stdio.h>\n#include <cuda_fp16.h>\n"])
+def test_a_type_that_nvcc_knows_only_with_a_header_gets_a_remark(name, include):
+    source = taken(f"{include}__device__ {name} extra;\n{KERNEL}")
+    (remark,) = source.warnings
+    assert (remark.severity, remark.line) == (Severity.WARNING, include.count("\n") + 1)
+    assert f"`{name}`" in remark.message
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "#include <stdint.h>",
+        "#include <cstdint>",
+        "#include <cuda/atomic>",
+        "#include <iostream>",
+        "typedef unsigned uint32_t;",
+        "using uint32_t = unsigned;",
+    ],
+)
+def test_no_remark_if_the_type_may_come_from_the_file(before):
+    assert taken(f"{before}\n__device__ uint32_t extra;\n{KERNEL}").warnings == ()
+
+
+@pytest.mark.parametrize("name", ["int32_t", "int64_t", "uint", "size_t"])
+def test_no_remark_on_a_type_that_nvcc_knows(name):
+    assert taken(f"__device__ {name} extra;\n{KERNEL}").warnings == ()
 
 
 def test_a_probe_for_headers_in_a_condition_is_refused():

@@ -58,11 +58,11 @@ class Here:
         return ()
 
 
-def made(tmp_path: Path, definition: str) -> Exercise:
+def made(tmp_path: Path, definition: str, solution: str = "# x\n") -> Exercise:
     folder = tmp_path / "mine"
     folder.mkdir(exist_ok=True)
-    for file in ("handout.md", "starter.cu", "solution.cu"):
-        (folder / file).write_text("# x\n")
+    for file, text in {"handout.md": "# x\n", "starter.cu": "# x\n", "solution.cu": solution}.items():
+        (folder / file).write_text(text)
     (folder / "exercise.toml").write_text(definition)
     return load_exercise(folder)
 

@@ -111,7 +111,7 @@ def test_races_of_all_compilations_are_counted_together(blocked):
          "`d_C` is 24 x 8, but A_HEIGHT=8, A_WIDTH=16, B_WIDTH=24 needs 8 x 24."),
         ("float d_C", "double d_C", 3, "`d_C` has the type `double` here. It must be `__device__ float"),
         ("float d_C", "int d_C", 3, "`d_C` has the type `int` here."),
-        ("__device__ float d_A", "__constant__ float d_A", 1, "no `__device__` variable `d_A`"),
+        ("__device__ float d_A", "__constant__ int pad; __constant__ double d_A", 1, "`d_A` has the type `double`"),
     ],
 )  # fmt: skip
 def test_a_global_that_does_not_fit_is_refused_with_what_it_should_be(blocked, old, new, line, message):
@@ -121,6 +121,75 @@ def test_a_global_that_does_not_fit_is_refused_with_what_it_should_be(blocked, o
     assert message in report.message
     assert report.findings[0].line == line
     assert {check.status for check in report.checks} == {CaseStatus.NOT_RUN}
+
+
+MASKED = """
+title = "Convolution with its mask in constant memory"
+operation = "solution"
+kernel = "convolve"
+sizes = ["length"]
+metric = "gbps"
+largest_on_cpu = 500
+parameters = [
+    { type = "const float*", name = "x", operand = "x" },
+    { type = "float*", name = "y", operand = "y" },
+    { type = "int", name = "length", size = "length" },
+]
+operands = [
+    { name = "x", role = "input", rows = 1, cols = "length", values = { kind = "integers", low = 1, high = 9 } },
+    { name = "F", role = "input", rows = 1, cols = 5, binding = "global", values = { kind = "integers" } },
+    { name = "y", role = "output", rows = 1, cols = "length" },
+]
+[tile]
+name = "BLOCK_SIZE"
+default = 64
+allowed = [64]
+largest = 1024
+[launch]
+block = "(BLOCK_SIZE)"
+grid = "(ceil(length/BLOCK_SIZE))"
+[ranking]
+length = 65536
+[analysis]
+length = 64
+[[cases]]
+sizes = { length = 1 }
+[[cases]]
+sizes = { length = "2*BLOCK_SIZE + 3" }
+"""
+CONVOLUTION = """__constant__ float F[5];
+__global__ void convolve(const float* x, float* y, int length) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < 5; ++k)
+        if (i + k - 2 >= 0 && i + k - 2 < length) sum += F[k] * x[i + k - 2];
+    if (i < length) y[i] = sum;
+}
+"""
+
+
+@pytest.fixture
+def masked(tmp_path):
+    return made(tmp_path, MASKED, CONVOLUTION)
+
+
+@pytest.mark.parametrize("space", ["__constant__", "__device__"])
+def test_an_input_may_be_in_constant_memory(masked, space):
+    report = graded(masked, CONVOLUTION.replace("__constant__", space))
+    assert report.verdict is Verdict.ACCEPTED, report.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("F[k]", "F[4 - k]", Verdict.WRONG_ANSWER),
+        ("F[k]", "F[k + 1]", Verdict.OUT_OF_BOUNDS),
+        ("F[5]", "F[6]", Verdict.REJECTED),
+        ("float sum = 0;", "float sum = 0; *const_cast<float*>(F + 1) = 1;", Verdict.RUNTIME_ERROR),
+    ],
+)
+def test_a_mistake_with_a_constant_input_is_found(masked, old, new, verdict):
+    assert graded(masked, CONVOLUTION.replace(old, new)).verdict is verdict
 
 
 def test_a_global_may_be_flat(blocked):
@@ -198,3 +267,12 @@ def test_the_ordinary_exercise_is_compiled_once():
     tiled = find_exercise("tiled")
     assert graded(tiled, tiled.solution.read_text("utf-8"), stages).verdict is Verdict.ACCEPTED
     assert len(stages.compilations) == 1
+
+
+def test_a_constant_that_nothing_fills_is_named(tmp_path):
+    exercise = find_exercise("convolution")
+    text = exercise.solution.read_text("utf-8").replace("mask[3 * i + j]", "F[i][j]")
+    report = graded(exercise, f"__constant__ float F[3][3];\n{text}", case="height=1 width=1")
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert "`F` (line 1)" in report.message
+    assert "`mask`" in report.message

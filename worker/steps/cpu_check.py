@@ -16,6 +16,7 @@ from kernels.judging.plan import Plan, make_plan, select_cases
 from kernels.report import Report, message_for
 from kernels.source.loops import name_loops, point_at_names
 from kernels.source.source_file import Source
+from kernels.source.unfilled_constants import name_unfilled_constants
 from kernels.verdict import CPU_DEVICE, CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
 from worker.contract.measure_work import MeasureRequest, Repeats
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -156,6 +157,7 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made)), tuple(map(module_of, solved))))
     warnings = (*source.warnings, *_unranked(job, source, planned.plan))
     found = point_at_names(name_loops(checked.findings, source.text), source.text)
+    found = name_unfilled_constants(found, source.text, plan.module_symbols)
     checked = replace(checked, findings=(*found, *warnings))
     clock.lap("check")
     report = _report(planned, made, checked, clock.seconds, stages.isolation())

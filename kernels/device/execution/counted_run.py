@@ -129,7 +129,13 @@ class CountedLowering(Lowering):
         assert form is not None
         place = self.place(item.operands[1 if form.returns else 0])
         own = Counted(
-            (pc,), item.line, form.space, Verb.ATOMIC, form.dtype.itemsize, place.register, place.displacement
+            (pc,),
+            item.line,
+            form.space,
+            Verb.ATOMIC,
+            form.dtype.itemsize * form.count,
+            place.register,
+            place.displacement,
         )
         return counted_step(run, (own,))
 
@@ -148,10 +154,10 @@ class CountedLowering(Lowering):
 
 
 def _flops(item: Instruction) -> int:
-    """Return the floating-point operations of one thread. An atomic addition of floats is one."""
+    """Return the floating-point operations of one thread. An atomic addition of floats is one for each element."""
     form = atomic_form(item.opcode)
     if form is not None:
-        return int(form.name == "add" and form.dtype.kind == "f")
+        return form.flops
     found = operation(item.opcode, bool(item.operands) and isinstance(item.operands[0], Pair))
     return 0 if found is None else found.flops
 

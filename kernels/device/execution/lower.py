@@ -156,7 +156,7 @@ class Lowering(Operands):
             place, operand = self.place(item.operands[0]), item.operands[1]
         else:
             place, operand = self.place(item.operands[1]), item.operands[0]
-        parts: tuple[Operand | None, ...] = operand.items if isinstance(operand, Vector) else (operand,)
+        parts = _elements(operand)
         if len(parts) != form.count or len(item.operands) != 2:
             raise Malformed("a vector of the wrong length")
         bits, whole = form.size * 8, form.kind[0] != "f"
@@ -180,17 +180,20 @@ class Lowering(Operands):
             raise Unsupported(item.opcode, item.line)
         operands = list(item.operands)
         bits = form.dtype.itemsize * 8
-        target = None
+        targets: tuple[int | None, ...] = (None,) * form.count
         if form.returns:
-            old = operands.pop(0)
-            used = isinstance(old, Register) and old.name in self._read
-            target = self.target(old, bits) if used else None
+            targets = tuple(self._old_value(each, bits) for each in _elements(operands.pop(0)))
         place = self.place(operands[0])
-        sources = tuple(self.source(operand, bits) for operand in operands[1:])
-        if len(sources) != (2 if form.name == "cas" else 1):
+        sources = tuple(self.source(each, bits) for operand in operands[1:] for each in _elements(operand))
+        if len(sources) != (2 if form.name == "cas" else form.count) or len(targets) != form.count:
             raise Malformed("an atomic update with the wrong number of operands")
-        run = atomic_step(form, pc, item.line, place, target, sources, keep=True)
-        return LoweredStep(run, pc, (), () if target is None else (target,), "all")
+        run = atomic_step(form, pc, item.line, place, targets, sources, keep=True)
+        return LoweredStep(run, pc, (), tuple(each for each in targets if each is not None), "all")
+
+    def _old_value(self, operand: Operand | None, bits: int) -> int | None:
+        """Return the register of an atomic's old value; None if no instruction reads it."""
+        used = isinstance(operand, Register) and operand.name in self._read
+        return self.target(operand, bits) if used else None
 
     def _copy(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
@@ -400,6 +403,10 @@ class Lowering(Operands):
                 return steps.compute_step(found.function, short, targets[0], sources, dtypes, keep)
         kinds = (found.result,) if isinstance(found.result, str) else found.result
         return steps.compute_any_step(found.function, targets, widths, kinds, sources, dtypes, negated, keep)
+
+
+def _elements(operand: Operand) -> tuple[Operand | None, ...]:
+    return operand.items if isinstance(operand, Vector) else (operand,)
 
 
 def _bits_of(kind: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.arithmetic.edges import flushed
+from kernels.device.arithmetic.half import elementwise
+from kernels.device.arithmetic.rounding.error_terms import odd_sum
 from kernels.device.memory.access import Step, scope_of
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
@@ -29,12 +31,21 @@ _SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared"}
 _TYPES: dict[str, np.dtype[Any]] = {
     "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32), "f32": np.dtype(np.float32),
     "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64), "f64": np.dtype(np.float64),
+    "f16": np.dtype(np.uint16), "f16x2": np.dtype(np.uint32),
+    "bf16": np.dtype(np.uint16), "bf16x2": np.dtype(np.uint32),
 }  # fmt: skip
+_HALVES = {"f16", "bf16", "f16x2", "bf16x2"}
+_VECTORS = {"v2": 2, "v4": 4}
 
 
 @dataclass(frozen=True, slots=True)
 class AtomicForm:
-    """The meaning of an atomic's opcode. `returns`: whether the old value is used."""
+    """The meaning of an atomic's opcode.
+
+    name: the update; for 16-bit floats with their type, such as "add.f16x2"
+    count: elements of a vector, each updated by itself
+    returns: whether the old value is used
+    """
 
     space: str
     name: str
@@ -43,6 +54,14 @@ class AtomicForm:
     strength: Strength
     acquires: bool
     releases: bool
+    count: int = 1
+
+    @property
+    def flops(self) -> int:
+        """The floating-point operations of one thread."""
+        if self.name.startswith("add."):
+            return 2 if self.name.endswith("x2") else 1
+        return self.count if self.name == "add" and self.dtype.kind == "f" else 0
 
 
 def atomic_form(opcode: str) -> AtomicForm | None:
@@ -53,14 +72,21 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     verb, *parts = opcode.split(".")
     dtype = _TYPES.get(parts[-1]) if parts else None
     given = set(parts[:-1])
+    kind = parts[-1] if parts else ""
+    vectors = given & _VECTORS.keys() if kind == "f32" and "add" in given else set()
+    rounding = given & {"noftz"} if kind in _HALVES else set()
     names, orders, scopes, spaces = (given & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
-    known = len(names) == 1 and max(map(len, (orders, scopes, spaces))) <= 1
+    known = len(names) == 1 and max(map(len, (orders, scopes, spaces, vectors))) <= 1
     if verb not in {"atom", "red"} or dtype is None or not known or len(given) != len(parts) - 1:
         return None
-    if given - names - orders - scopes - spaces:
+    if given - names - orders - scopes - spaces - vectors - rounding:
         return None
-    name, kind = names.pop(), parts[-1]
-    floating, bitwise = kind[0] == "f", kind[0] == "b"
+    name = names.pop()
+    if kind in _HALVES:
+        if name != "add" or not rounding:
+            return None
+        name = f"add.{kind}"
+    floating, bitwise = kind[0] == "f" and kind not in _HALVES, kind[0] == "b" and kind not in _HALVES
     if (floating and name != "add") or bitwise != (name in {"and", "or", "xor", "exch", "cas"}):
         return None
     if name in {"inc", "dec"} and kind != "u32":
@@ -74,6 +100,7 @@ def atomic_form(opcode: str) -> AtomicForm | None:
         scope_of("".join(scopes)),
         acquires=order.startswith("acq"),
         releases=order in {"release", "acq_rel"},
+        count=_VECTORS[vectors.pop()] if vectors else 1,
     )
 
 
@@ -94,11 +121,18 @@ def _add_flushed(old: Array, new: Array) -> Any:
     return flushed(flushed(old) + flushed(new))
 
 
+def _add_half(kind: str) -> Callable[..., Any]:
+    """Add 16-bit floats, alone or in pairs, by their bits."""
+    add = elementwise(kind, odd_sum)
+    return lambda old, new: np.ascontiguousarray(add(old, new)).view(old.dtype)
+
+
 _UPDATES: dict[str, Callable[..., Any]] = {
     "add": np.add, "min": np.minimum, "max": np.maximum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "exch": lambda old, new: new, "inc": _increase, "dec": _decrease,
     "cas": lambda old, expected, new: np.where(old == expected, new, old),
+    **{f"add.{kind}": _add_half(kind) for kind in _HALVES},
 }  # fmt: skip
 
 
@@ -107,13 +141,15 @@ def atomic_step(
     pc: int,
     line: int | None,
     place: Place,
-    target: int | None,
+    targets: tuple[int | None, ...],
     sources: tuple[int, ...],
     keep: bool,
 ) -> Step:
-    """Return the step of an atomic update. `target` gets the old value; None if it isn't used."""
-    change = _change(form, target)
-    site = Site(pc, line, form.space, form.dtype.itemsize, Kind.UPDATE, form.strength, change)
+    """Return the step of an atomic update. `targets` get the old values, one for each element; None if unused."""
+    size = form.dtype.itemsize
+    change = _change(form, used=any(target is not None for target in targets))
+    site = Site(pc, line, form.space, size, Kind.UPDATE, form.strength, change)
+    whole = replace(site, size=size * form.count)
     update = _UPDATES[form.name]
 
     def run(machine: Machine, mask: Mask | None) -> None:
@@ -124,30 +160,36 @@ def atomic_step(
             np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1)
             for source in sources
         ]
-        old = np.zeros(machine.shape.lanes, form.dtype)
-        for each in split(machine, site, machine.registers[place.register], place.displacement, mask):
+        olds = [np.zeros(machine.shape.lanes, form.dtype) for _ in targets]
+        for each in split(machine, whole, machine.registers[place.register], place.displacement, mask):
             # The reversed schedule shows a result that depends on the order of atomics.
-            part = _reversed(each) if machine.backwards else each
-            if change != STORE:
-                _check_set(machine, part, site)
-            flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
-            _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, operands, old))
-            # A failed swap writes nothing, so it makes nothing visible to other threads.
-            failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
-            stored = operands[0].view(f"u{form.dtype.itemsize}").astype(np.int64) if change == STORE else None
-            order = {"acquires": form.acquires, "releases": form.releases}
-            note_part(machine, part, site, failed=failed, stored=stored, **order)
-        if target is not None:
-            machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
+            vector = _reversed(each) if machine.backwards else each
+            for number, old in enumerate(olds):
+                part = replace(vector, offsets=vector.offsets + number * size) if number else vector
+                given = operands if form.count == 1 else operands[number : number + 1]
+                if change != STORE:
+                    _check_set(machine, part, site)
+                flushes = (
+                    form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
+                )
+                _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, given, old))
+                # A failed swap writes nothing, so it makes nothing visible to other threads.
+                failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
+                stored = given[0].view(f"u{size}").astype(np.int64) if change == STORE else None
+                order = {"acquires": form.acquires, "releases": form.releases}
+                note_part(machine, part, site, failed=failed, stored=stored, **order)
+        for target, old in zip(targets, olds, strict=True):
+            if target is not None:
+                machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
 
     return run
 
 
-def _change(form: AtomicForm, target: int | None) -> str:
+def _change(form: AtomicForm, *, used: bool) -> str:
     """Return the change as `Where` names it. An exchange whose old value isn't used is a store."""
-    if form.name == "exch" and target is None:
+    if form.name == "exch" and not used:
         return STORE
-    if target is not None or form.name in {"exch", "cas", "inc", "dec"}:
+    if used or form.name in {"exch", "cas", "inc", "dec"}:
         return OLD
     return f"{form.name}.{form.dtype.str[1:]}"
 

@@ -316,11 +316,11 @@ class _Tracer:
     def _atomic(self, item: Instruction, pc: int) -> Action:
         form = atomic_form(item.opcode)
         assert form is not None
-        site = Site(pc, item.line, form.space, form.dtype.itemsize, Kind.UPDATE)
+        site = Site(pc, item.line, form.space, form.dtype.itemsize * form.count, Kind.UPDATE)
         place = 1 if form.returns else 0
         source = self._tags.number(item.operands[place + 1])
         targets = self._tags.numbers(item.operands[0]) if form.returns else ()
-        adds = form.name == "add"
+        adds = form.name == "add" and form.count == 1
 
         def update(machine: Machine, mask: Mask | None) -> None:
             for spot in self._spots(machine, mask, site, item.operands[place]):

@@ -214,6 +214,9 @@ def _by_numbers(exercise: Exercise, names: Names) -> Tile | Finding | None:
         return None
     if tile == exercise.tile:
         return Tile(tile, found[0].line)
+    name = exercise.tile_name
+    if (line := names.line(name)) is not None and (declared := names.values(name)) in (None, (tile,)):
+        return Tile(line=line, asked=(name,)) if declared is None else Tile(tile, line)
     return refused(
         f"Which block does your kernel need? It uses steps of {tile} from block to block, the exercise uses "
         f"{exercise.tile}. Add the line `//!tilelab tile={tile}`. If your blocks have fewer threads, set `block=` and "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.kernels.device.kernels import HEAD, THREAD
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import HEAD, THREAD, line, only
 
 GLOBAL = """__device__ TYPE cell[2] = {START, START};
 HEAD { THREAD TYPE old = CALL; P[t] = (float)old; M[t] = 0; }""".replace("HEAD", HEAD).replace(
@@ -79,6 +81,76 @@ def test_in_global_memory(device, kind, start, call, update):
     old, _ = outcome(start, update)
 
     assert device.output(filled(GLOBAL, kind, start, call)) == old
+
+
+VECTORS = """__device__ TYPE cell[2] = {};
+HEAD { THREAD TYPE old = atomicAdd(&cell[t % 2], make_TYPE(VALUES)); P[t] = old.x + 1000 * old.LAST; }""".replace(
+    "HEAD", HEAD
+).replace("THREAD", THREAD)
+
+
+@pytest.mark.parametrize(("kind", "values", "last"), [("float2", "t, 1", "y"), ("float4", "t, 2, 3, 1", "w")])
+def test_a_vector_of_floats(device, kind, values, last):
+    text = VECTORS.replace("TYPE", kind).replace("VALUES", values).replace("LAST", last)
+
+    assert device.output(text) == [sum(range(t % 2, t, 2)) + 1000 * (t // 2) for t in range(32)]
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "made", "low", "high"),
+    [
+        ("cuda_fp16.h", "__half2", "__floats2half2_rn(t, 1)", "__low2float(old)", "__high2float(old)"),
+        (
+            "cuda_bf16.h",
+            "__nv_bfloat162",
+            "__floats2bfloat162_rn(t, 1)",
+            "__low2float(old)",
+            "__high2float(old)",
+        ),
+        ("cuda_fp16.h", "__half", "__float2half(t)", "__half2float(old)", "t / 2"),
+        ("cuda_bf16.h", "__nv_bfloat16", "__float2bfloat16(t)", "__bfloat162float(old)", "t / 2"),
+    ],
+)
+def test_halves_alone_and_in_pairs(device, header, kind, made, low, high):
+    text = f"""#include <{header}>
+__device__ unsigned cell[2];
+{HEAD} {{ {THREAD} {kind} old = atomicAdd(({kind}*)&cell[t % 2], {made}); P[t] = {low} + 1000 * ({high}); }}"""
+
+    assert device.output(text) == [sum(range(t % 2, t, 2)) + 1000 * (t // 2) for t in range(32)]
+
+
+def test_a_sum_of_halves_is_rounded_once_each_time(device):
+    text = f"""#include <cuda_fp16.h>
+__device__ unsigned cell;
+{HEAD} {{
+  {THREAD}
+  __half2 old = atomicAdd((__half2*)&cell, __floats2half2_rn(1024.0f + t % 3, 1));
+  P[t] = __low2float(old);
+}}"""
+    expected, total = [], np.float16(0)
+    for t in range(32):
+        expected.append(float(total))
+        total = np.float16(total + np.float16(1024 + t % 3))
+
+    assert device.output(text) == expected
+
+
+def test_a_vector_must_be_aligned_as_a_whole(device):
+    text = f"""{HEAD} {{
+  if (n == 32) atomicAdd((float2*)(P + 1), make_float2(1, 2));  //@ update
+}}"""
+    finding = only(device.run(text))
+
+    assert (finding.kind, finding.line) == (Verdict.RUNTIME_ERROR, line(text, "update"))
+
+
+def test_elements_of_a_vector_and_single_floats_are_atomic_together(device):
+    text = f"""__device__ float cell[4];
+{HEAD} {{ {THREAD}
+  if (t % 2) atomicAdd((float4*)cell, make_float4(1, 1, 1, 1)); else atomicAdd(&cell[t / 2 % 4], 1.0f);
+  P[t] = 0;
+}}"""
+    assert device.output(text) == [0] * 32
 
 
 def test_a_result_that_nobody_wants(device):

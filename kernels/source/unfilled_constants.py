@@ -1,0 +1,59 @@
+"""Constants that a file declares and nothing fills, because host code doesn't run here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from kernels.source.conditions import visible_items
+from kernels.source.kernel import unused_parameters
+from kernels.source.statements import statements
+from kernels.source.text import Kind, Token, scan
+from kernels.verdict import Finding, Verdict
+from kernels.wording import listed
+
+
+def name_unfilled_constants(
+    findings: Iterable[Finding], text: str, filled: Collection[str]
+) -> tuple[Finding, ...]:
+    """The findings. An incorrect result names the first constant that is 0 and that the kernel uses.
+
+    filled: the variables that Tilelab fills
+    """
+    found = tuple(findings)
+    wrong = next((finding for finding in found if finding.kind is Verdict.WRONG_ANSWER), None)
+    if wrong is None:
+        return found
+    sentence = next((f" {each}" for each in _sentences(text, filled)), "")
+    return tuple(replace(each, message=each.message + sentence) if each is wrong else each for each in found)
+
+
+def _sentences(text: str, filled: Collection[str]) -> Iterator[str]:
+    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    for token in _declared(tokens):
+        used = next((each.line for each in tokens if each.text == token.text and each is not token), None)
+        if used is None or token.text in filled:
+            continue
+        free = [f"`{name}`" for name in unused_parameters(tokens, used, arrays=True)]
+        advice = f" Use the parameter {listed(free, 'or')}." if free else ""
+        yield (
+            f"The constant `{token.text}` (line {token.line}) holds only zeros, because host code doesn't run here."
+            f"{advice}"
+        )
+
+
+def _declared(tokens: list[Token]) -> Iterator[Token]:
+    """The names of `__constant__` arrays and variables without an initialiser."""
+    for part in statements(tokens):
+        texts = {token.text for token in part}
+        if "__constant__" in texts and not texts & {"=", "{", "(", "extern"}:
+            yield from _names(part)
+
+
+def _names(part: Sequence[Token]) -> Iterator[Token]:
+    depth = 0
+    for token, after in pairwise(part):
+        depth += (token.text == "[") - (token.text == "]")
+        if not depth and token.kind is Kind.NAME and after.text in {"[", ";", ","}:
+            yield token
