@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels.device.execution.executor import Budget, Execution, check, run
-from kernels.device.execution.schedule import Schedule
+from kernels.device.execution.executor import Execution, check, run
+from kernels.device.execution.schedule import Budget, Schedule
 from kernels.device.memory.placement import Buffer
 from kernels.device.ptx.expansion import load_program
 from kernels.device.ptx.module import Malformed, Unsupported

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernels.device.execution.executor import Budget, run
+from kernels.device.execution.executor import run
 from kernels.device.execution.lower import LoweredStep
+from kernels.device.execution.schedule import Budget
 from kernels.device.execution.warp import warp_form
 from kernels.device.memory.access import memory_form
 from kernels.device.memory.atomic import atomic_form
