@@ -37,8 +37,8 @@ _WARP = 32
 PRINT_LIMIT = 8 * 1024
 # The instructions of a plain kernel for a multiplication, or for an element.
 _PLAIN = 10
-# One thread may execute more than all threads of the solution, because its loops cost some instructions.
-_ALONE = 2
+# One thread may execute twice what all threads of the solution need, and four times where that is little.
+_MUCH = 200_000
 _MOST_ALONE = 1_000_000
 
 
@@ -143,8 +143,12 @@ def full_budget(case: CasePlan, needed: int | None = None) -> Budget:
     share = min(12_000 + 200 * (work(case) // threads), most)
     if needed is None:
         needed = _PLAIN * work(case)
-        return Budget(share, min(_ALONE * needed, most), needed)
-    return Budget(share, min(_ALONE * needed, _MOST_ALONE), needed, "the solution")
+        return Budget(share, min(_alone(needed), most), needed)
+    return Budget(share, min(_alone(needed), _MOST_ALONE), needed, "the solution")
+
+
+def _alone(needed: int) -> int:
+    return min(4 * needed, max(2 * needed, _MUCH))
 
 
 def short_budget(case: CasePlan) -> Budget:

@@ -77,8 +77,9 @@ def exercise_of(name: str) -> Exercise:
 
 
 def tiles_of(expected: Expected) -> list[int]:
-    """The tiles to try a right kernel with: those that its exercise allows."""
-    return [tile for tile in TILES if tile in exercise_of(expected.exercise).tiles]
+    """The tiles to try a right kernel with: those that its exercise allows, or its own otherwise."""
+    exercise = exercise_of(expected.exercise)
+    return [tile for tile in TILES if tile in exercise.tiles] or [exercise.tile]
 
 
 def launches_of(number: int, expected: Expected) -> list[tuple[Expected, int, str | None]]:

@@ -221,7 +221,8 @@ def judged(found, change):
 
 def test_one_thread_may_execute_twice_what_the_solution_needs():
     case = case_of()
-    assert full_budget(case, 10_000).alone == 20_000
+    assert full_budget(case, 10_000).alone == 40_000
+    assert full_budget(case, 200_000).alone == 400_000
     assert full_budget(case, 10**9).alone == 1_000_000
     assert full_budget(case).needed == 10 * work(case)
 

@@ -152,7 +152,7 @@ def overwrite(draft: Draft) -> None:
         )
         seen = looked_at and does != "store"
         value = "" if looked_at else draft.rng.choice(("", "7", "7", "9"))
-        index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t / 32) % {cells}"))
+        index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t >> 5) % {cells}"))
         scope: Scope = BLOCK if draft.rng.random() < 0.2 else DEVICE
         order: Order = draft.rng.choice(
             ("relaxed", "relaxed", "acq_rel" if does in {"swap", "add"} else "relaxed")

@@ -12,7 +12,7 @@ from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan, select_cases, with_solution
 from kernels.source.source_file import Source, read_source
-from kernels.verdict import CaseStatus, Verdict, decide
+from kernels.verdict import CaseStatus, Severity, Verdict, decide
 from kernels.wire import WireError, from_plain, to_plain
 from worker.steps.check_step import CheckRequest, CheckResponse, SolutionFailed, check, check_step
 from worker.steps.modules import Module
@@ -20,10 +20,11 @@ from worker.steps.modules import Module
 TILED = find_exercise("tiled")
 
 
-def request_for(text: str, case: str = "Width=17") -> CheckRequest:
+def request_for(text: str, case: str | None = "Width=17") -> CheckRequest:
     source = read_source(text.encode(), TILED)
     assert isinstance(source, Source)
-    plan = select_cases(make_plan(TILED, source, None, "5eed"), case)
+    plan = make_plan(TILED, source, None, "5eed")
+    plan = plan if case is None else select_cases(plan, case)
     defines = source.defines(TILED, plan.tile, {})
     compiled = compile_source(source.text, TILED.kernel, "sm_90", defines, TILED.fmad)
     assert isinstance(compiled, Compilation)
@@ -111,6 +112,45 @@ def test_an_unknown_instruction_is_named_with_its_line():
     (finding,) = response.findings
     assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, 2)
     assert "cp.async.bulk" in finding.message
+
+
+REACHES_UNKNOWN = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= Width || col >= Width) return;
+    float sum = 0;
+    for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
+    P[row * Width + col] = sum;
+    if (Width == 2) asm volatile("cp.async.bulk.commit_group;");
+    MORE
+}
+"""
+
+
+def test_only_the_cases_that_reach_an_unknown_instruction_are_not_run():
+    response = check(request_for(REACHES_UNKNOWN.replace("MORE", ""), None))
+    (finding,) = response.findings
+    assert (finding.kind, finding.line, finding.severity) == (Verdict.UNSUPPORTED, 7, Severity.ERROR)
+    statuses = {item.case.partition(" ")[0]: item.status for item in response.checks}
+    assert statuses["Width=2"] is CaseStatus.NOT_RUN
+    assert statuses["Width=1"] is statuses["Width=17"] is CaseStatus.PASSED
+
+
+def test_an_error_of_another_case_counts_more_than_an_unknown_instruction():
+    response = check(
+        request_for(REACHES_UNKNOWN.replace("MORE", "if (Width == 17) P[Width * Width] = 0;"), None)
+    )
+    assert decide(response.findings) is Verdict.OUT_OF_BOUNDS
+    (unknown,) = (finding for finding in response.findings if finding.kind is Verdict.UNSUPPORTED)
+    assert unknown.severity is Severity.WARNING
+
+
+def test_an_error_before_an_unknown_instruction_fails_its_case():
+    text = REACHES_UNKNOWN.replace("MORE", "").replace(
+        "    if (Width == 2)", "    P[-1] = 0; if (Width == 2)"
+    )
+    response = check(request_for(text, "Width=2"))
+    assert decide(response.findings) is Verdict.OUT_OF_BOUNDS
+    assert {item.status for item in response.checks} == {CaseStatus.FAILED}
 
 
 def test_a_race_in_one_run_counts_though_a_later_run_cannot_be_made(monkeypatch):

@@ -22,13 +22,12 @@ _FAULTS = {
     720: FaultKind.RESOURCES,  # too many blocks for a cooperative launch
     912: FaultKind.RESOURCES,  # invalid cluster size
 }
-# Not initialized, out of operation, stub library, old driver, device unavailable, no such device, no license, no
-# context, broken memory (214, 226) or link (220), no such operation of the host (304, 400), a lost context, no
-# permission, a system that isn't ready or doesn't fit the driver, MPS, and an unknown error.
-_MACHINE = frozenset(
-    {3, 4, 34, 35, 46, 100, 101, 102, 201, 214, 220, 226, 304, 400, 709, 800, 802, 803, 804, 999}
-)
-_MPS = range(805, 812)
+_DRIVER = {3, 4, 34, 35, 803, 804}  # not started, ended, or of the wrong version
+_NO_DEVICE = {46, 100, 101, 102, 800, 802}  # busy, missing, not licensed, not permitted, or not ready
+_CONTEXT = {201, 304, 400, 709, 999}  # lost, or an unknown error
+_BROKEN = {214, 220, 226}  # memory or a link
+_MPS = {*range(805, 812)}  # the service that shares a device
+_MACHINE = _DRIVER | _NO_DEVICE | _CONTEXT | _BROKEN | _MPS
 
 
 def fault_kind(status: int, otherwise: FaultKind | None = None) -> FaultKind | None:
@@ -36,6 +35,6 @@ def fault_kind(status: int, otherwise: FaultKind | None = None) -> FaultKind | N
 
     otherwise: what other errors mean. They come from the kernel if it was just loaded or launched
     """
-    if status in _MACHINE or status in _MPS:
+    if status in _MACHINE:
         return None
     return _FAULTS.get(status, otherwise)

@@ -1,14 +1,14 @@
-// Each warp counts each bin by a ballot over its 32 values, without atomics in shared memory.
+// One warp counts all bins, each over all values, 32 at a time by a ballot, without atomics.
 
 __global__ void histogram(const int* values, unsigned int* counts, int n, int bins) {
-    int lane = threadIdx.x % 32;
-    int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    int warps = gridDim.x * blockDim.x / 32;
-    for (int base = warp * 32; base < n; base += warps * 32) {
-        int bin = base + lane < n ? values[base + lane] : -1;
-        for (int each = 0; each < bins; ++each) {
-            unsigned int found = __ballot_sync(0xffffffffu, bin == each);
-            if (lane == 0 && found != 0) atomicAdd(&counts[each], __popc(found));
+    int lane = threadIdx.x;
+    if (blockIdx.x != 0 || threadIdx.x >= 32) return;
+    for (int bin = 0; bin < bins; ++bin) {
+        unsigned int count = 0;
+        for (int base = 0; base < n; base += 32) {
+            bool found = base + lane < n && values[base + lane] == bin;
+            count += __popc(__ballot_sync(0xffffffffu, found));
         }
+        if (lane == 0) counts[bin] += count;
     }
 }

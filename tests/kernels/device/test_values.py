@@ -240,6 +240,9 @@ def test_a_block_larger_than_the_kernel_allows(device):
     assert "has 65" in finding.message
 
 
+WRITES_ALL = f"{HEAD} {{ {THREAD} P[blockIdx.x * blockDim.x + t] = 1; }}"
+
+
 @pytest.mark.parametrize(
     ("attribute", "grid", "block", "words"),
     [
@@ -249,8 +252,7 @@ def test_a_block_larger_than_the_kernel_allows(device):
     ],
 )
 def test_a_launch_that_the_kernels_attributes_rule_out(device, attribute, grid, block, words):
-    body = f"{THREAD} P[blockIdx.x * blockDim.x + t] = 1;"
-    text = f"__global__ void {attribute} K(float* M, float* P, int n) {{ {body} }}"
+    text = WRITES_ALL.replace("void K", f"void {attribute} K")
 
     finding = only(device.run(text, grid=grid, block=block, n=grid * block))
     assert finding.kind.value == "resource_limit"
@@ -267,7 +269,6 @@ def test_a_launch_that_the_kernels_attributes_rule_out(device, attribute, grid, 
     ],
 )
 def test_attributes_that_fit_the_launch_change_nothing(device, attribute):
-    body = f"{THREAD} P[blockIdx.x * blockDim.x + t] = 1;"
-    text = f"__global__ void {attribute} K(float* M, float* P, int n) {{ {body} }}"
+    text = WRITES_ALL.replace("void K", f"void {attribute} K")
 
     assert device.output(text, grid=2, block=32, n=64) == [1] * 64
