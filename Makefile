@@ -84,7 +84,7 @@ fuzz-api: ## send N random requests that the API's description allows; every ans
 
 races: ## judge N generated kernels by the CPU device and by an oracle for data races (N=20000 SEED=0)
 	@bin/setup dev
-	@$(PY) -m tests.races $(if $(filter command line environment,$(origin N)),$(N)) $(if $(SEED),--seed $(SEED)) $(T)
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m tests.races $(if $(filter command line environment,$(origin N)),$(N)) $(if $(SEED),--seed $(SEED)) $(T)
 
 race-faults: ## put known faults into the race detection; a short run of `races` must find each (T="--search 2000")
 	@bin/setup dev

@@ -146,10 +146,11 @@ def overwrite(draft: Draft) -> None:
     array = draft.shared(width * cells) if shared else draft.grid(width * cells)
     # Who looks at a value must be able to tell who set it: then all values differ.
     looked_at = draft.rng.random() < 0.5
+    kinds: tuple[AtomicKind, ...] = ("store", "swap", "swap", "load", "add")
+    if not looked_at:
+        kinds = ("store",) if draft.rng.random() < 0.7 else ("store", "swap")
     for _ in range(draft.rng.randint(2, 5)):
-        does: AtomicKind = draft.rng.choice(
-            ("store", "swap", "swap", "load", "add") if looked_at else ("store", "swap")
-        )
+        does = draft.rng.choice(kinds)
         seen = looked_at and does != "store"
         value = "" if looked_at else draft.rng.choice(("", "7", "7", "9"))
         index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t >> 5) % {cells}"))

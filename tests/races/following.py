@@ -172,6 +172,7 @@ class _Thread:
                 acquires=atomic.order in {"acquire", "acq_rel"},
                 releases=atomic.order in {"release", "acq_rel"},
                 sets=token if atomic.sets else None,
+                looks=atomic.looks,
             )
         )
         found = self._report(atomic)
@@ -243,7 +244,7 @@ _Orders = tuple[list[Place], list[Place]]  # the same twice where the order is k
 def _orders(effects: list[_Effect]) -> tuple[dict[Bytes, _Orders], bool]:
     """For each location of an atomic, two orders in which what touches it can have taken effect.
 
-    Also whether these show all that may follow: not if a thread found a value there, and the order isn't known.
+    Also whether these show all that may follow: not if an atomic read there, and the order isn't known.
     """
     certain = True
     by_memory: Mapping[str, list[_Effect]] = defaultdict(list)
@@ -256,7 +257,7 @@ def _orders(effects: list[_Effect]) -> tuple[dict[Bytes, _Orders], bool]:
         if order is not None:
             orders[where] = order, order
         else:
-            certain &= not any(each.atomic and each.old is not None for each in touching)
+            certain &= not any(each.updates or each.old is not None for each in touching)
             orders[where] = (
                 [each.place for each in sorted(touching, key=lambda each: (each.position, each.place))],
                 [each.place for each in sorted(touching, key=lambda each: (each.position, _last(each)))],

@@ -149,8 +149,10 @@ class _Relation:
         self.after = self.graph.after()
         self.before = self.graph.before()
         self._after_seen: dict[int, dict[Bytes, int]] = defaultdict(lambda: defaultdict(int))
+        self.after_looked: dict[int, int] = defaultdict(int)
         for x, y in self.sees:
             self._after_seen[x.node][y.atomic.bytes] |= self.after[y.node]
+            self.after_looked[x.node] |= self.after[y.node] if y.atomic.looks else 0
 
     def after_seen(self, node: int, byte: int) -> int:
         """What comes after an atomic that sees this one: on that one's bytes, it also comes after this one."""
@@ -330,7 +332,7 @@ def _open_stores(relation: _Relation) -> dict[Pair, Race]:
     for bytes_, uses in by_place.items():
         if len({use.access.sets for use in uses if isinstance(use.access, Atomic)}) < 2:
             continue
-        first = _in_turn(relation, uses, bytes_)
+        first = _in_turn(relation, uses)
         for number, a in enumerate(uses):
             for other in range(number):
                 b = uses[other]
@@ -348,14 +350,14 @@ def _open_stores(relation: _Relation) -> dict[Pair, Race]:
     return found
 
 
-def _in_turn(relation: _Relation, uses: list[_Use], place: Bytes) -> list[int]:
+def _in_turn(relation: _Relation, uses: list[_Use]) -> list[int]:
     """For each of the stores to a place, those that come after it in every run.
 
-    A store comes after another one if its thread has seen that one, or if one in between does.
+    A store comes after another one if its thread has used the value of that one, or if one in between does.
     """
     rows = []
     for use in uses:
-        after = relation.after[use.node] | relation.after_seen(use.node, place[1])
+        after = relation.after[use.node] | relation.after_looked[use.node]
         rows.append(_row(number for number, other in enumerate(uses) if after >> other.node & 1))
     for through in range(len(uses)):
         for number, row in enumerate(rows):

@@ -72,8 +72,13 @@ class Atomic:
     @property
     def sets(self) -> bool:
         """Whether it leaves a value whatever was there, and uses nothing that it finds. See `text.py`."""
-        silent = self.does == "swap" and self.order == "relaxed" and not self.observed
-        return self.does == "store" or silent
+        return self.does == "store" or (self.does == "swap" and not self.looks)
+
+    @property
+    def looks(self) -> bool:
+        """Whether it uses what it finds. See `text.py`."""
+        dropped = self.does in {"add", "swap"} and self.order == "relaxed" and not self.observed
+        return self.does != "store" and not dropped
 
 
 @dataclass(slots=True, eq=False)

@@ -31,6 +31,7 @@ class Atomic:
 
     acquires, releases: whether it carries a fence of its own, after it or before it
     sets: the value that it leaves whatever was there, and whatever it found is not used; None for another atomic
+    looks: whether what it found is used
     """
 
     line: int
@@ -41,6 +42,7 @@ class Atomic:
     acquires: bool = False
     releases: bool = False
     sets: int | None = None
+    looks: bool = True
 
 
 @dataclass(frozen=True, slots=True)

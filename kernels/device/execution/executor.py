@@ -154,7 +154,7 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
-    raise (Unsupported): the CPU device doesn't emulate a feature that threads reach; with the findings before it
+    raise (Unsupported): threads reach a feature that isn't emulated; with the findings before it
     """
     _keep_memory()
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)

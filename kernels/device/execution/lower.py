@@ -58,8 +58,8 @@ class LoweredStep:
     """One instruction, ready to run.
 
     sources, results: numbers of registers, for following unset values
-    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice" or "own";
-        `REFUSED` for an instruction that ends the run
+    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice" or "own".
+        `REFUSED` ends the run
     """
 
     run: Step

@@ -53,6 +53,8 @@ class Order:
         self._stores = self._atomic & np.array([site.stores for site in sites], np.bool_)
         self._changes = [site.change if by_order or site.stores else "" for site in sites]
         self._alone = np.array([change == OLD for change in self._changes], np.bool_)
+        looks = [site.change == OLD or site.kind is Kind.READ for site in sites]
+        self._looks = self._atomic & np.array(looks, np.bool_)
         number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
@@ -296,7 +298,8 @@ class Order:
     def _stored_in_turn(self, entries: Entries, earlier: Index, later: Index) -> Flags:
         """Whether atomics of the location put the earlier of two atomic stores first.
 
-        A store comes after all that its thread has seen at the location, or a thread before it. So do later stores.
+        A store comes after all that its thread has seen at the location, or a thread before it. So do later stores. To
+        see is to load a value, or to use the old value of an update.
         """
         found = np.zeros(len(earlier), np.bool_)
         keys = np.ascontiguousarray(entries["key"])
@@ -333,7 +336,7 @@ class Order:
             & (event[:, np.newaxis] < event)
             & (event[:, np.newaxis] >= begun)
         )
-        seen &= (self._updates | ~self._writes)[site]
+        seen &= self._looks[site]
         # floats, because numpy multiplies them much faster
         first = (before | (seen.astype(np.float32) @ before.astype(np.float32) > 0)).astype(np.float32)
         for _ in range(count.bit_length()):

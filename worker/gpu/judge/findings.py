@@ -37,8 +37,8 @@ def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding
         " instruction.",
         FaultKind.TIME: f"Your kernel ran longer than {seconds:g} s at {size} on the GPU. Look for an endless loop or"
         " a wait that never ends.",
-        FaultKind.RESOURCES: f"The GPU can't start this launch ({size}), because it needs more than the device has,"
-        " or its blocks don't fit its clusters. Use a smaller block, less shared memory, or no clusters.",
+        FaultKind.RESOURCES: f"The GPU can't start this launch ({size}). It needs more than the device has, or its"
+        " blocks don't fit its clusters. Use a smaller block, less shared memory, or no clusters.",
         FaultKind.UNSUPPORTED: f"The GPU can't load or start your kernel ({size}). It needs a feature that the device"
         " or Tilelab's launch doesn't have.",
         FaultKind.OTHER: f"The GPU reported an error while your kernel was running ({size}).",
