@@ -257,7 +257,7 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
 
 
 _FIRST_COME = (
-    "Threads reach `{name}`{first} in any order, and each run may have another one. Choose what a thread does by "
+    "Threads use memory{first} in any order, and each run may have another one. Choose what a thread does by "
     "`threadIdx` and `blockIdx`, so that any thread may come first."
 )
 _BLOCKS_COME = (
