@@ -247,12 +247,12 @@ def _judge_execution(
 
 
 def _with_order(execution: Execution) -> tuple[Finding, ...]:
-    """The findings, with two atomics in place of the unset values that only another order of them shows."""
+    """The findings, with two atomics in place of the unset values that one order of them shows."""
     pair = execution.unordered
     errors = [finding for finding in execution.findings if finding.severity is Severity.ERROR]
     if pair is None or not errors:
         return execution.findings
-    message = f"{pair.message} In another order of threads: {errors[0].message}"
+    message = f"{pair.message} In one order of threads: {errors[0].message}"
     others = (finding for finding in execution.findings if finding not in errors)
     return (replace(pair, message=message), *others)
 

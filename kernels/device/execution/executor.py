@@ -193,8 +193,13 @@ def _with_races(
     """
     first = _in_one_order(prepared, run_once, threads, written, severity)
     result = first.result
-    if _errors(result):
-        return result
+    if errors := _errors(result):
+        pair = (
+            _unordered(prepared, run_once, written, severity) if first.mixed and _unset_only(errors) else None
+        )
+        # The value may only come later, from the atomic that the pair names.
+        same = pair is not None and _array_of(pair) == _array_of(errors[0])
+        return replace(result, unordered=pair) if same else result
     others: list[Mapping[str, NDArray[np.float32]]] = []
     for order in first.other_orders(prepared):
         if others and order.group == 1:
@@ -207,8 +212,7 @@ def _with_races(
         errors = _errors(ran)
         # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
         if more := tuple(finding for finding in errors if finding.kind is not Verdict.TIME_LIMIT):
-            unset = all(finding.kind is Verdict.UNINITIALIZED_READ for finding in more)
-            pair = _unordered(prepared, run_once, written, severity) if unset else None
+            pair = _unordered(prepared, run_once, written, severity) if _unset_only(more) else None
             return replace(result, findings=(*result.findings, *more), unordered=pair)
         if not errors and any(_differ(values, result.values[name]) for name, values in ran.values.items()):
             others.append(ran.values)
@@ -222,6 +226,15 @@ def _place_text(name: str) -> tuple[Example, str]:
         f"`{name}` says where the GPU happens to run the thread. It may differ in each run. Compute the number that "
         "you need from `threadIdx` and `blockIdx`."
     )
+
+
+def _unset_only(errors: Sequence[Finding]) -> bool:
+    return all(finding.kind is Verdict.UNINITIALIZED_READ for finding in errors)
+
+
+def _array_of(finding: Finding) -> str:
+    element = finding.example.element if finding.example is not None else None
+    return (element or "").partition("[")[0]
 
 
 def _errors(result: Execution) -> tuple[Finding, ...]:
