@@ -102,7 +102,7 @@ class Verdict(StrEnum):
     )
     ORDER_DEPENDENT = (
         "order_dependent",
-        "The result depends on which thread comes first.",
+        "The outcome depends on which thread comes first.",
         (
             "Put `__syncthreads()` {between}. Every thread of the block must reach it. Atomic operations alone happen "
             "in any order."

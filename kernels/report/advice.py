@@ -258,7 +258,7 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
 
 _FIRST_COME = (
     "Threads use memory{first} in any order, and each run may have another one. Choose what a thread does by "
-    "`threadIdx` and `blockIdx`, so that any thread may come first."
+    "`threadIdx` and `blockIdx`. Let one thread store a value that all use."
 )
 _BLOCKS_COME = (
     "Blocks run in any order, and `__syncthreads()` works only inside a block. Let one block do both. Or use an update "

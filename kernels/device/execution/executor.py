@@ -38,8 +38,13 @@ from kernels.verdict import Example, Finding, Severity, Verdict
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
-_PLACES = frozenset({"%warpid", "%nwarpid", "%smid", "%nsmid"})
-_FEW_INSTRUCTIONS = 20_000
+_PLACES = frozenset({"%warpid", "%smid"})
+_BRIEF = 20_000
+"""Instructions of all threads of a launch that is short enough to run thread by thread."""
+
+_MOST_IN_TURN = 64
+"""Blocks of a launch that is small enough to run block by block."""
+
 _MOST_IN_CLUSTER = 8
 """On every device. More would need an attribute of the launch."""
 _DOOMED_CHUNKS = 32
@@ -91,7 +96,6 @@ class _Prepared:
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
         self.places = tuple(_machine_places(program))
-        self.asks_who_is_active = any("activemask" in item.opcode for item in program.instructions)
         self.clean: dict[int, set[object]] = {}
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
@@ -161,7 +165,9 @@ def run(
     chosen: Sequence[int] = range(launch.blocks) if blocks is None else blocks
 
     def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
-        once = _Launch(prepared, launch, chosen, shapes or {}, budget, observe=observe)
+        # An endless wait in another order proves nothing, so it needn't be long.
+        allowed = budget if order is schedule else replace(budget, alone=0)
+        once = _Launch(prepared, launch, chosen, shapes or {}, allowed, observe=observe)
         once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
         return once
 
@@ -201,14 +207,18 @@ def _with_races(
         same = pair is not None and _array_of(pair) == _array_of(errors[0])
         return replace(result, unordered=pair) if same else result
     others: list[Mapping[str, NDArray[np.float32]]] = []
-    for order in first.other_orders(prepared):
+    for order in first.other_orders():
         if others and order.group == 1:
             break
         again = partial(run_once, order=order)
         if order is Schedule.REVERSED:
             ran = _in_one_order(prepared, again, threads, written, severity).result
         else:
-            ran = again(Unwatched(), frozenset()).result
+            once = again(Unwatched(), frozenset())
+            # `__activemask()` may have a single lane, but no kernel expects it.
+            if order.group == 1 and once.asked_who_is_active:
+                break
+            ran = once.result
         errors = _errors(ran)
         # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
         if more := tuple(finding for finding in errors if finding.kind is not Verdict.TIME_LIMIT):
@@ -258,11 +268,10 @@ class _Ran:
     mixed: bool
     synchronises: bool = False
 
-    def other_orders(self, prepared: _Prepared) -> Iterator[Schedule]:
+    def other_orders(self) -> Iterator[Schedule]:
         """Yield the orders that may show more. Every two unordered accesses of two warps happen in both orders.
 
-        Within a warp, the lanes take turns only if that is quick. `__activemask()` then has a single lane, which is
-        allowed, but no kernel expects it.
+        Within a warp, the lanes take turns only if that is quick.
         """
         if not (self.old or self.mixed or self.synchronises):
             return
@@ -271,7 +280,7 @@ class _Ran:
             yield Schedule.WARP_SERIAL_REVERSED
         if self.mixed:
             yield Schedule.WARP_SERIAL
-        if self.mixed and self.result.instructions <= _FEW_INSTRUCTIONS and not prepared.asks_who_is_active:
+        if self.mixed and self.result.instructions <= _BRIEF:
             yield Schedule.THREAD_SERIAL
             yield Schedule.THREAD_SERIAL_REVERSED
 
@@ -333,6 +342,7 @@ class _Launch:
     """One launch of a prepared program. `result` and `missed` exist once it has been executed.
 
     missed: variables in global memory that were read before the device knew that the kernel writes to them
+    asked_who_is_active: whether a thread executed `__activemask()`
     """
 
     result: Execution
@@ -359,6 +369,7 @@ class _Launch:
         self._findings = Findings()
         self._printer = Printer()
         self._instructions = 0
+        self.asked_who_is_active = False
         self._reached: Unsupported | None = None
 
     def execute(
@@ -453,6 +464,7 @@ class _Launch:
             chunk.run()
         finally:
             self._instructions += chunk.instructions
+            self.asked_who_is_active |= machine.asked_who_is_active
             if self._counting is not None:
                 self._counting.finish()
         return machine.steps
@@ -483,6 +495,9 @@ class _Launch:
 
     def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
         columns = self._layout.columns()
+        # Blocks of a chunk run side by side. In a serial schedule they take turns, too.
+        if schedule.group and len(self._blocks) <= _MOST_IN_TURN:
+            columns = 1
         backwards = schedule.backwards
         every = range(0, len(self._blocks), columns)
         for first in reversed(every) if backwards else every:
@@ -491,6 +506,7 @@ class _Launch:
                 Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers)
             )
             machine.backwards = backwards
+            machine.alternates = schedule is Schedule.REVERSED
             races.start(machine)
             machine.races = races
             machine.unset = UnsetObserver(machine.geometry, self._findings, self._prepared.lines)

@@ -34,7 +34,7 @@ from kernels.device.state.unset_values import BRANCH
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
-_FEW = 32_000_000
+_MOST_TOGETHER = 32_000_000
 """A thread may exceed the budget of each until all threads of its chunk have executed so many instructions."""
 
 
@@ -66,7 +66,7 @@ class Budget:
     instructions: every thread may execute so many
     alone: a thread may execute so many while few others run; 0 for no more than `instructions`
     needed: what all threads of another kernel need together for this launch; 0 if unknown
-    by: that kernel
+    by: the name of the other kernel
     """
 
     instructions: int
@@ -132,11 +132,15 @@ class ChunkRun:
             while self._ready:
                 order, place = self._next()
                 self._go(order, place, self._ready.pop((order, place)))
-            if not (self._at_barrier or self._warps.waiting or (self._named and self._named.any())):
+            if not self._waits():
                 break
             if not self._open():
                 self._report_stuck()
         self._machine.races.finish()
+
+    def _waits(self) -> bool:
+        """Whether threads wait at a barrier."""
+        return bool(self._at_barrier or self._warps.waiting or (self._named and self._named.any()))
 
     # -- threads that can go on ---------------------------------------------------------------------------------------
 
@@ -206,9 +210,9 @@ class ChunkRun:
 
     def _goes_on(self, block: CodeBlock, order: int, target: int) -> bool:
         """Whether threads that all go to one place may continue before others."""
-        # No other path exists, so the order doesn't matter.
+        # No other path exists, so the order doesn't matter. But a barrier may be complete for which this one waits.
         if not self._ready:
-            return True
+            return not (block.waits_at(target) and self._waits())
         here = order, target
         return (
             not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
@@ -218,7 +222,7 @@ class ChunkRun:
         """Near the end of the budget, note where control loops, to name the loop by its first line."""
         self._last_places.update(range(block.first, block.end_pc + 1))
         if self._machine.steps > self._budget:
-            if self._budget < self._most and self.instructions < _FEW:
+            if self._budget < self._most and self.instructions < _MOST_TOGETHER:
                 self._budget = min(self._most, self._budget + 2 * _LAST_STEPS)
                 self._last_places.clear()
                 return

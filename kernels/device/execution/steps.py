@@ -204,6 +204,7 @@ def active_mask_step(target: int | None) -> Step:
     """Return the step of `__activemask`."""
 
     def active(machine: Machine, mask: Mask | None) -> None:
+        machine.asked_who_is_active = True
         if target is not None:
             machine.write(target, from_array(warp.active_mask(machine, mask)), mask, keep=True)
 

@@ -160,10 +160,11 @@ def atomic_step(
             np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1)
             for source in sources
         ]
+        turned = machine.turns_atomics()
         olds = [np.zeros(machine.shape.lanes, form.dtype) for _ in targets]
         for each in split(machine, whole, machine.registers[place.register], place.displacement, mask):
             # The reversed schedule shows a result that depends on the order of atomics.
-            vector = _reversed(each) if machine.backwards else each
+            vector = _reversed(each) if turned else each
             for number, old in enumerate(olds):
                 part = replace(vector, offsets=vector.offsets + number * size) if number else vector
                 given = operands if form.count == 1 else operands[number : number + 1]

@@ -183,9 +183,9 @@ class Order:
         site = entries["site"]
         alone = ((self._writes | self._atomic) & (self._strength < Strength.DEVICE) | self._alone)[site]
         kind = np.where(self._atomic, self._size + (self._change << 8), 0)[site]
-        kind += np.where(self._stores[site], entries["value"] << 16, 0)
         new = np.ones(len(entries), np.bool_)
-        new[1:] = (
+        other = entries["value"][1:] != entries["value"][:-1]
+        new[1:] = (self._stores[site[1:]] & other) | (
             (entries["key"][1:] != entries["key"][:-1]) | (kind[1:] != kind[:-1]) | alone[1:] | alone[:-1]
         )
         number: Index = np.cumsum(new) - 1

@@ -119,17 +119,20 @@ def _verb(race: Race, party: Party, *, plural: bool = False) -> str:
 def _any_order(race: Race) -> str:
     """Return the sentences on what the order of two atomics decides."""
     values = race.earlier.value, race.later.value
-    if all(values):
+    if all(values) and values[0] != values[1]:
         return f" The values are {values[0]} and {values[1]}, and nothing decides which one stays."
     return " Nothing decides which comes first."
 
 
 def stored_text(bits: int, size: int) -> str:
-    """Return a stored value as text. Its type is unknown: a large number is shown as the float with these bits."""
-    number = int.from_bytes((bits & (1 << 8 * size) - 1).to_bytes(size, "little"), "little", signed=True)
-    if size not in {4, 8} or abs(number) < 1 << 8 * size - 9:
-        return f"{number:,}"
-    return f"{struct.unpack('<f' if size == 4 else '<d', number.to_bytes(size, 'little', signed=True))[0]:g}"
+    """Return a stored value as text. Its type is unknown: bits of a float of usual size are shown as that float."""
+    raw = (bits & (1 << 8 * size) - 1).to_bytes(size, "little")
+    number = int.from_bytes(raw, "little", signed=True)
+    if size in {4, 8}:
+        value = struct.unpack("<f" if size == 4 else "<d", raw)[0]
+        if 1e-6 < abs(value) < 1e12:
+            return f"{value:.9g}" if size == 4 else f"{value:.17g}"
+    return f"{number:,}"
 
 
 _PLURAL = {

@@ -28,10 +28,15 @@ class Machine:
     copies: asynchronous copies for which some thread still has to wait
     groups: for each thread, how many groups of copies it has closed
     backwards: whether atomics of one instruction take effect from the last thread to the first
+    alternates: whether this holds for every second such instruction only, so that two counters don't agree
+    asked_who_is_active: whether a thread executed `__activemask()`
     """
 
     __slots__ = (
         "_everyone",
+        "_turned",
+        "alternates",
+        "asked_who_is_active",
         "backwards",
         "copies",
         "epochs",
@@ -62,8 +67,14 @@ class Machine:
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
-        self.backwards = False
+        self.backwards = self.alternates = self._turned = False
+        self.asked_who_is_active = False
         self._everyone = np.ones((self.shape.threads, self.shape.blocks), np.bool_)
+
+    def turns_atomics(self) -> bool:
+        """Whether the threads of the next atomic instruction come from the last one on."""
+        self._turned = self.backwards and not (self.alternates and self._turned)
+        return self._turned
 
     # -- masks --------------------------------------------------------------------------------------------------------
 
