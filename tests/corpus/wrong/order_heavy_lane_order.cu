@@ -1,0 +1,12 @@
+// heavy lane order
+__global__ void vectorAdd(const float* A, const float* B, float* C, int n) {
+    __shared__ int c[64];
+    int t = threadIdx.x, w = t / 32, i = blockIdx.x * blockDim.x + t;
+    float x = t;
+    for (int k = 0; k < 60; k++) x = x / 3.0f + 1.0f;
+    if (t % 32 == 0) c[w] = 0;
+    __syncthreads();
+    atomicAdd(&c[w], 1);
+    int all = atomicMax(&c[w], 0);
+    if (i < n) C[i] = (all == 32 || x == 17) ? A[i] + B[i] : 0;
+}
