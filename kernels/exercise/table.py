@@ -130,6 +130,10 @@ class Table:
         """Return a list of an enumeration's values, at least one."""
         return tuple(self._choice(key, kind, item) for item in self._list(key))
 
+    def one_or_more(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:
+        """Return one value of an enumeration, or a list of them."""
+        return self.choices(key, kind) if isinstance(self._get(key), list) else (self.choice(key, kind),)
+
     def table(self, key: str, *, optional: bool = False) -> Table:
         """Return a table inside this one; an empty one if it is optional and missing."""
         return self._table(key, self._get(key, {} if optional else None))
