@@ -71,6 +71,10 @@ class InputKind(StrEnum):
     INTEGERS = "integers"  # whole numbers, none of them 0, whose sums are exact in any order
     MANTISSAS = "mantissas"  # numbers that no format narrower than float holds
     RANDOM = "random"  # what each operand declares as its values
+    EQUAL = "equal"  # the same, but all elements of an operand are equal
+    ASCENDING = "ascending"  # the same in ascending order
+    DESCENDING = "descending"
+    TIES = "ties"  # the same, but an operand has at most four different elements
 
     @classmethod
     def of(cls, operation: Operation) -> tuple[InputKind, ...]:
@@ -87,7 +91,13 @@ _KINDS: Mapping[Operation, tuple[InputKind, ...]] = {
     ),
     Operation.SUM: (InputKind.INTEGERS,),
     Operation.TRANSPOSE: (InputKind.MANTISSAS,),
-    Operation.SOLUTION: (InputKind.RANDOM,),
+    Operation.SOLUTION: (
+        InputKind.RANDOM,
+        InputKind.EQUAL,
+        InputKind.ASCENDING,
+        InputKind.DESCENDING,
+        InputKind.TIES,
+    ),
     Operation.ANALYSIS: (InputKind.INTEGERS, InputKind.MANTISSAS),
 }
 

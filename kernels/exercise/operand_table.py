@@ -67,6 +67,8 @@ def _values(table: Table, names: tuple[str, ...]) -> Values:
     if kind is ValueKind.ROW_STARTS:
         entries, longest = (table.expression(key, names) for key in ("entries", "longest"))
         return Values(kind, entries=entries, longest=longest)
+    if kind is ValueKind.GIVEN:
+        return Values(kind, numbers=table.numbers("numbers"))
     if not kind.fields:
         return default
     low, high = ("0", "255") if kind is ValueKind.IMAGE else (default.low.text, default.high.text)

@@ -80,6 +80,8 @@ def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]
         yield "values.kind", f'"{kind}" needs elements of the type `float`'
     if kind.is_whole and operand.type is ElementType.FLOAT:
         yield "values.kind", f'"{kind}" needs elements of the type `int` or `unsigned`'
+    if operand.type is not ElementType.FLOAT and any(number % 1 for number in operand.values.numbers):
+        yield "values.numbers", f"the type `{operand.type}` holds whole numbers only"
     for expression in _expressions(operand.values):
         if not expression.names <= set(exercise.sizes):
             yield "values", "values may use sizes only"
@@ -113,7 +115,11 @@ def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
 
 def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -> str:
     low, high = values.low.evaluate(names), values.high.evaluate(names)
-    if "low" not in values.kind.fields:
+    if values.numbers:
+        if operand.type is ElementType.FLOAT:
+            return ""
+        low, high = int(min(values.numbers)), int(max(values.numbers))
+    elif "low" not in values.kind.fields:
         rows, columns = operand.shape(names)
         low, high = 0, rows * columns if values.kind is ValueKind.PERMUTATION else 0
     least, most = {

@@ -16,6 +16,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LARGEST = 1 << 20
 """The largest whole number in an exercise, such as a size."""
 _MOST_COUNTED = 1e18
+_LARGEST_GIVEN, _MOST_NUMBERS = 3e38, 4096
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -109,6 +110,16 @@ class Table:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_COUNTED:
             raise self.error(key, "expected a number from 0 up")
         return float(value)
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of numbers, at least one."""
+        values = self._list(key)
+        numbers = [
+            float(item) for item in values if isinstance(item, int | float) and abs(item) <= _LARGEST_GIVEN
+        ]
+        if len(numbers) != len(values) or len(values) > _MOST_NUMBERS or bool in map(type, values):
+            raise self.error(key, f"expected 1 to {_MOST_NUMBERS:,} numbers of at most {_LARGEST_GIVEN:g}")
+        return tuple(numbers)
 
     def scalar(self, key: str, names: Sequence[str]) -> float | Expression:
         """Return a number, or an expression in a string."""

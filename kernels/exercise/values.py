@@ -33,6 +33,7 @@ class ValueKind(StrEnum):
     MANTISSAS = "mantissas"  # floats with full 24-bit mantissas
     REAL = "real"  # floats from -1 to 1
     ZEROS = "zeros"
+    GIVEN = "given"  # the exercise's own `numbers`, from the first again after the last
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -54,6 +55,7 @@ _FIELDS = {
     ValueKind.INTEGERS: ("low", "high"),
     ValueKind.SORTED: ("low", "high"),
     ValueKind.IMAGE: ("low", "high"),
+    ValueKind.GIVEN: ("numbers",),
     ValueKind.ROW_STARTS: ("entries", "longest"),
     ValueKind.ROW_COLUMNS: ("rows", "columns"),
 }
@@ -71,6 +73,7 @@ class Values:
     entries, longest: for ROW_STARTS, the entries of the matrix, and of its longest row
     columns: for ROW_COLUMNS, the columns of the matrix
     rows: for ROW_COLUMNS, the operand with the starts of the rows
+    numbers: for GIVEN
     """
 
     kind: ValueKind
@@ -80,6 +83,7 @@ class Values:
     longest: Expression = _NONE
     columns: Expression = _NONE
     rows: str = ""
+    numbers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

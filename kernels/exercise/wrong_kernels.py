@@ -23,7 +23,7 @@ TABLE, FOLDER, RIGHT_FOLDER = "wrong.toml", "wrong", "right"
 class WrongKernel:
     """A kernel with a known mistake.
 
-    verdicts: the ones that it may get
+    verdicts: any of these is expected
     line: of a finding of its verdict, its own or the other one; None for any
     """
 

@@ -22,6 +22,7 @@ class ValuesPlan:
     longest: int
     columns: int
     rows: str
+    numbers: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +120,4 @@ def _plan_values(values: Values, names: Mapping[str, int]) -> ValuesPlan:
         each.evaluate(names)
         for each in (values.low, values.high, values.entries, values.longest, values.columns)
     )
-    return ValuesPlan(values.kind, low, high, entries, longest, columns, values.rows)
+    return ValuesPlan(values.kind, low, high, entries, longest, columns, values.rows, values.numbers)

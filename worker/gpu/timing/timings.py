@@ -148,6 +148,8 @@ def kind_of(case: CasePlan, repeat: int) -> InputKind:
 
     For products, the factors' roles alternate, with full mantissas in between.
     """
+    if case.operation is Operation.SOLUTION:
+        return case.inputs
     kinds = InputKind.of(case.operation)
     if case.operation is not Operation.MATMUL:
         return kinds[repeat % len(kinds)]
