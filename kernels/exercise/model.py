@@ -45,10 +45,20 @@ class Layout(StrEnum):
 
 
 class Binding(StrEnum):
-    """How a kernel reaches an operand: through a parameter, or as a `__device__` global of its file."""
+    """How a kernel reaches an operand: through a parameter, or as a module variable of its file."""
 
     PARAMETER = "parameter"
-    GLOBAL = "global"
+    GLOBAL = "global"  # `__device__`; an input may also be `__constant__`
+    CONSTANT = "constant"  # `__constant__`
+
+    @property
+    def is_variable(self) -> bool:
+        return self is not Binding.PARAMETER
+
+    @property
+    def space(self) -> str:
+        """The memory that a declaration names."""
+        return "__constant__" if self is Binding.CONSTANT else "__device__"
 
 
 class Operation(StrEnum):
@@ -135,11 +145,12 @@ class Operand:
 
     @property
     def declaration(self) -> str:
-        """The declaration that a file needs if this operand is a global."""
+        """The declaration that a file needs if this operand is a module variable."""
         extents = (self.rows,) if self.vector else (self.rows, self.cols)
         ordered = extents if self.layout is Layout.ROW_MAJOR else extents[::-1]
         ordered = ordered if self.planes is None else (self.planes, *ordered)
-        return f"__device__ {self.type.spellings[0]} {self.symbol}{''.join(f'[{extent.text}]' for extent in ordered)};"
+        shape = "".join(f"[{extent.text}]" for extent in ordered)
+        return f"{self.binding.space} {self.type.spellings[0]} {self.symbol}{shape};"
 
     def shape(self, names: Mapping[str, int]) -> tuple[int, int]:
         """Return rows (of all planes) and columns for these sizes, macros and tile."""

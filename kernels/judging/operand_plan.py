@@ -30,7 +30,7 @@ class MatrixPlan:
     """One matrix of a case: its size, its order in memory, and how the kernel gets it.
 
     rows: of all planes together
-    declaration, line: for a module global, the required declaration, and its line in the file
+    declaration, line: for a module variable, the required declaration, and its line in the file
     vector: whether its elements have one index
     planes: for elements with three indices; otherwise 0
     values: for the operation SOLUTION, before the launch
@@ -97,7 +97,7 @@ def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping
 def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
     """One operand at these sizes. lines: of the file's module variables."""
     rows, columns = operand.shape(names)
-    is_global = operand.binding is Binding.GLOBAL
+    is_variable = operand.binding.is_variable
     return MatrixPlan(
         name=operand.name,
         role=operand.role,
@@ -105,9 +105,9 @@ def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, 
         columns=columns,
         layout=operand.layout,
         binding=operand.binding,
-        symbol=operand.symbol if is_global else None,
-        declaration=operand.declaration if is_global else "",
-        line=lines.get(operand.symbol) if is_global else None,
+        symbol=operand.symbol if is_variable else None,
+        declaration=operand.declaration if is_variable else "",
+        line=lines.get(operand.symbol) if is_variable else None,
         vector=operand.vector,
         planes=0 if operand.planes is None else operand.planes.evaluate(names),
         type=operand.type,
