@@ -6,7 +6,7 @@ from kernels.exercise.model import Binding, Layout, Operand, Parameter, Role
 from kernels.exercise.table import Table
 from kernels.exercise.values import ElementType, ValueKind, Values
 
-_NUMBERS = ("int", "unsigned int", "unsigned", "float")
+_NUMBERS = ("int", "unsigned int", "unsigned", "long long", "float", "double")
 
 
 def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
@@ -25,7 +25,7 @@ def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
     expected = pointers if parameter.operand else _NUMBERS if parameter.value is not None else ("int",)
     if parameter.ctype not in expected:
         raise table.error("type", f"expected {' or '.join(f'`{ctype}`' for ctype in expected)}")
-    if isinstance(parameter.value, float) and parameter.ctype != "float":
+    if isinstance(parameter.value, float) and parameter.ctype not in {"float", "double"}:
         raise table.error("value", f"an `{parameter.ctype}` is a whole number")
     return parameter
 

@@ -10,8 +10,8 @@ from kernels.exercise.table import ExerciseError
 from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
 
-_FLOAT_WHOLE = 1 << 24
-"""Up to this, a float holds every whole number."""
+_FLOAT_WHOLE, _DOUBLE_WHOLE = 1 << 24, 1 << 53
+"""Up to these, a float and a double hold every whole number."""
 
 
 def check_solution(exercise: Exercise, path: Path) -> None:
@@ -76,11 +76,11 @@ def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]
         yield "values", "this field is missing"
         return
     kind = operand.values.kind
-    if kind.is_float and operand.type is not ElementType.FLOAT:
-        yield "values.kind", f'"{kind}" needs elements of the type `float`'
-    if kind.is_whole and operand.type is ElementType.FLOAT:
-        yield "values.kind", f'"{kind}" needs elements of the type `int` or `unsigned`'
-    if operand.type is not ElementType.FLOAT and any(number % 1 for number in operand.values.numbers):
+    if kind.is_float and not operand.type.is_float:
+        yield "values.kind", f'"{kind}" needs elements of the type `float` or `double`'
+    if kind.is_whole and operand.type.is_float:
+        yield "values.kind", f'"{kind}" needs whole numbers as elements'
+    if not operand.type.is_float and any(number % 1 for number in operand.values.numbers):
         yield "values.numbers", f"the type `{operand.type}` holds whole numbers only"
     for expression in _expressions(operand.values):
         if not expression.names <= set(exercise.sizes):
@@ -116,7 +116,7 @@ def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
 def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -> str:
     low, high = values.low.evaluate(names), values.high.evaluate(names)
     if values.numbers:
-        if operand.type is ElementType.FLOAT:
+        if operand.type.is_float:
             return ""
         low, high = int(min(values.numbers)), int(max(values.numbers))
     elif "low" not in values.kind.fields:
@@ -126,6 +126,8 @@ def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -
         ElementType.FLOAT: (-_FLOAT_WHOLE, _FLOAT_WHOLE),
         ElementType.INT: (-(1 << 31), (1 << 31) - 1),
         ElementType.UNSIGNED: (0, (1 << 32) - 1),
+        ElementType.DOUBLE: (-_DOUBLE_WHOLE, _DOUBLE_WHOLE),
+        ElementType.LONG: (-_DOUBLE_WHOLE, _DOUBLE_WHOLE),
     }[operand.type]
     if values.kind is ValueKind.IMAGE and high - low > _FLOAT_WHOLE:
         return f"an image has at most {_FLOAT_WHOLE:,} levels"

@@ -22,6 +22,8 @@ DTYPES: Mapping[ElementType, type[np.generic]] = {
     ElementType.FLOAT: np.float32,
     ElementType.INT: np.int32,
     ElementType.UNSIGNED: np.uint32,
+    ElementType.DOUBLE: np.float64,
+    ElementType.LONG: np.int64,
 }
 _BOXES = 6
 _TIED = 4
@@ -86,7 +88,8 @@ def _drawn(
         case ValueKind.ROW_COLUMNS:
             return _row_columns(random, made[values.rows].ravel(), values.columns)
         case ValueKind.MANTISSAS:
-            odd = random.integers(2**22, 2**23, count) * 2 + 1
+            bits = 52 if matrix.type is ElementType.DOUBLE else 23
+            odd = random.integers(1 << bits - 1, 1 << bits, count) * 2 + 1
             return odd * (2 * random.integers(0, 2, count) - 1)
         case ValueKind.REAL:
             return random.uniform(-1.0, 1.0, count)

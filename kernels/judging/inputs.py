@@ -42,9 +42,12 @@ _UNIT_ROUNDOFF = 2.0**-24
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected output in float64, and the allowed error of each element: 0 for exact cases."""
+    """The expected output, and the allowed error of each element: 0 for exact cases.
 
-    values: NDArray[np.float64]
+    values: in float64; whole numbers of 64 bits in int64
+    """
+
+    values: NDArray[Any]
     bound: NDArray[np.float64]
 
 

@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernels.exercise import Binding, Layout, Role
-from kernels.exercise.values import ElementType
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, ConstantPlan
 from kernels.verdict import Example, Finding, Verdict
 
-_NOUNS = {ElementType.FLOAT: "floats", ElementType.INT: "ints", ElementType.UNSIGNED: "unsigned ints"}
-_FLOAT = 4
 _INT = 4
 
 
@@ -52,9 +49,10 @@ def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) ->
     if matrix.planes:
         expected = (matrix.planes, matrix.rows // matrix.planes, matrix.columns)
     declared = case.shapes.get(symbol, ())
-    if found.size != needed * _FLOAT:
+    size = needed * matrix.type.bytes
+    if found.size != size:
         held = _by(declared) if declared else f"{found.size:,} bytes"
-        wanted = f"{_by(expected)} {_NOUNS[matrix.type]} ({needed * _FLOAT:,} bytes)"
+        wanted = f"{_by(expected)} {matrix.type.spellings[0]}s ({size:,} bytes)"
         return f"`{symbol}` is {held}, but {_sizes(case)} needs {wanted}."
     if len(declared) == len(expected) and declared != expected:
         return f"`{symbol}` is {_by(declared)}, but {_sizes(case)} needs {_by(expected)}."

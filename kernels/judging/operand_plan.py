@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernels.exercise import Binding, Layout, Operand, Role
 from kernels.exercise.model import Parameter
 from kernels.exercise.values import ElementType, ValueKind, Values
@@ -64,6 +66,11 @@ class MatrixPlan:
         return self.rows * self.columns
 
     @property
+    def words(self) -> int:
+        """The 32-bit words of all elements."""
+        return self.elements * self.type.words
+
+    @property
     def row_length(self) -> int:
         """Elements from one row (in column-major order, one column) to the next in memory."""
         return self.columns if self.layout is Layout.ROW_MAJOR else self.rows
@@ -71,16 +78,22 @@ class MatrixPlan:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One kernel argument: a pointer to the matrix `matrix`, the whole number `number`, or the float `real`."""
+    """One kernel argument: a pointer to the matrix `matrix`, the whole number `number`, or the float `real`.
+
+    double: whether `real` has 64 bits
+    """
 
     matrix: str | None
     number: int | None
     real: float | None = None
+    double: bool = False
 
     @property
     def value(self) -> int | float:
-        """The number, for an argument that isn't a pointer."""
-        return self.real if self.real is not None else int(self.number or 0)
+        """The number, for an argument that isn't a pointer. A double is a np.float64, and a float isn't."""
+        if self.real is None:
+            return int(self.number or 0)
+        return np.float64(self.real) if self.double else self.real
 
 
 def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]) -> Argument:
@@ -88,9 +101,9 @@ def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping
     if parameter.value is not None:
         value = parameter.value
         number = value.evaluate(names) if isinstance(value, Expression) else value
-        return (
-            Argument(None, None, float(number)) if parameter.ctype == "float" else Argument(None, int(number))
-        )
+        if parameter.ctype in {"float", "double"}:
+            return Argument(None, None, float(number), double=parameter.ctype == "double")
+        return Argument(None, int(number))
     return Argument(parameter.operand, None if parameter.size is None else sizes[parameter.size])
 
 

@@ -324,6 +324,8 @@ _TYPES = {
     ElementType.FLOAT: {"float"},
     ElementType.INT: {"int", "int32_t"},
     ElementType.UNSIGNED: {"unsigned", "uint32_t", "uint"},
+    ElementType.DOUBLE: {"double"},
+    ElementType.LONG: {"long", "int64_t"},
 }
 
 

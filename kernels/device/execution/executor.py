@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,13 +67,13 @@ class Execution:
     """
 
     findings: tuple[Finding, ...]
-    values: Mapping[str, NDArray[np.float32]]
+    values: Mapping[str, NDArray[Any]]
     printed: str
     instructions: int
     stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     state: Mapping[str, bytes] = field(default_factory=dict)
     counts: Counts | None = None
-    others: tuple[Mapping[str, NDArray[np.float32]], ...] = ()
+    others: tuple[Mapping[str, NDArray[Any]], ...] = ()
     unordered: Finding | None = None
     reached: Unsupported | None = None
 
@@ -195,7 +196,7 @@ def _with_races(
     result = first.result
     if _errors(result):
         return result
-    others: list[Mapping[str, NDArray[np.float32]]] = []
+    others: list[Mapping[str, NDArray[Any]]] = []
     for order in first.other_orders(prepared):
         if others and order.group == 1:
             break
@@ -228,7 +229,7 @@ def _errors(result: Execution) -> tuple[Finding, ...]:
     return tuple(finding for finding in result.findings if finding.severity is Severity.ERROR)
 
 
-def _differ(one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
+def _differ(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return not np.array_equal(one.view(np.uint32), other.view(np.uint32))
 
 

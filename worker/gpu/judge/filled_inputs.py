@@ -14,7 +14,7 @@ from typing import Protocol
 from kernels.exercise import InputKind, Operation
 from kernels.exercise.values import ElementType
 from kernels.judging.inputs import Matrix, make_inputs, output_of, to_memory
-from kernels.judging.operations import ULP, tolerance_text
+from kernels.judging.operations import tolerance_text
 from kernels.verdict import Finding
 from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
@@ -128,13 +128,13 @@ class DrawnInputs:
         for (matrix, actual, expected), count in zip(outputs, found, strict=True):
             if count.count:
                 wrong = self.judge.wrong_at(matrix, actual, expected, count)
-                allowed = tolerance_text(case) if matrix.type is ElementType.FLOAT else ""
+                allowed = tolerance_text(case) if matrix.type.is_float else ""
                 return wrong_finding(matrix, wrong, case, repeat, allowed)
         return None
 
     def _tolerance(self, kind: ElementType) -> Tolerated | None:
         case = self.operands.case
-        return (case.absolute, case.ulps * ULP) if kind is ElementType.FLOAT else None
+        return (case.absolute, case.ulps * kind.ulp) if kind.is_float else None
 
 
 def run_solution(backend: Backend, solution: Operands, seconds: float) -> None:
