@@ -61,6 +61,13 @@ class Binding(StrEnum):
         return "__constant__" if self is Binding.CONSTANT else "__device__"
 
 
+class Order(StrEnum):
+    """Whether the elements of a result have fixed places."""
+
+    FIXED = "fixed"
+    ANY = "any"
+
+
 class Operation(StrEnum):
     """What the kernel computes."""
 
@@ -128,6 +135,7 @@ class Operand:
     vector: whether it has one index; `cols` is then 1
     planes: for three indices; otherwise None
     values: before the launch, for the operation SOLUTION
+    order: of its results, for the operation SOLUTION
     symbol: the name of the kernel's parameter or of the file's global that holds it
     """
 
@@ -142,6 +150,7 @@ class Operand:
     planes: Expression | None = None
     type: ElementType = ElementType.FLOAT
     values: Values | None = None
+    order: Order = Order.FIXED
 
     @property
     def declaration(self) -> str:

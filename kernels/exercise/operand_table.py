@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.exercise.model import Binding, Layout, Operand, Parameter, Role
+from kernels.exercise.model import Binding, Layout, Operand, Order, Parameter, Role
 from kernels.exercise.table import Table
 from kernels.exercise.values import ElementType, ValueKind, Values
 
@@ -36,7 +36,9 @@ def _pointed() -> tuple[str, ...]:
 
 def read_operand(table: Table, names: tuple[str, ...]) -> Operand:
     """Read one operand. names: for its extents and values."""
-    table.only("name", "role", "planes", "rows", "cols", "layout", "binding", "symbol", "type", "values")
+    table.only(
+        "name", "role", "planes", "rows", "cols", "layout", "binding", "symbol", "type", "values", "order"
+    )
     name = table.name("name")
     vector = not table.has("cols")
     if vector and table.has("planes"):
@@ -55,6 +57,7 @@ def read_operand(table: Table, names: tuple[str, ...]) -> Operand:
         planes=table.expression("planes", names) if table.has("planes") else None,
         type=table.choice("type", ElementType, default=ElementType.FLOAT),
         values=_values(table.table("values"), names) if table.has("values") else None,
+        order=table.choice("order", Order, default=Order.FIXED),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kernels.exercise.model import Exercise, Metric, Operand, Operation, Role
+from kernels.exercise.model import Exercise, Metric, Operand, Operation, Order, Role
 from kernels.exercise.table import ExerciseError
 from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
@@ -24,6 +24,9 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     if exercise.metric is Metric.GFLOPS and exercise.work.flops is None:
         raise ExerciseError(path, "work.flops", "the metric `gflops` needs this field")
     for index, operand in enumerate(exercise.operands):
+        if operand.order is Order.ANY and (operand.role is Role.INPUT or not operand.vector):
+            reason = "only a result that is a vector may have any order"
+            raise ExerciseError(path, f"operands[{index}].order", reason)
         for field, reason in _problems(exercise, operand):
             raise ExerciseError(path, f"operands[{index}].{field}", reason)
     types = {operand.name: operand.type for operand in exercise.operands}
@@ -51,6 +54,7 @@ def _check_others(exercise: Exercise, path: Path) -> None:
             ("values", operand.values is not None),
             ("planes", operand.planes is not None),
             ("role", operand.role is Role.INOUT),
+            ("order", operand.order is not Order.FIXED),
         ):
             if given:
                 raise ExerciseError(path, f"operands[{index}].{field}", only)

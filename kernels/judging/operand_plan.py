@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.exercise import Binding, Layout, Operand, Role
-from kernels.exercise.model import Parameter
+from kernels.exercise.model import Order, Parameter
 from kernels.exercise.values import ElementType, ValueKind, Values
 from kernels.expression import Expression
 
@@ -36,6 +36,7 @@ class MatrixPlan:
     vector: whether its elements have one index
     planes: for elements with three indices; otherwise 0
     values: for the operation SOLUTION, before the launch
+    any_order: whether its results are compared as sorted
     """
 
     name: str
@@ -51,6 +52,7 @@ class MatrixPlan:
     planes: int = 0
     type: ElementType = ElementType.FLOAT
     values: ValuesPlan | None = None
+    any_order: bool = False
 
     def element(self, row: int, column: int) -> str:
         """The name of an element in the course's notation."""
@@ -60,6 +62,10 @@ class MatrixPlan:
             return f"{self.name}[{row}][{column}]"
         plane, row = divmod(row, self.rows // self.planes)
         return f"{self.name}[{plane}][{row}][{column}]"
+
+    def result(self, row: int, column: int) -> str:
+        """The name of an element as results are compared."""
+        return f"sorted({self.name})[{row}]" if self.any_order else self.element(row, column)
 
     @property
     def elements(self) -> int:
@@ -125,6 +131,7 @@ def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, 
         planes=0 if operand.planes is None else operand.planes.evaluate(names),
         type=operand.type,
         values=None if operand.values is None else _plan_values(operand.values, names),
+        any_order=operand.order is Order.ANY,
     )
 
 

@@ -51,28 +51,29 @@ def results(
     if case.operation is Operation.SOLUTION:
         if solved is None:
             return ()
-        return tuple(_solved(case, tile, matrix, values, solved) for matrix in case.outputs)
+        return tuple(solved_output(case, tile, matrix, values, solved) for matrix in case.outputs)
     return (_computed(case, tile, inputs, values),)
 
 
-def _solved(
+def solved_output(
     case: CasePlan,
     tile: int,
     matrix: MatrixPlan,
     values: Mapping[str, Matrix],
     solved: Mapping[str, Matrix],
 ) -> Solved:
-    """One output with the solution's, within the exercise's tolerance."""
-    right = from_memory(solved[matrix.name], matrix)
+    """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order."""
+    right, actual = (from_memory(each[matrix.name], matrix) for each in (solved, values))
+    if matrix.any_order:
+        right, actual = np.sort(right, axis=0), np.sort(actual, axis=0)
     whole = not matrix.type.is_float
     if matrix.type is not ElementType.LONG:
         right = right.astype(np.float64)
     bound = np.zeros(right.shape) if whole else tolerated(case, right, matrix.type)
     names = (*(given.name for given in case.given), matrix.name)
-    actual = from_memory(values[matrix.name], matrix)
     allowed = "" if whole else tolerance_text(case)
-    flat = not matrix.planes
-    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.element, allowed, flat)
+    flat = not matrix.planes and not matrix.any_order
+    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.result, allowed, flat)
 
 
 def tolerated(case: CasePlan, right: NDArray[np.float64], kind: ElementType) -> NDArray[np.float64]:

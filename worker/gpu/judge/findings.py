@@ -75,7 +75,7 @@ def wrong_finding(
     repeat: counted from 1; 0 for a launch that was only judged
     allowed: the tolerance in words
     """
-    element, wide = matrix.element(*wrong.element), matrix.type is ElementType.DOUBLE
+    element, wide = matrix.result(*wrong.element), matrix.type is ElementType.DOUBLE
     right = show(wrong.right, wide=wide) + (f" ({allowed})" if allowed else "")
     found = (
         f"was never written, but should be {right}"
