@@ -6,9 +6,12 @@ import pytest
 
 from kernels.exercise import ExerciseError
 from kernels.verdict import Verdict, decide
+from tests.gpu.solutions import Machine
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
+from worker.gpu.nvml import gpus
+from worker.steps.grading import grade
 
 DEFINITION = """
 title = "Compaction"
@@ -102,3 +105,14 @@ def test_only_results_that_are_vectors_have_any_order(tmp_path, old, new):
     with pytest.raises(ExerciseError) as caught:
         made(tmp_path, DEFINITION.replace(old, new), SOLUTION)
     assert caught.value.field.endswith(".order")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("added", "verdict"), [("", Verdict.ACCEPTED), (" + i / 600", Verdict.WRONG_ANSWER)])
+def test_a_gpu_judges_large_sizes(tmp_path, added, verdict):
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text(changed(("= x[i];", f"= x[i]{added};")), "utf-8")
+    machine = Machine(gpus()[0], tmp_path)
+    with machine.stages() as stages:
+        report = grade(machine.job(made(tmp_path, DEFINITION, SOLUTION), kernel), stages)
+    assert report.verdict is verdict, report.message

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Verdict, decide
+from tests.gpu.solutions import Machine
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
+from worker.gpu.nvml import gpus
+from worker.steps.grading import grade
 
 DEFINITION = """
 title = "Elements of 64 bits"
@@ -134,3 +137,23 @@ def test_the_gpus_judge_finds_the_same_mistakes(wide, old, new, verdict, element
     response = measured(request, Scripted([1.0]), real_judge=True)
     assert decide(response.findings) is verdict
     assert element in response.findings[0].message
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("old", "new", "element"),
+    [
+        ("* scale", "* scale", ""),
+        ("* scale", "* scale + (i == 650)", "`out[650]`"),
+        ("+ offset", "+ offset + (i == 650)", "`sums[650]`"),
+        ("out[i] =", "if (i != 650) out[i] =", "`out[650]` was never written"),
+    ],
+)
+def test_a_gpu_judges_large_sizes(wide, tmp_path, old, new, element):
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text(changed(old, new), "utf-8")
+    machine = Machine(gpus()[0], tmp_path)
+    with machine.stages() as stages:
+        report = grade(machine.job(wide, kernel), stages)
+    assert report.verdict is (Verdict.WRONG_ANSWER if element else Verdict.ACCEPTED), report.message
+    assert element in report.message
