@@ -1,8 +1,8 @@
 """Integer expressions such as `ceil(Width/TILE_WIDTH)`: parsed into a small tree, never evaluated as Python.
 
 They appear in exercises (sizes, launches), in a submission's launch comment, and in its integer macros. As in C, `/`
-and `%` truncate toward zero. Inside `ceil(...)` a division is exact, so `ceil(Width/16)` has the value that a student
-expects.
+and `%` truncate toward zero. Only the quotient of `ceil(a/b)` is exact, so `ceil(Width/16)` has the value that a
+student expects. Divisions within `a` and `b` truncate, too.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 LONGEST = 240
 DEEPEST = 24
 LARGEST = 1 << 63
 _MOST_SHIFT = 62
-_FRACTION = 8
 
-Value = int | Fraction
-Evaluation = Callable[[Mapping[str, int]], Value]
+Evaluation = Callable[[Mapping[str, int]], int]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]{0,3}(?![\w.])|(?P<name>[A-Za-z_]\w*)|(?P<operator><<|>>|[-+*/%(),]))",
@@ -52,7 +49,7 @@ class Expression:
     """A parsed expression.
 
     value: its value for numbers that have all of its names; raises ExpressionError for a division by zero
-    cost: how much work one evaluation is, in operations on whole numbers
+    cost: how many operations on whole numbers one evaluation takes
     """
 
     text: str
@@ -71,7 +68,7 @@ class Expression:
         parser = _Parser(_tokens(text))
         root = parser.binary(1, 0)
         parser.finish()
-        return cls(text.strip(), frozenset(parser.names), root, _compiled(root, exact=False), _cost(root))
+        return cls(text.strip(), frozenset(parser.names), root, _compiled(root), _cost(root))
 
     def __reduce__(self) -> tuple[Callable[[str], Expression], tuple[str]]:
         return Expression.parse, (self.text,)  # functions can't be pickled
@@ -82,7 +79,7 @@ class Expression:
             unknown = sorted(self.names - env.keys())
             known = ", ".join(sorted(env)) or "none"
             raise ExpressionError(f"`{unknown[0]}` isn't known here; known names are: {known}")
-        return int(self.value(env))
+        return self.value(env)
 
 
 def _without_floats(text: str) -> str:
@@ -93,8 +90,8 @@ def _without_floats(text: str) -> str:
 def _no_floats(whole: str) -> str:
     """The replacement for an expression with floating-point numbers."""
     if "ceil(" in whole:
-        return f"division inside ceil() is exact here, so write `{whole.strip()}`"
-    return "use whole numbers only; a division is exact only inside ceil()"
+        return f"`ceil(a/b)` is exact here, so write `{whole.strip()}`"
+    return "use whole numbers only; a division is exact only as `ceil(a/b)`"
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -182,6 +179,8 @@ class _Parser:
             raise ExpressionError(
                 f"`{function}` takes {'one argument' if most == 1 else 'two or more arguments'}"
             )
+        if function == "ceil":
+            _check_quotient(arguments[0])
         return _Node(function, tuple(arguments))
 
 
@@ -195,74 +194,91 @@ def _number(text: str) -> _Node:
     return _Node("number", value=value)
 
 
-def _cost(node: _Node, each: int = 1) -> int:
-    """The operations of a tree; an operation on fractions takes as long as several on whole numbers."""
-    inside = _FRACTION if node.operation == "ceil" else each
-    return each + sum(_cost(operand, inside) for operand in node.operands)
+def _check_quotient(inside: _Node) -> None:
+    """Refuse divisions whose meaning inside `ceil` isn't plain: C truncates them, and a reader may expect otherwise."""
+    if inside.operation == "/":
+        if inside.operands[0].operation == "/":
+            raise ExpressionError(
+                "`ceil` has two divisions in a row; write `ceil(a/(b*c))` instead of `ceil(a/b/c)`"
+            )
+    elif _divides(inside):
+        raise ExpressionError(
+            "`ceil` rounds one quotient up; write `ceil(a/b)`, and other operations around it"
+        )
 
 
-def _compiled(node: _Node, *, exact: bool) -> Evaluation:
-    """The function that gives a tree's value; `exact` (inside ceil) keeps quotients as fractions."""
+def _divides(node: _Node) -> bool:
+    return node.operation == "/" or (node.operation != "ceil" and any(map(_divides, node.operands)))
+
+
+def _cost(node: _Node) -> int:
+    return 1 + sum(map(_cost, node.operands))
+
+
+def _compiled(node: _Node) -> Evaluation:
+    """The function that gives a tree's value."""
     if node.operation == "number":
         value = node.value
         return lambda _: value
     if node.operation == "name":
         return operator.itemgetter(node.name)
     if node.operation == "ceil":
-        inner = _compiled(node.operands[0], exact=True)
-        return lambda env: _ceil(inner(env))
-    operands = [_compiled(operand, exact=exact) for operand in node.operands]
+        return _compiled_ceiling(node.operands[0])
+    operands = [_compiled(operand) for operand in node.operands]
     if node.operation in _OF_SEVERAL:
         several = _OF_SEVERAL[node.operation]
         return lambda env: several([operand(env) for operand in operands])
     left, right = operands[0], operands[-1]
     if node.operation == "neg":
         return lambda env: -left(env)
-    combine = _exact_quotient if exact and node.operation == "/" else _COMBINE[node.operation]
+    combine = _COMBINE[node.operation]
     return lambda env: combine(left(env), right(env))
 
 
-def _ceil(value: Value) -> int:
-    return -(-value.numerator // value.denominator)
+def _compiled_ceiling(inside: _Node) -> Evaluation:
+    if inside.operation != "/":
+        return _compiled(inside)  # whole already
+    left, right = map(_compiled, inside.operands)
+    return lambda env: _ceiling(left(env), right(env))
 
 
-def _exact_quotient(left: Value, right: Value) -> Fraction:
+def _ceiling(left: int, right: int) -> int:
     _check_divisor(right)
-    return Fraction(left) / right
+    return -(-left // right)
 
 
-def _quotient(left: Value, right: Value) -> int:
+def _quotient(left: int, right: int) -> int:
     """The quotient truncated toward zero."""
     _check_divisor(right)
     whole = (-left if left < 0 else left) // (-right if right < 0 else right)
     return whole if (left < 0) == (right < 0) else -whole
 
 
-def _remainder(left: Value, right: Value) -> Value:
+def _remainder(left: int, right: int) -> int:
     return left - right * _quotient(left, right)
 
 
-def _check_divisor(right: Value) -> None:
+def _check_divisor(right: int) -> None:
     if right == 0:
         raise ExpressionError("it divides by zero")
 
 
-def _shift_left(left: Value, right: Value) -> int:
-    return int(left) << _bits("<<", left, right)
+def _shift_left(left: int, right: int) -> int:
+    return left << _bits("<<", right)
 
 
-def _shift_right(left: Value, right: Value) -> int:
-    return int(left) >> _bits(">>", left, right)
+def _shift_right(left: int, right: int) -> int:
+    return left >> _bits(">>", right)
 
 
-def _bits(shift: str, left: Value, right: Value) -> int:
-    if left.denominator != 1 or right.denominator != 1 or not 0 <= right <= _MOST_SHIFT:
+def _bits(shift: str, right: int) -> int:
+    if not 0 <= right <= _MOST_SHIFT:
         raise ExpressionError(f"`{shift}` must shift by 0 to {_MOST_SHIFT} bits")
-    return int(right)
+    return right
 
 
-_OF_SEVERAL: Mapping[str, Callable[[list[Value]], Value]] = {"min": min, "max": max}
-_COMBINE: Mapping[str, Callable[[Value, Value], Value]] = {
+_OF_SEVERAL: Mapping[str, Callable[[list[int]], int]] = {"min": min, "max": max}
+_COMBINE: Mapping[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,

@@ -75,8 +75,9 @@ class Subject:
 
     @property
     def elements_read(self) -> float:
-        """4-byte elements that threads requested from global memory."""
-        return self.totals.global_load_bytes / FLOAT
+        """Elements that threads requested from global memory, of the inputs' average size."""
+        size = FLOAT * sum(operand.words for operand in self.inputs) / max(1, self.input_elements)
+        return self.totals.global_load_bytes / (size or FLOAT)
 
     @property
     def shared_bytes(self) -> int:
@@ -110,7 +111,7 @@ class Subject:
     @property
     def misaligned(self) -> bool:
         """Whether rows of an operand begin in the middle of sectors."""
-        return any(each.row_length % (_SECTOR // FLOAT) for each in (*self.inputs, *self.outputs))
+        return any(each.row_length * each.type.bytes % _SECTOR for each in (*self.inputs, *self.outputs))
 
     @property
     def has_edges(self) -> bool:

@@ -85,11 +85,15 @@ def _check_names(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(
             path, "size_macros", f"`{min(given)}` is the name of the tile or of a macro already"
         )
-    symbols = [operand.symbol for operand in exercise.operands if operand.binding is Binding.GLOBAL]
+    symbols = [operand.symbol for operand in exercise.operands if operand.binding.is_variable]
     symbols += [constant.symbol for constant in exercise.constants]
     twice = sorted({symbol for symbol in symbols if symbols.count(symbol) > 1})
     if twice:
         raise ExerciseError(path, "operands", f"two operands or constants are bound to `{twice[0]}`")
+    for index, operand in enumerate(exercise.operands):
+        if operand.binding is Binding.CONSTANT and operand.role is not Role.INPUT:
+            reason = "a kernel can't write to constant memory; use `global`"
+            raise ExerciseError(path, f"operands[{index}].binding", reason)
 
 
 def _check_operands(exercise: Exercise, path: Path) -> None:

@@ -32,6 +32,10 @@ INPUT_WORDS: Mapping[str, InputWords] = {
     InputKind.RANDOM: InputWords(
         "random", "random values of the kinds that the exercise declares for its arrays"
     ),
+    InputKind.EQUAL: InputWords("all equal", "random values, all elements of an array equal"),
+    InputKind.ASCENDING: InputWords("ascending", "random values in ascending order"),
+    InputKind.DESCENDING: InputWords("descending", "random values in descending order"),
+    InputKind.TIES: InputWords("ties", "random values with at most four different ones in an array"),
     InputKind.MANTISSAS: InputWords(
         "full precision", "numbers that don't fit into a format narrower than float"
     ),

@@ -45,10 +45,27 @@ class Layout(StrEnum):
 
 
 class Binding(StrEnum):
-    """How a kernel reaches an operand: through a parameter, or as a `__device__` global of its file."""
+    """How a kernel reaches an operand: through a parameter, or as a module variable of its file."""
 
     PARAMETER = "parameter"
-    GLOBAL = "global"
+    GLOBAL = "global"  # `__device__`; an input may also be `__constant__`
+    CONSTANT = "constant"  # `__constant__`
+
+    @property
+    def is_variable(self) -> bool:
+        return self is not Binding.PARAMETER
+
+    @property
+    def space(self) -> str:
+        """The memory that a declaration names."""
+        return "__constant__" if self is Binding.CONSTANT else "__device__"
+
+
+class Order(StrEnum):
+    """Whether the elements of a result have fixed places."""
+
+    FIXED = "fixed"
+    ANY = "any"
 
 
 class Operation(StrEnum):
@@ -71,6 +88,10 @@ class InputKind(StrEnum):
     INTEGERS = "integers"  # whole numbers, none of them 0, whose sums are exact in any order
     MANTISSAS = "mantissas"  # numbers that no format narrower than float holds
     RANDOM = "random"  # what each operand declares as its values
+    EQUAL = "equal"  # the same, but all elements of an operand are equal
+    ASCENDING = "ascending"  # the same in ascending order
+    DESCENDING = "descending"
+    TIES = "ties"  # the same, but an operand has at most four different elements
 
     @classmethod
     def of(cls, operation: Operation) -> tuple[InputKind, ...]:
@@ -87,7 +108,13 @@ _KINDS: Mapping[Operation, tuple[InputKind, ...]] = {
     ),
     Operation.SUM: (InputKind.INTEGERS,),
     Operation.TRANSPOSE: (InputKind.MANTISSAS,),
-    Operation.SOLUTION: (InputKind.RANDOM,),
+    Operation.SOLUTION: (
+        InputKind.RANDOM,
+        InputKind.EQUAL,
+        InputKind.ASCENDING,
+        InputKind.DESCENDING,
+        InputKind.TIES,
+    ),
     Operation.ANALYSIS: (InputKind.INTEGERS, InputKind.MANTISSAS),
 }
 
@@ -108,6 +135,7 @@ class Operand:
     vector: whether it has one index; `cols` is then 1
     planes: for three indices; otherwise None
     values: before the launch, for the operation SOLUTION
+    order: of its results, for the operation SOLUTION
     symbol: the name of the kernel's parameter or of the file's global that holds it
     """
 
@@ -122,14 +150,16 @@ class Operand:
     planes: Expression | None = None
     type: ElementType = ElementType.FLOAT
     values: Values | None = None
+    order: Order = Order.FIXED
 
     @property
     def declaration(self) -> str:
-        """The declaration that a file needs if this operand is a global."""
+        """The declaration that a file needs if this operand is a module variable."""
         extents = (self.rows,) if self.vector else (self.rows, self.cols)
         ordered = extents if self.layout is Layout.ROW_MAJOR else extents[::-1]
         ordered = ordered if self.planes is None else (self.planes, *ordered)
-        return f"__device__ {self.type.spellings[0]} {self.symbol}{''.join(f'[{extent.text}]' for extent in ordered)};"
+        shape = "".join(f"[{extent.text}]" for extent in ordered)
+        return f"{self.binding.space} {self.type.spellings[0]} {self.symbol}{shape};"
 
     def shape(self, names: Mapping[str, int]) -> tuple[int, int]:
         """Return rows (of all planes) and columns for these sizes, macros and tile."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kernels.exercise.model import Binding, Layout, Operand, Parameter, Role
+from kernels.exercise.model import Binding, Layout, Operand, Order, Parameter, Role
 from kernels.exercise.table import Table
 from kernels.exercise.values import ElementType, ValueKind, Values
 
-_NUMBERS = ("int", "unsigned int", "unsigned", "float")
+_NUMBERS = ("int", "unsigned int", "unsigned", "long long", "float", "double")
 
 
 def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
@@ -25,7 +25,7 @@ def read_parameter(table: Table, names: tuple[str, ...]) -> Parameter:
     expected = pointers if parameter.operand else _NUMBERS if parameter.value is not None else ("int",)
     if parameter.ctype not in expected:
         raise table.error("type", f"expected {' or '.join(f'`{ctype}`' for ctype in expected)}")
-    if isinstance(parameter.value, float) and parameter.ctype != "float":
+    if isinstance(parameter.value, float) and parameter.ctype not in {"float", "double"}:
         raise table.error("value", f"an `{parameter.ctype}` is a whole number")
     return parameter
 
@@ -36,7 +36,9 @@ def _pointed() -> tuple[str, ...]:
 
 def read_operand(table: Table, names: tuple[str, ...]) -> Operand:
     """Read one operand. names: for its extents and values."""
-    table.only("name", "role", "planes", "rows", "cols", "layout", "binding", "symbol", "type", "values")
+    table.only(
+        "name", "role", "planes", "rows", "cols", "layout", "binding", "symbol", "type", "values", "order"
+    )
     name = table.name("name")
     vector = not table.has("cols")
     if vector and table.has("planes"):
@@ -55,6 +57,7 @@ def read_operand(table: Table, names: tuple[str, ...]) -> Operand:
         planes=table.expression("planes", names) if table.has("planes") else None,
         type=table.choice("type", ElementType, default=ElementType.FLOAT),
         values=_values(table.table("values"), names) if table.has("values") else None,
+        order=table.choice("order", Order, default=Order.FIXED),
     )
 
 
@@ -67,6 +70,8 @@ def _values(table: Table, names: tuple[str, ...]) -> Values:
     if kind is ValueKind.ROW_STARTS:
         entries, longest = (table.expression(key, names) for key in ("entries", "longest"))
         return Values(kind, entries=entries, longest=longest)
+    if kind is ValueKind.GIVEN:
+        return Values(kind, numbers=table.numbers("numbers"))
     if not kind.fields:
         return default
     low, high = ("0", "255") if kind is ValueKind.IMAGE else (default.low.text, default.high.text)

@@ -145,7 +145,7 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
     own = (tile_name, *macros)
     names = (*sizes, *own)
     operation = table.choice("operation", Operation)
-    inputs = InputKind.of(operation) if operation is Operation.SOLUTION else ()
+    inputs = (InputKind.RANDOM,) if operation is Operation.SOLUTION else ()
     return Exercise(
         name=name,
         title=table.text("title"),

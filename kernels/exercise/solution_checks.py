@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kernels.exercise.model import Exercise, Metric, Operand, Operation, Role
+from kernels.exercise.model import Exercise, Metric, Operand, Operation, Order, Role
 from kernels.exercise.table import ExerciseError
 from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
 
-_FLOAT_WHOLE = 1 << 24
-"""Up to this, a float holds every whole number."""
+_FLOAT_WHOLE, _DOUBLE_WHOLE = 1 << 24, 1 << 53
+"""Up to these, a float and a double hold every whole number."""
 
 
 def check_solution(exercise: Exercise, path: Path) -> None:
@@ -24,6 +24,9 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     if exercise.metric is Metric.GFLOPS and exercise.work.flops is None:
         raise ExerciseError(path, "work.flops", "the metric `gflops` needs this field")
     for index, operand in enumerate(exercise.operands):
+        if operand.order is Order.ANY and (operand.role is Role.INPUT or not operand.vector):
+            reason = "only a result that is a vector may have any order"
+            raise ExerciseError(path, f"operands[{index}].order", reason)
         for field, reason in _problems(exercise, operand):
             raise ExerciseError(path, f"operands[{index}].{field}", reason)
     types = {operand.name: operand.type for operand in exercise.operands}
@@ -51,6 +54,7 @@ def _check_others(exercise: Exercise, path: Path) -> None:
             ("values", operand.values is not None),
             ("planes", operand.planes is not None),
             ("role", operand.role is Role.INOUT),
+            ("order", operand.order is not Order.FIXED),
         ):
             if given:
                 raise ExerciseError(path, f"operands[{index}].{field}", only)
@@ -76,10 +80,12 @@ def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]
         yield "values", "this field is missing"
         return
     kind = operand.values.kind
-    if kind.is_float and operand.type is not ElementType.FLOAT:
-        yield "values.kind", f'"{kind}" needs elements of the type `float`'
-    if kind.is_whole and operand.type is ElementType.FLOAT:
-        yield "values.kind", f'"{kind}" needs elements of the type `int` or `unsigned`'
+    if kind.is_float and not operand.type.is_float:
+        yield "values.kind", f'"{kind}" needs elements of the type `float` or `double`'
+    if kind.is_whole and operand.type.is_float:
+        yield "values.kind", f'"{kind}" needs whole numbers as elements'
+    if not operand.type.is_float and any(number % 1 for number in operand.values.numbers):
+        yield "values.numbers", f"the type `{operand.type}` holds whole numbers only"
     for expression in _expressions(operand.values):
         if not expression.names <= set(exercise.sizes):
             yield "values", "values may use sizes only"
@@ -113,13 +119,19 @@ def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
 
 def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -> str:
     low, high = values.low.evaluate(names), values.high.evaluate(names)
-    if "low" not in values.kind.fields:
+    if values.numbers:
+        if operand.type.is_float:
+            return ""
+        low, high = int(min(values.numbers)), int(max(values.numbers))
+    elif "low" not in values.kind.fields:
         rows, columns = operand.shape(names)
         low, high = 0, rows * columns if values.kind is ValueKind.PERMUTATION else 0
     least, most = {
         ElementType.FLOAT: (-_FLOAT_WHOLE, _FLOAT_WHOLE),
         ElementType.INT: (-(1 << 31), (1 << 31) - 1),
         ElementType.UNSIGNED: (0, (1 << 32) - 1),
+        ElementType.DOUBLE: (-_DOUBLE_WHOLE, _DOUBLE_WHOLE),
+        ElementType.LONG: (-_DOUBLE_WHOLE, _DOUBLE_WHOLE),
     }[operand.type]
     if values.kind is ValueKind.IMAGE and high - low > _FLOAT_WHOLE:
         return f"an image has at most {_FLOAT_WHOLE:,} levels"

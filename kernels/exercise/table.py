@@ -16,6 +16,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LARGEST = 1 << 20
 """The largest whole number in an exercise, such as a size."""
 _MOST_COUNTED = 1e18
+_LARGEST_GIVEN, _MOST_NUMBERS = 3e38, 4096
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -110,6 +111,16 @@ class Table:
             raise self.error(key, "expected a number from 0 up")
         return float(value)
 
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of numbers, at least one."""
+        values = self._list(key)
+        numbers = [
+            float(item) for item in values if isinstance(item, int | float) and abs(item) <= _LARGEST_GIVEN
+        ]
+        if len(numbers) != len(values) or len(values) > _MOST_NUMBERS or bool in map(type, values):
+            raise self.error(key, f"expected 1 to {_MOST_NUMBERS:,} numbers of at most {_LARGEST_GIVEN:g}")
+        return tuple(numbers)
+
     def scalar(self, key: str, names: Sequence[str]) -> float | Expression:
         """Return a number, or an expression in a string."""
         value = self._get(key)
@@ -129,6 +140,10 @@ class Table:
     def choices(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:
         """Return a list of an enumeration's values, at least one."""
         return tuple(self._choice(key, kind, item) for item in self._list(key))
+
+    def one_or_more(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:
+        """Return one value of an enumeration, or a list of them."""
+        return self.choices(key, kind) if isinstance(self._get(key), list) else (self.choice(key, kind),)
 
     def table(self, key: str, *, optional: bool = False) -> Table:
         """Return a table inside this one; an empty one if it is optional and missing."""

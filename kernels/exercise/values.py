@@ -9,11 +9,31 @@ from kernels.expression import Expression
 
 
 class ElementType(StrEnum):
-    """The C type of an operand's elements, which all have 32 bits."""
+    """The C type of an operand's elements, which have 32 or 64 bits."""
 
     FLOAT = "float"
     INT = "int"
     UNSIGNED = "unsigned"
+    DOUBLE = "double"
+    LONG = "long long"
+
+    @property
+    def is_float(self) -> bool:
+        return self in {ElementType.FLOAT, ElementType.DOUBLE}
+
+    @property
+    def words(self) -> int:
+        """The 32-bit words of an element."""
+        return 2 if self in {ElementType.DOUBLE, ElementType.LONG} else 1
+
+    @property
+    def bytes(self) -> int:
+        return 4 * self.words
+
+    @property
+    def ulp(self) -> float:
+        """The last place of a number, as a share of it; 0 for whole numbers."""
+        return {ElementType.FLOAT: 2.0**-23, ElementType.DOUBLE: 2.0**-52}.get(self, 0.0)
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -30,9 +50,10 @@ class ValueKind(StrEnum):
     IMAGE = "image"  # brightness from `low` to `high`: a gradient, bright boxes and noise
     ROW_STARTS = "row_starts"  # of a sparse matrix: where each row starts, and last the number of entries
     ROW_COLUMNS = "row_columns"  # of a sparse matrix: each entry's column, ascending within a row
-    MANTISSAS = "mantissas"  # floats with full 24-bit mantissas
+    MANTISSAS = "mantissas"  # floats with full mantissas: 24 bits, or 53 of a double
     REAL = "real"  # floats from -1 to 1
     ZEROS = "zeros"
+    GIVEN = "given"  # the exercise's own `numbers`, from the first again after the last
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -54,6 +75,7 @@ _FIELDS = {
     ValueKind.INTEGERS: ("low", "high"),
     ValueKind.SORTED: ("low", "high"),
     ValueKind.IMAGE: ("low", "high"),
+    ValueKind.GIVEN: ("numbers",),
     ValueKind.ROW_STARTS: ("entries", "longest"),
     ValueKind.ROW_COLUMNS: ("rows", "columns"),
 }
@@ -71,6 +93,7 @@ class Values:
     entries, longest: for ROW_STARTS, the entries of the matrix, and of its longest row
     columns: for ROW_COLUMNS, the columns of the matrix
     rows: for ROW_COLUMNS, the operand with the starts of the rows
+    numbers: for GIVEN
     """
 
     kind: ValueKind
@@ -80,11 +103,12 @@ class Values:
     longest: Expression = _NONE
     columns: Expression = _NONE
     rows: str = ""
+    numbers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a result may be from the solution's. ulps: in units of its last place, 2^-23."""
+    """How far a result may be from the solution's. ulps: in units of its last place."""
 
     absolute: float = 0.0
     ulps: float = 0.0

@@ -1,7 +1,8 @@
-"""The incorrect kernels of an exercise: the verdict and the line that each must get.
+"""The incorrect and the further correct kernels of an exercise, and the verdict that each must get.
 
-They are the files `wrong/NAME.cu` of the exercise's folder, and `wrong.toml` has a table for each. They show that the
-exercise's cases expose the usual mistakes. Verdicts of submissions don't depend on them.
+Incorrect kernels are the files `wrong/NAME.cu` of the exercise's folder, and `wrong.toml` has a table for each. They
+show that the exercise's cases expose the usual mistakes. The files `right/NAME.cu` show that no case accuses a correct
+kernel. Verdicts of submissions don't depend on them.
 """
 
 from __future__ import annotations
@@ -15,25 +16,26 @@ from kernels.exercise.table import ExerciseError, Table
 from kernels.toml_text import read_toml
 from kernels.verdict import Finding, Severity, Verdict
 
-TABLE, FOLDER = "wrong.toml", "wrong"
+TABLE, FOLDER, RIGHT_FOLDER = "wrong.toml", "wrong", "right"
 
 
 @dataclass(frozen=True, slots=True)
 class WrongKernel:
     """A kernel with a known mistake.
 
-    line: of a finding of this verdict, its own or the other one; None for any
+    verdicts: any of these is expected
+    line: of a finding of its verdict, its own or the other one; None for any
     """
 
     name: str
     file: Path
-    verdict: Verdict
+    verdicts: tuple[Verdict, ...]
     line: int | None
     why: str
 
     def shown_by(self, verdict: Verdict, findings: tuple[Finding, ...]) -> bool:
-        """Whether a report has this verdict, and points at the mistake."""
-        if verdict is not self.verdict:
+        """Whether a report has such a verdict, and points at the mistake."""
+        if verdict not in self.verdicts:
             return False
         leading = [each for each in findings if each.kind is verdict and each.severity is Severity.ERROR]
         return self.line is None or any(self.line in {each.line, each.other_line} for each in leading)
@@ -47,6 +49,13 @@ def wrong_kernels(exercise: Exercise) -> tuple[WrongKernel, ...]:
     path = exercise.root / TABLE
     files = {file.stem: file for file in sorted((exercise.root / FOLDER).glob("*.cu"))}
     return read_wrong_kernels(path.read_bytes() if path.is_file() else None, files, path)
+
+
+def right_kernels(exercise: Exercise) -> tuple[str, ...]:
+    """The further correct kernels, as paths in the exercise's folder."""
+    return tuple(
+        f"{RIGHT_FOLDER}/{file.name}" for file in sorted((exercise.root / RIGHT_FOLDER).glob("*.cu"))
+    )
 
 
 def read_wrong_kernels(text: bytes | None, files: Mapping[str, Path], path: Path) -> tuple[WrongKernel, ...]:
@@ -77,7 +86,7 @@ def _wrong_kernel(table: Table, name: str, files: Mapping[str, Path]) -> WrongKe
     table.only("verdict", "line", "why")
     if name not in files:
         raise table.error("verdict", f"there is no file {FOLDER}/{name}.cu")
-    verdict = table.choice("verdict", Verdict)
-    if verdict in {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}:
+    verdicts = table.one_or_more("verdict", Verdict)
+    if not {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}.isdisjoint(verdicts):
         raise table.error("verdict", "an incorrect kernel isn't accepted")
-    return WrongKernel(name, files[name], verdict, table.integer_or_none("line"), table.text("why"))
+    return WrongKernel(name, files[name], verdicts, table.integer_or_none("line"), table.text("why"))

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kernels.expression import Expression, ExpressionError, Value
+from kernels.expression import Expression, ExpressionError
 
-_COMPARE: Mapping[str, Callable[[Value, Value], bool]] = {
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
     "==": operator.eq,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.evidence import PTX_ONLY
-from kernels.exercise import Binding, Exercise, ExerciseError, read_exercise
+from kernels.exercise import Exercise, ExerciseError, read_exercise
 from kernels.exercise.checks import check_ranking, check_whole
 from kernels.exercise.sizes import between_steps, misfit, steps
 from kernels.experiment.axes import DEVICE
@@ -95,7 +95,7 @@ class PointPlan:
     @property
     def in_module_variables(self) -> bool:
         """Whether a matrix is a variable of the kernel's module."""
-        return any(each.binding is Binding.GLOBAL for each in self._exercise.operands)
+        return any(each.binding.is_variable for each in self._exercise.operands)
 
     def point(self, number: int) -> PlannedPoint:
         """A point by its number, with what it changes."""

@@ -15,9 +15,12 @@ Matrix = NDArray[Any]
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_POISON_BITS = 0x7FE1DEAD
+_POISON_BITS = 0x7FF9DEAD
 POISON = np.array([_POISON_BITS], dtype=np.uint32).view(np.float32)[0]
-"""The NaN that fills outputs before a run. No arithmetic gives this NaN, so it marks unwritten elements."""
+"""The NaN that fills outputs before a run. No arithmetic gives this NaN, so it marks unwritten elements.
+
+Two of them are a NaN of type double.
+"""
 
 NEVER_WRITTEN = "never written"
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 2.0**53
@@ -136,27 +139,41 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         wrong=int(wrong.sum()),
         elements=wrong.size,
         element=element,
-        found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else show(float(found)),
-        right=show(float(output.expected.values[row, column])) + allowed,
+        found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else _number(found, found.dtype),
+        right=_number(output.expected.values[row, column], found.dtype) + allowed,
     )
 
 
 def wrong_elements(actual: Matrix, expected: Expected) -> Mask:
     """The elements that differ from the expected value by more than the case allows."""
+    if expected.values.dtype == np.int64:
+        # A double doesn't hold all of these.
+        differs: Mask = actual != expected.values
+        return differs
     with np.errstate(invalid="ignore"):
         near = np.abs(actual.astype(np.float64) - expected.values) <= expected.bound
     # Each comparison with a NaN is false. So ask which elements are near, and return the others.
-    return ~(near & np.isfinite(actual))
+    right: Mask = near & np.isfinite(actual)
+    return ~right
 
 
 def is_poison(values: Matrix) -> Mask:
     """The elements that still hold POISON, bit for bit."""
-    mask: Mask = values.view(np.uint32) == _POISON_BITS
+    words: NDArray[np.uint32] = (
+        np.ascontiguousarray(values).view(np.uint32).reshape(*values.shape, values.itemsize // 4)
+    )
+    mask: Mask = np.all(words == _POISON_BITS, axis=-1)
     return mask
 
 
-def show(value: float) -> str:
+def _number(value: Any, kind: np.dtype[Any]) -> str:
+    return str(value) if value.dtype == np.int64 else show(float(value), wide=kind == np.float64)
+
+
+def show(value: float, *, wide: bool = False) -> str:
     """A number in the format of all reports: plain digits, with the fewest decimals that identify the float.
+
+    wide: whether it is a double
 
     A tiny number has a power of ten. So has a number too large for all its digits to be exact.
     """
@@ -166,4 +183,4 @@ def show(value: float) -> str:
         return str(int(value))
     plain = _SMALLEST_PLAIN <= abs(value) <= _LARGEST_PLAIN
     text = np.format_float_positional if plain else np.format_float_scientific
-    return text(np.float32(value), trim="-")
+    return text(np.float64(value) if wide else np.float32(value), trim="-")

@@ -1,7 +1,7 @@
 """The values of operands before a launch, for the operation `solution`. A seed determines them on every device.
 
-All are whole numbers that the operand's type holds exactly, except `mantissas` and `real`. If an exercise keeps its
-partial results below 2^24, floats never round. Then results are comparable bit by bit.
+All are whole numbers that the operand's type holds exactly, except `mantissas`, `real` and `given`. If an exercise
+keeps its partial results below 2^24, floats never round. Then results are comparable bit by bit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.exercise.model import InputKind
 from kernels.exercise.values import ElementType, ValueKind
 from kernels.judging.operand_plan import MatrixPlan, ValuesPlan
 
@@ -21,11 +22,26 @@ DTYPES: Mapping[ElementType, type[np.generic]] = {
     ElementType.FLOAT: np.float32,
     ElementType.INT: np.int32,
     ElementType.UNSIGNED: np.uint32,
+    ElementType.DOUBLE: np.float64,
+    ElementType.LONG: np.int64,
 }
 _BOXES = 6
+_TIED = 4
+_ORDERS = frozenset({InputKind.ASCENDING, InputKind.DESCENDING})
+_REPEATS = frozenset({InputKind.EQUAL, InputKind.TIES})
+_ARRANGED: Mapping[ValueKind, frozenset[InputKind]] = {
+    **dict.fromkeys(
+        (ValueKind.INTEGERS, ValueKind.IMAGE, ValueKind.MANTISSAS, ValueKind.REAL), _ORDERS | _REPEATS
+    ),
+    ValueKind.SORTED: _REPEATS,
+    ValueKind.PERMUTATION: _ORDERS,
+}
+"""The kinds of inputs that change an operand's values, which keep what their own kind promises."""
 
 
-def draw_values(random: np.random.Generator, given: tuple[MatrixPlan, ...]) -> dict[str, Numbers]:
+def draw_values(
+    random: np.random.Generator, given: tuple[MatrixPlan, ...], inputs: InputKind = InputKind.RANDOM
+) -> dict[str, Numbers]:
     """The values of these operands by name, each with the shape and the type of its operand."""
     made: dict[str, Numbers] = {}
     # The columns of a sparse matrix need its row starts, which may come later in the exercise.
@@ -33,8 +49,21 @@ def draw_values(random: np.random.Generator, given: tuple[MatrixPlan, ...]) -> d
         values = matrix.values
         assert values is not None, "every operand of a solution that is read has values"
         drawn = _drawn(random, matrix, values, made)
+        if inputs in _ARRANGED.get(values.kind, ()):
+            drawn = _arranged(random, drawn.ravel(), inputs)
+            drawn = np.sort(drawn) if values.kind is ValueKind.SORTED else drawn
         made[matrix.name] = drawn.reshape(matrix.rows, matrix.columns).astype(DTYPES[matrix.type])
     return made
+
+
+def _arranged(random: np.random.Generator, drawn: Numbers, inputs: InputKind) -> Numbers:
+    match inputs:
+        case InputKind.EQUAL:
+            return np.full_like(drawn, drawn[0])
+        case InputKind.TIES:
+            return random.choice(drawn[:_TIED], drawn.size)
+    ascending = np.sort(drawn)
+    return ascending if inputs is InputKind.ASCENDING else ascending[::-1]
 
 
 def _kind(matrix: MatrixPlan) -> ValueKind | None:
@@ -59,10 +88,13 @@ def _drawn(
         case ValueKind.ROW_COLUMNS:
             return _row_columns(random, made[values.rows].ravel(), values.columns)
         case ValueKind.MANTISSAS:
-            odd = random.integers(2**22, 2**23, count) * 2 + 1
+            bits = 52 if matrix.type is ElementType.DOUBLE else 23
+            odd = random.integers(1 << bits - 1, 1 << bits, count) * 2 + 1
             return odd * (2 * random.integers(0, 2, count) - 1)
         case ValueKind.REAL:
             return random.uniform(-1.0, 1.0, count)
+        case ValueKind.GIVEN:
+            return np.resize(values.numbers, count)
         case _:
             return np.zeros(count)
 

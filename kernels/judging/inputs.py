@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.exercise import InputKind, Layout, Role
+from kernels.exercise import InputKind, Layout, Operation, Role
 from kernels.judging.drawn_values import DTYPES, draw_values
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
@@ -42,9 +42,12 @@ _UNIT_ROUNDOFF = 2.0**-24
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected output in float64, and the allowed error of each element: 0 for exact cases."""
+    """The expected output, and the allowed error of each element: 0 for exact cases.
 
-    values: NDArray[np.float64]
+    values: in float64; whole numbers of 64 bits in int64
+    """
+
+    values: NDArray[Any]
     bound: NDArray[np.float64]
 
 
@@ -63,9 +66,9 @@ def output_of(case: CasePlan) -> MatrixPlan:
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
     """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
     random = _stream(case, seed)
+    if case.operation is Operation.SOLUTION:
+        return draw_values(random, case.given, case.inputs)
     match case.inputs:
-        case InputKind.RANDOM:
-            return draw_values(random, case.given)
         case InputKind.INTEGERS:
             return {m.name: _whole(random, (m.rows, m.columns), case.section) for m in case.inputs_of_kernel}
         case InputKind.MANTISSAS:

@@ -311,9 +311,10 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
     for matrix in case.matrices:
         given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
         if given is not None:
-            values = to_memory(given, matrix.layout).view(np.float32)
+            values = to_memory(given, matrix.layout)
         else:
-            values = np.full(matrix.elements, POISON, dtype=np.float32)
+            values = np.full(matrix.words, POISON, dtype=np.float32)
+        values = values.view(np.float64 if matrix.type.words == 2 else np.float32)
         made.append(
             Buffer(matrix.name, values, initialised=given is not None, columns=columns, planes=matrix.planes)
         )
@@ -356,7 +357,8 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
     for matrix in case.inputs_of_kernel:
         before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
         # Bits show a change that values hide: a NaN differs from itself, and -0 equals 0.
-        changed = before.view(np.uint32) != np.ascontiguousarray(after).view(np.uint32)
+        bits = np.uint64 if matrix.type.words == 2 else np.uint32
+        changed = before.view(bits) != np.ascontiguousarray(after).view(bits)
         if not changed.any():
             continue
         row, column = divmod(int(np.argmax(changed)), matrix.columns)
@@ -414,7 +416,8 @@ def _with_wrong_value(
     serial, usual = (results(case, plan.tile, inputs, ran.values, solved) for ran in (execution, outcome))
     for output, before in zip(serial, usual, strict=True):
         # A value that is incorrect in both orders has another cause, so it would prove nothing about the race.
-        changed = output.actual.view(np.uint32) != before.actual.view(np.uint32)
+        bits = f"u{output.actual.itemsize}"
+        changed = output.actual.view(bits) != before.actual.view(bits)
         bad = mismatch(output, wrong_elements(output.actual, output.expected) & changed)
         if bad is not None:
             break

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kernels.exercise import Layout, Role
-from kernels.exercise.values import ElementType
+from kernels.exercise import Binding, Layout, Role
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, ConstantPlan
 from kernels.verdict import Example, Finding, Verdict
 
-_NOUNS = {ElementType.FLOAT: "floats", ElementType.INT: "ints", ElementType.UNSIGNED: "unsigned ints"}
-_FLOAT = 4
 _INT = 4
 
 
@@ -43,9 +40,8 @@ def misfits(case: CasePlan, variables: Mapping[str, Extent]) -> Iterator[Finding
 
 def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) -> str:
     symbol = matrix.symbol or matrix.name
-    # A kernel can't write to constant memory, so only inputs may be there.
-    if found is None or (found.space != "global" and matrix.role is not Role.INPUT):
-        return f"The compiled file has no `__device__` variable `{symbol}`."
+    if found is None or not _is_in_place(matrix, found):
+        return f"The compiled file has no `{matrix.binding.space}` variable `{symbol}`."
     needed = matrix.rows * matrix.columns
     ordered = (matrix.rows, matrix.columns)
     expected: tuple[int, ...]
@@ -53,13 +49,21 @@ def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) ->
     if matrix.planes:
         expected = (matrix.planes, matrix.rows // matrix.planes, matrix.columns)
     declared = case.shapes.get(symbol, ())
-    if found.size != needed * _FLOAT:
+    size = needed * matrix.type.bytes
+    if found.size != size:
         held = _by(declared) if declared else f"{found.size:,} bytes"
-        wanted = f"{_by(expected)} {_NOUNS[matrix.type]} ({needed * _FLOAT:,} bytes)"
+        wanted = f"{_by(expected)} {matrix.type.spellings[0]}s ({size:,} bytes)"
         return f"`{symbol}` is {held}, but {_sizes(case)} needs {wanted}."
     if len(declared) == len(expected) and declared != expected:
         return f"`{symbol}` is {_by(declared)}, but {_sizes(case)} needs {_by(expected)}."
     return ""
+
+
+def _is_in_place(matrix: MatrixPlan, found: Extent) -> bool:
+    if matrix.binding is Binding.CONSTANT:
+        return found.space == "const"
+    # A kernel can't write to constant memory, so only inputs may be there.
+    return found.space == "global" or matrix.role is Role.INPUT
 
 
 def _constant_problem(constant: ConstantPlan, found: Extent | None) -> str:

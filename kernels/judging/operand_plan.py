@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernels.exercise import Binding, Layout, Operand, Role
-from kernels.exercise.model import Parameter
+from kernels.exercise.model import Order, Parameter
 from kernels.exercise.values import ElementType, ValueKind, Values
 from kernels.expression import Expression
 
@@ -22,6 +24,7 @@ class ValuesPlan:
     longest: int
     columns: int
     rows: str
+    numbers: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +32,11 @@ class MatrixPlan:
     """One matrix of a case: its size, its order in memory, and how the kernel gets it.
 
     rows: of all planes together
-    declaration, line: for a module global, the required declaration, and its line in the file
+    declaration, line: for a module variable, the required declaration, and its line in the file
     vector: whether its elements have one index
     planes: for elements with three indices; otherwise 0
     values: for the operation SOLUTION, before the launch
+    any_order: whether its results are compared as sorted
     """
 
     name: str
@@ -48,6 +52,7 @@ class MatrixPlan:
     planes: int = 0
     type: ElementType = ElementType.FLOAT
     values: ValuesPlan | None = None
+    any_order: bool = False
 
     def element(self, row: int, column: int) -> str:
         """The name of an element in the course's notation."""
@@ -58,9 +63,18 @@ class MatrixPlan:
         plane, row = divmod(row, self.rows // self.planes)
         return f"{self.name}[{plane}][{row}][{column}]"
 
+    def result(self, row: int, column: int) -> str:
+        """The name of an element as results are compared."""
+        return f"sorted({self.name})[{row}]" if self.any_order else self.element(row, column)
+
     @property
     def elements(self) -> int:
         return self.rows * self.columns
+
+    @property
+    def words(self) -> int:
+        """The 32-bit words of all elements."""
+        return self.elements * self.type.words
 
     @property
     def row_length(self) -> int:
@@ -70,16 +84,22 @@ class MatrixPlan:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One kernel argument: a pointer to the matrix `matrix`, the whole number `number`, or the float `real`."""
+    """One kernel argument: a pointer to the matrix `matrix`, the whole number `number`, or the float `real`.
+
+    double: whether `real` has 64 bits
+    """
 
     matrix: str | None
     number: int | None
     real: float | None = None
+    double: bool = False
 
     @property
     def value(self) -> int | float:
-        """The number, for an argument that isn't a pointer."""
-        return self.real if self.real is not None else int(self.number or 0)
+        """The number, for an argument that isn't a pointer. A double is a np.float64, and a float isn't."""
+        if self.real is None:
+            return int(self.number or 0)
+        return np.float64(self.real) if self.double else self.real
 
 
 def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]) -> Argument:
@@ -87,16 +107,16 @@ def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping
     if parameter.value is not None:
         value = parameter.value
         number = value.evaluate(names) if isinstance(value, Expression) else value
-        return (
-            Argument(None, None, float(number)) if parameter.ctype == "float" else Argument(None, int(number))
-        )
+        if parameter.ctype in {"float", "double"}:
+            return Argument(None, None, float(number), double=parameter.ctype == "double")
+        return Argument(None, int(number))
     return Argument(parameter.operand, None if parameter.size is None else sizes[parameter.size])
 
 
 def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
     """One operand at these sizes. lines: of the file's module variables."""
     rows, columns = operand.shape(names)
-    is_global = operand.binding is Binding.GLOBAL
+    is_variable = operand.binding.is_variable
     return MatrixPlan(
         name=operand.name,
         role=operand.role,
@@ -104,13 +124,14 @@ def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, 
         columns=columns,
         layout=operand.layout,
         binding=operand.binding,
-        symbol=operand.symbol if is_global else None,
-        declaration=operand.declaration if is_global else "",
-        line=lines.get(operand.symbol) if is_global else None,
+        symbol=operand.symbol if is_variable else None,
+        declaration=operand.declaration if is_variable else "",
+        line=lines.get(operand.symbol) if is_variable else None,
         vector=operand.vector,
         planes=0 if operand.planes is None else operand.planes.evaluate(names),
         type=operand.type,
         values=None if operand.values is None else _plan_values(operand.values, names),
+        any_order=operand.order is Order.ANY,
     )
 
 
@@ -119,4 +140,4 @@ def _plan_values(values: Values, names: Mapping[str, int]) -> ValuesPlan:
         each.evaluate(names)
         for each in (values.low, values.high, values.entries, values.longest, values.columns)
     )
-    return ValuesPlan(values.kind, low, high, entries, longest, columns, values.rows)
+    return ValuesPlan(values.kind, low, high, entries, longest, columns, values.rows, values.numbers)

@@ -23,9 +23,6 @@ from kernels.judging.inputs import (
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 
-ULP = 2.0**-23
-"""The last place of a float, as a share of it."""
-
 
 def work(case: CasePlan) -> int:
     """The multiplications of a product; for other operations, the elements that they read and write."""
@@ -54,31 +51,34 @@ def results(
     if case.operation is Operation.SOLUTION:
         if solved is None:
             return ()
-        return tuple(_solved(case, tile, matrix, values, solved) for matrix in case.outputs)
+        return tuple(solved_output(case, tile, matrix, values, solved) for matrix in case.outputs)
     return (_computed(case, tile, inputs, values),)
 
 
-def _solved(
+def solved_output(
     case: CasePlan,
     tile: int,
     matrix: MatrixPlan,
     values: Mapping[str, Matrix],
     solved: Mapping[str, Matrix],
 ) -> Solved:
-    """One output with the solution's, within the exercise's tolerance."""
-    right = from_memory(solved[matrix.name], matrix).astype(np.float64)
-    whole = matrix.type is not ElementType.FLOAT
-    bound = np.zeros_like(right) if whole else tolerated(case, right)
+    """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order."""
+    right, actual = (from_memory(each[matrix.name], matrix) for each in (solved, values))
+    if matrix.any_order:
+        right, actual = np.sort(right, axis=0), np.sort(actual, axis=0)
+    whole = not matrix.type.is_float
+    if matrix.type is not ElementType.LONG:
+        right = right.astype(np.float64)
+    bound = np.zeros(right.shape) if whole else tolerated(case, right, matrix.type)
     names = (*(given.name for given in case.given), matrix.name)
-    actual = from_memory(values[matrix.name], matrix)
     allowed = "" if whole else tolerance_text(case)
-    flat = not matrix.planes
-    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.element, allowed, flat)
+    flat = not matrix.planes and not matrix.any_order
+    return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.result, allowed, flat)
 
 
-def tolerated(case: CasePlan, right: NDArray[np.float64]) -> NDArray[np.float64]:
+def tolerated(case: CasePlan, right: NDArray[np.float64], kind: ElementType) -> NDArray[np.float64]:
     """The allowed difference of each element from the solution's."""
-    return case.absolute + case.ulps * ULP * np.abs(right)
+    return case.absolute + case.ulps * kind.ulp * np.abs(right)
 
 
 def tolerance_text(case: CasePlan) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kernels.exercise import (
-    Binding,
     Case,
     Exercise,
     InputKind,
@@ -111,8 +110,8 @@ class CasePlan:
 
     @property
     def symbols(self) -> dict[str, str]:
-        """Module global to matrix, for the matrices that the kernel gets as globals."""
-        bound = [matrix for matrix in self.matrices if matrix.binding is Binding.GLOBAL]
+        """Module variable to matrix, for the matrices that the kernel gets as variables."""
+        bound = [matrix for matrix in self.matrices if matrix.binding.is_variable]
         return {matrix.symbol: matrix.name for matrix in bound if matrix.symbol is not None}
 
     @property

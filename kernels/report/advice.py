@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kernels.compile.diagnostics import NEVER_CLOSED
-from kernels.exercise.model import InputKind
+from kernels.exercise.model import InputKind, Operation
 from kernels.launch import Launch, is_launch_comment
 from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, barrier_step
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
@@ -297,7 +297,7 @@ def _array(finding: Finding) -> str:
 _OF_KIND: Mapping[str, str] = {
     InputKind.INTEGERS: _WRONG_SUM,
     InputKind.MANTISSAS: _WRONG_TRANSPOSE,
-    InputKind.RANDOM: _WRONG_ELEMENT,
+    **dict.fromkeys(InputKind.of(Operation.SOLUTION), _WRONG_ELEMENT),
 }
 """Advice for exercises without a matrix product. The inputs of their cases tell them apart."""
 

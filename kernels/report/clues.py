@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from kernels.exercise.model import InputKind
+from kernels.exercise.model import InputKind, Operation
 from kernels.launch import is_launch_comment
 from kernels.report.model import Report, first_error
 from kernels.report.source_facts import (
@@ -82,7 +82,7 @@ def failing_sizes(report: Report) -> str:
 def _of_matrix(report: Report) -> bool:
     """Whether the incorrect element has two indices in a matrix product. Other exercises load no tiles."""
     kind = report.checks[0].case.rpartition(" ")[2] if report.checks else ""
-    if kind in {InputKind.INTEGERS, InputKind.MANTISSAS, InputKind.RANDOM}:
+    if kind in {InputKind.INTEGERS, InputKind.MANTISSAS, *InputKind.of(Operation.SOLUTION)}:
         return False
     leading = first_error(report.findings, report.verdict)
     return leading is not None and leading.example is not None and "][" in (leading.example.element or "")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.wrong_kernels import FOLDER, WrongKernel
 from kernels.report.model import Report
-from kernels.verdict import Verdict
+from kernels.verdict import CaseStatus, Severity, Verdict
+from kernels.wording import listed
 
 SOLUTION, STARTER = "solution.cu", "starter.cu"
 _STOPS_COMPILING = frozenset({Verdict.COMPILE_ERROR, Verdict.RESOURCE_LIMIT, Verdict.UNSUPPORTED})
@@ -20,7 +22,7 @@ class ProofKernel:
 
     file: in the exercise's folder
     tile: None for the file's own
-    wrong: what an incorrect kernel must get; None for the solution and the starter
+    wrong: what an incorrect kernel must get; None for other kernels
     """
 
     file: str
@@ -29,23 +31,49 @@ class ProofKernel:
 
     def problem(self, exercise: Exercise, report: Report) -> str:
         """Why a report on this kernel is unexpected; "" if it isn't."""
-        if self.file == SOLUTION:
-            return "" if report.verdict is Verdict.ACCEPTED else "the solution must be accepted"
-        if self.wrong is None:
+        if self.file == STARTER:
             return _starter_problem(exercise, report)
+        if self.wrong is None:
+            name = "the solution" if self.file == SOLUTION else "a correct kernel"
+            return "" if report.verdict is Verdict.ACCEPTED else f"{name} must be accepted"
         if self.wrong.shown_by(report.verdict, report.findings):
             return ""
         at = f" at line {self.wrong.line}" if self.wrong.line is not None else ""
-        return f"expected: {self.wrong.verdict.words}{at}"
+        return f"expected: {listed([each.words for each in self.wrong.verdicts], 'or')}{at}"
+
+    def warning(self, exercise: Exercise, report: Report) -> str:
+        """Why other inputs may hide the mistake of an incorrect kernel; "" if no case says so."""
+        if self.wrong is None or report.verdict is not Verdict.WRONG_ANSWER:
+            return ""
+        failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
+        found = (each for each in report.findings if each.kind is report.verdict)
+        incorrect = sum(each.count for each in found if each.severity is Severity.ERROR)
+        elements = _output_elements(exercise, report.tile)
+        if incorrect > len(failed) or all(elements.get(case, 0) == 1 for case in failed):
+            return ""
+        return "no case shows more than one incorrect element; add sizes or values that do"
 
 
-def proof_kernels(exercise: Exercise, wrong: Sequence[WrongKernel]) -> Iterator[ProofKernel]:
-    """The solution at every tile, its usual tile first; the starter; each incorrect kernel."""
+def proof_kernels(
+    exercise: Exercise, wrong: Sequence[WrongKernel], right: Sequence[str]
+) -> Iterator[ProofKernel]:
+    """The solution at every tile, its usual tile first; the starter; each correct and each incorrect kernel."""
     for tile in sorted(exercise.tiles, key=lambda tile: tile != exercise.tile):
         yield ProofKernel(SOLUTION, tile)
     yield ProofKernel(STARTER)
+    for file in right:
+        yield ProofKernel(file)
     for each in wrong:
         yield ProofKernel(f"{FOLDER}/{each.name}.cu", wrong=each)
+
+
+def _output_elements(exercise: Exercise, tile: int) -> dict[str, int]:
+    """How many elements all outputs of each case have, by the case's name."""
+    elements = {}
+    for case in exercise.cases(tile):
+        names = exercise.names(tile, case.sizes)
+        elements[case.name] = sum(math.prod(output.shape(names)) for output in exercise.outputs)
+    return elements
 
 
 def _starter_problem(exercise: Exercise, report: Report) -> str:

@@ -29,6 +29,12 @@ _SIZES = {
     ("unsigned",), ("int", "unsigned"), ("uint32_t",), ("uint",),
 }  # fmt: skip
 _SIGNED, _UNSIGNED = ({base for base in _SIZES if ("u" in base[-1]) is sign} for sign in (False, True))
+_LONGS = {
+    ("long", "long"),
+    ("int", "long", "long"),
+    ("long", "long", "signed"),
+    ("int", "long", "long", "signed"),
+}
 _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6
 
@@ -304,8 +310,11 @@ def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
 
 def _bases(expected: Parameter) -> set[tuple[str, ...]]:
     """The types that a parameter may have in the text, without its `*`."""
-    if "float" in expected.ctype:
-        return {("float",)}
+    for plain in ("float", "double"):
+        if plain in expected.ctype:
+            return {(plain,)}
+    if "long" in expected.ctype:
+        return _LONGS
     if not expected.operand:
         return _SIZES
     return _UNSIGNED if "unsigned" in expected.ctype else _SIGNED

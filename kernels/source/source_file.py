@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from kernels.exercise import Binding, Exercise
+from kernels.exercise import Exercise
 from kernels.exercise.values import ElementType
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
@@ -324,12 +324,14 @@ _TYPES = {
     ElementType.FLOAT: {"float"},
     ElementType.INT: {"int", "int32_t"},
     ElementType.UNSIGNED: {"unsigned", "uint32_t", "uint"},
+    ElementType.DOUBLE: {"double"},
+    ElementType.LONG: {"long", "int64_t"},
 }
 
 
 def _wanted(exercise: Exercise) -> Mapping[str, tuple[str, set[str]]]:
     """The required declaration of each variable, and its allowed types."""
-    operands = [operand for operand in exercise.operands if operand.binding is Binding.GLOBAL]
+    operands = [operand for operand in exercise.operands if operand.binding.is_variable]
     return {operand.symbol: (operand.declaration, _TYPES[operand.type]) for operand in operands} | {
         constant.symbol: (constant.declaration, _INTEGERS) for constant in exercise.constants
     }

@@ -29,11 +29,12 @@ _MOST_ENTRIES = 400
 _LONGEST_PATH = 200
 _TOP = frozenset({"exercise.toml", "handout.md", "starter.cu", "solution.cu", "wrong.toml"})
 _FIGURE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.svg")
-_WRONG = re.compile(r"wrong/[A-Za-z_][A-Za-z0-9_]*\.cu")
+_KERNEL = re.compile(r"(?:right|wrong)/[A-Za-z_][A-Za-z0-9_]*\.cu")
 _LEFT_OUT = re.compile(r"(?:.*/)?(?:\.[^/]+|__MACOSX|Thumbs\.db|desktop\.ini)(?:/.*)?|ladder\.toml|ladder/.*")
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _KINDS = (
-    "exercise.toml, handout.md, starter.cu, solution.cu, wrong.toml, wrong/NAME.cu and figures (NAME.svg)"
+    "exercise.toml, handout.md, starter.cu, solution.cu, wrong.toml, wrong/NAME.cu, right/NAME.cu and figures "
+    "(NAME.svg)"
 )
 _ENTRY = b"PK\x01\x02"
 
@@ -118,7 +119,7 @@ def write_zip(name: str, files: Mapping[str, bytes]) -> bytes:
 
 def is_known(path: str) -> bool:
     """Whether an exercise may have a file at this path."""
-    return path in _TOP or bool(_FIGURE.fullmatch(path) or _WRONG.fullmatch(path))
+    return path in _TOP or bool(_FIGURE.fullmatch(path) or _KERNEL.fullmatch(path))
 
 
 def _files_in(folder: Path) -> Iterator[Path]:

@@ -20,8 +20,8 @@ from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
 from kernels.exercise.schema import DEFINITION, check_solution_given, with_solution, without_solution
 from kernels.exercise.wrong_kernels import FOLDER as WRONG_FOLDER
+from kernels.exercise.wrong_kernels import RIGHT_FOLDER, WrongKernel, read_wrong_kernels, right_kernels
 from kernels.exercise.wrong_kernels import TABLE as WRONG_TABLE
-from kernels.exercise.wrong_kernels import WrongKernel, read_wrong_kernels
 from kernels.phases.handout import handout_phases
 from kernels.toml_text import read_toml
 from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Course, Exercise, ExerciseFile
@@ -34,7 +34,7 @@ _STARTER = "starter.cu"
 _LARGEST = {DEFINITION: SOURCE_BYTES, _HANDOUT: 2**20, _STARTER: SOURCE_BYTES, SOLUTION: SOURCE_BYTES}
 _FIGURE = ".svg"
 _MOST_FIGURES = 50
-_MOST_WRONG = 20
+_MOST_KERNELS = 20
 # Rendering an extreme text takes up to 12 microseconds a byte.
 _UPLOADED_HANDOUT = 128 * 2**10
 # Reading and proving an uploaded exercise takes time with each of these.
@@ -83,6 +83,7 @@ def read_content(exercise: Found) -> Content:
     if not comes_with_tilelab(exercise):
         names += [WRONG_TABLE] if (root / WRONG_TABLE).is_file() else []
         names += sorted(f"{WRONG_FOLDER}/{file.name}" for file in (root / WRONG_FOLDER).glob("*.cu"))
+        names += right_kernels(exercise)
     files = {name: _read(root / name) for name in names}
     _check_content(exercise, files, root)
     definition = with_solution(files.pop(DEFINITION).decode(), files[SOLUTION])
@@ -117,6 +118,11 @@ def wrong_kernels_of(content: Content) -> tuple[WrongKernel, ...]:
     """The incorrect kernels of a stored exercise; raises ExerciseError."""
     root = Path(content.exercise.name)
     return _wrong_kernels(content.files, root)
+
+
+def right_kernels_of(content: Content) -> tuple[str, ...]:
+    """The further correct kernels of a stored exercise, as paths in its folder."""
+    return tuple(sorted(file for file in content.files if file.startswith(f"{RIGHT_FOLDER}/")))
 
 
 def installed_content(name: str) -> Content:
@@ -315,9 +321,10 @@ def _check_content(exercise: Found, files: Mapping[str, bytes], root: Path) -> N
     for file in (DEFINITION, _HANDOUT, _STARTER):
         _check_text(root / file, files[file])
     handout_phases(files[_HANDOUT].decode(), exercise, root / _HANDOUT)
-    wrong = len(_wrong_kernels(files, root))
-    if wrong > _MOST_WRONG:
-        raise ExerciseError(root, "", f"it has {wrong} incorrect kernels; the limit is {_MOST_WRONG}")
+    right = sum(file.startswith(f"{RIGHT_FOLDER}/") for file in files)
+    for kind, count in (("incorrect", len(_wrong_kernels(files, root))), ("correct", right)):
+        if count > _MOST_KERNELS:
+            raise ExerciseError(root, "", f"it has {count} {kind} kernels; the limit is {_MOST_KERNELS}")
 
 
 def _wrong_kernels(files: Mapping[str, bytes], root: Path) -> tuple[WrongKernel, ...]:

@@ -119,7 +119,7 @@ def _judged_wrong(machine: Machine, exercise: Exercise, wrong: WrongKernel) -> t
         alone = _alone(job, stages)
     shown = wrong.shown_by(report.verdict, report.findings)
     # Only an incorrect result is certain to show on a GPU.
-    missed = wrong.verdict is Verdict.WRONG_ANSWER and alone is not Verdict.WRONG_ANSWER
+    missed = wrong.verdicts == (Verdict.WRONG_ANSWER,) and alone is not Verdict.WRONG_ANSWER
     return (
         not shown or missed,
         f"{exercise.name} {wrong.name}: {_verdict(report)}; the GPU alone: {alone.words}",

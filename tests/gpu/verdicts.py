@@ -117,7 +117,7 @@ def _exercises() -> Iterator[Subject]:
     for exercise in list_exercises():
         for each in wrong_kernels(exercise):
             lines = frozenset([] if each.line is None else [each.line])
-            expected = (each.verdict.value,)
+            expected = tuple(verdict.value for verdict in each.verdicts)
             yield Subject(
                 "exercises", each.name, each.file.read_bytes(), expected, exercise.name, lines=lines
             )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernels.analysis.checklist import checklist
 from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State
+from kernels.exercise.values import ElementType
 from kernels.occupancy import Occupancy
 from kernels.rendering.page.summary import figures
 from tests.kernels.analysed import CORPUS, analysed, solution
@@ -99,3 +102,10 @@ def test_a_gain_is_how_many_times_shorter_the_modelled_bound_becomes():
 
     rows = {row.key: row for row in checklist(subject(global_load_requests=1600, tile=16), by_loads)}
     assert rows["tiling"].gain == 16
+
+
+def test_an_element_of_64_bits_is_read_once():
+    floats = subject()
+    doubles = replace(floats, inputs=tuple(replace(each, type=ElementType.DOUBLE) for each in floats.inputs))
+    assert floats.elements_read == 2 * 64**3
+    assert doubles.elements_read == 64**3

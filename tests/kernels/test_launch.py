@@ -80,7 +80,7 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab grid=(Width/32.0, 1)", "use whole numbers only"),
         (
             "!tilelab grid=(ceil(Width/16.0), 1)",
-            "division inside ceil() is exact here, so write `ceil(Width/16)`",
+            "`ceil(a/b)` is exact here, so write `ceil(Width/16)`",
         ),
         ("!tilelab grid=(ceilf((float)Width / 16f), 1)", "write `ceil(Width / 16)`"),
         ("!tilelab block=dim3(16,16) grid=(1,1)", "write `block=(16,16)`"),

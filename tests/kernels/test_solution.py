@@ -64,7 +64,10 @@ def with_values(values, kind="float", **other):
     text = TEXT.replace("const unsigned int*", f"const {kind if kind != 'unsigned' else 'unsigned int'}*")
     text = text.replace('type = "unsigned", rows = "n", values = { kind = "permutation" }',
                         f'type = "{kind}", rows = "n", values = {{ {values} }}')  # fmt: skip
-    case = case_of(exercise(text.replace("n = 4 }", f"n = {other.get('n', 500)} }}")))
+    inputs = other.get("inputs", "random")
+    case = case_of(
+        exercise(text.replace("n = 4 } }", f"n = {other.get('n', 500)} }}, inputs = ['{inputs}'] }}"))
+    )
     return make_inputs(case, other.get("seed", 1))["a"].ravel()
 
 
@@ -88,7 +91,7 @@ def test_an_element_of_three_indices_is_named_by_all_of_them():
         (', values = { kind = "permutation" }', "", "operands[0].values"),
         ('kind = "permutation"', 'kind = "real"', "operands[0].values.kind"),
         ('kind = "permutation"', 'kind = "row_columns", rows = "b", columns = 3', "operands[0].values.rows"),
-        ('type = "unsigned"', 'type = "double"', "operands[0].type"),
+        ('type = "unsigned"', 'type = "half"', "operands[0].type"),
         ('type = "unsigned", rows = "n"', 'type = "unsigned", rows = "TILE_WIDTH"', "operands[0].rows"),
         ('role = "output", planes', 'role = "output", values = { kind = "zeros" }, planes', "operands[1].values"),
         ('cols = "n"', 'cols = "n", layout = "row_major"', "operands[1].layout"),
@@ -157,6 +160,51 @@ def test_sorted_values_ascend():
     values = with_values('kind = "sorted", low = 0, high = 90', "int")
     assert (np.diff(values) >= 0).all()
     assert len(set(values.tolist())) > 50
+
+
+@pytest.mark.parametrize("drawn", ["integers", "real", "mantissas", "image"])
+def test_inputs_may_be_equal_ordered_or_tied(drawn):
+    made = {
+        kind: with_values(f'kind = "{drawn}"', inputs=kind)
+        for kind in ("equal", "ascending", "descending", "ties")
+    }
+    assert len(set(made["equal"].tolist())) == 1
+    assert 2 <= len(set(made["ties"].tolist())) <= 4
+    assert (np.diff(made["ascending"]) >= 0).all()
+    assert (np.diff(made["descending"]) <= 0).all()
+    assert len(set(made["descending"].tolist())) > 10
+
+
+def test_arranged_inputs_keep_what_their_values_promise():
+    assert sorted(with_values('kind = "permutation"', "int", inputs="ties").tolist()) == list(range(500))
+    assert with_values('kind = "permutation"', "int", inputs="descending").tolist() == [*range(499, -1, -1)]
+    tied = with_values('kind = "sorted"', inputs="ties")
+    assert (np.diff(tied) >= 0).all()
+    assert len(set(tied.tolist())) <= 4
+    assert (np.diff(with_values('kind = "sorted"', inputs="descending")) >= 0).all()
+    assert not with_values('kind = "zeros"', inputs="descending").any()
+
+
+def test_one_element_may_be_tied():
+    assert with_values('kind = "integers"', inputs="ties", n=1).size == 1
+
+
+def test_given_numbers_repeat():
+    assert with_values('kind = "given", numbers = [3, -1, 0.5]', n=5).tolist() == [3, -1, 0.5, 3, -1]
+    assert with_values('kind = "given", numbers = [4294967295]', "unsigned", n=2).tolist() == [2**32 - 1] * 2
+    assert with_values('kind = "given", numbers = [3, 2, 1]', inputs="ascending", n=3).tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [
+        ("[]", "float"), ("[1e39]", "float"), ("[true]", "float"), ("[nan]", "float"), ('["1"]', "float"), ("7", "int"),
+        ("[0.5]", "int"), ("[-1]", "unsigned"), ("[2147483648]", "int"),
+    ],
+)  # fmt: skip
+def test_numbers_that_the_type_does_not_hold_are_refused(numbers, kind):
+    with pytest.raises(ExerciseError):
+        with_values(f'kind = "given", numbers = {numbers}', kind)
 
 
 def test_an_image_has_whole_brightness():

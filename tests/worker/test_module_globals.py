@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.exercise import find_exercise
+from kernels.exercise import ExerciseError, find_exercise
 from kernels.verdict import CaseStatus, Verdict
 from tests.marks import linux
 from tests.worker.in_process import Here, graded, made
@@ -177,6 +177,21 @@ def masked(tmp_path):
 def test_an_input_may_be_in_constant_memory(masked, space):
     report = graded(masked, CONVOLUTION.replace("__constant__", space))
     assert report.verdict is Verdict.ACCEPTED, report.message
+
+
+def test_an_input_may_have_to_be_in_constant_memory(tmp_path):
+    required = made(tmp_path, MASKED.replace('binding = "global"', 'binding = "constant"'), CONVOLUTION)
+    assert graded(required, CONVOLUTION).verdict is Verdict.ACCEPTED
+    report = graded(required, CONVOLUTION.replace("__constant__", "__device__"))
+    assert (report.verdict, report.findings[0].line) == (Verdict.REJECTED, 1)
+    assert "`__constant__ float F[1][5];`" in report.message
+
+
+def test_an_output_is_not_in_constant_memory(tmp_path):
+    constant = BLOCKED.replace('binding = "global", symbol = "d_C"', 'binding = "constant", symbol = "d_C"')
+    with pytest.raises(ExerciseError) as caught:
+        made(tmp_path, constant)
+    assert caught.value.field == "operands[2].binding"
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.exercise import Operation
+from kernels.judging.drawn_values import DTYPES
 from kernels.judging.inputs import Matrix
 from kernels.judging.judge import Judgement, LostError, judge
 from kernels.judging.plan import CasePlan, Plan
@@ -90,8 +89,6 @@ class SmallCases:
 
     def _contents(self, operands: Operands) -> dict[str, Matrix]:
         return {
-            matrix.name: self._backend.read(operands.of(matrix)).view(np.float32)[
-                : matrix.rows * matrix.columns
-            ]
+            matrix.name: self._backend.read(operands.of(matrix))[: matrix.words].view(DTYPES[matrix.type])
             for matrix in operands.case.matrices
         }

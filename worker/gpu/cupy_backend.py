@@ -333,7 +333,9 @@ def _parameter(argument: Argument) -> Any:
     """One parameter's bytes. For an integer, the kernel reads as many low bytes as its type has."""
     if isinstance(argument, Memory):
         return ctypes.c_uint64(argument.place)
-    return ctypes.c_int64(argument) if isinstance(argument, int) else ctypes.c_float(argument)
+    if isinstance(argument, int):
+        return ctypes.c_int64(argument)
+    return (ctypes.c_double if isinstance(argument, np.float64) else ctypes.c_float)(argument)
 
 
 def _bus_id() -> str:

@@ -81,13 +81,12 @@ def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
     memories: dict[str, Memory] = {}
     guarded = []
     for matrix in case.matrices:
-        words = matrix.rows * matrix.columns
         if matrix.symbol is None:
-            memories[matrix.name] = backend.take(words, guarded=True)
+            memories[matrix.name] = backend.take(matrix.words, guarded=True)
             guarded.append(matrix)
             continue
         memories[matrix.name] = backend.variable(loaded.kernel, loaded.globals[matrix.symbol])
-        if memories[matrix.name].words < words:
+        if memories[matrix.name].words < matrix.words:
             raise DeviceFault(FaultKind.RESOURCES, f"{matrix.symbol} is too small for this size")
     return Operands(
         case=case,

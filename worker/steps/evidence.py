@@ -153,7 +153,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
     """Whether a launch wrote its whole output. With a fixed grid, a kernel may skip most of a large output."""
     if totals.global_atomic_requests:
         return True
-    return totals.global_store_bytes >= FLOAT * sum(each.elements for each in plan.cases[0].outputs)
+    return totals.global_store_bytes >= FLOAT * sum(each.words for each in plan.cases[0].outputs)
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:
@@ -175,7 +175,7 @@ def _light(totals: Totals, plan: Plan, device: Device) -> Light:
     """The modelled bound for the plan's only case."""
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
-    read, written = (sum(FLOAT * each.elements for each in part) for part in (case.given, case.outputs))
+    read, written = (sum(FLOAT * each.words for each in part) for part in (case.given, case.outputs))
     if case.moved:
         read = max(0, case.moved - written)
     return light(totals, case.launch, case.sizes, device, Footprint(read, written))

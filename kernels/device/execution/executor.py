@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +72,13 @@ class Execution:
     """
 
     findings: tuple[Finding, ...]
-    values: Mapping[str, NDArray[np.float32]]
+    values: Mapping[str, NDArray[Any]]
     printed: str
     instructions: int
     stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     state: Mapping[str, bytes] = field(default_factory=dict)
     counts: Counts | None = None
-    others: tuple[Mapping[str, NDArray[np.float32]], ...] = ()
+    others: tuple[Mapping[str, NDArray[Any]], ...] = ()
     unordered: Finding | None = None
     reached: Unsupported | None = None
 
@@ -158,7 +159,7 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
-    raise (Unsupported): threads reach a feature that isn't emulated; with the findings before it
+    raise (Unsupported): threads reach a feature that isn't emulated
     """
     _keep_memory()
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
@@ -206,7 +207,7 @@ def _with_races(
         # The value may only come later, from the atomic that the pair names.
         same = pair is not None and _array_of(pair) == _array_of(errors[0])
         return replace(result, unordered=pair) if same else result
-    others: list[Mapping[str, NDArray[np.float32]]] = []
+    others: list[Mapping[str, NDArray[Any]]] = []
     for order in first.other_orders():
         if others and order.group == 1:
             break
@@ -251,7 +252,7 @@ def _errors(result: Execution) -> tuple[Finding, ...]:
     return tuple(finding for finding in result.findings if finding.severity is Severity.ERROR)
 
 
-def _differ(one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
+def _differ(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return not np.array_equal(one.view(np.uint32), other.view(np.uint32))
 
 

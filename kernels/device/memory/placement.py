@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +25,15 @@ _MAX_THREAD_BYTES = 512 << 10
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An operand in global memory: 32-bit words as floats, with `columns` per row for a matrix.
+    """An operand in global memory, with `columns` per row for a matrix.
 
+    values: elements of 32 bits as floats, of 64 bits as doubles
     planes: of a three-dimensional operand
     initialised: whether the kernel may read it before writing it
     """
 
     name: str
-    values: NDArray[np.float32]
+    values: NDArray[Any]
     initialised: bool
     columns: int = 0
     planes: int = 0
@@ -75,8 +77,8 @@ class Layout:
         for allocation in self._globals.by_name.values():
             allocation.followed = allocation.name in followed
 
-    def contents(self, buffer: Buffer) -> NDArray[np.float32]:
-        return self._placed[buffer.name].words.view(np.float32)[: buffer.values.size]
+    def contents(self, buffer: Buffer) -> NDArray[Any]:
+        return self._placed[buffer.name].words.view(buffer.values.dtype)[: buffer.values.size]
 
     def writers(self, buffer: Buffer) -> frozenset[int]:
         return frozenset(self._placed[buffer.name].writers)
@@ -94,7 +96,7 @@ class Layout:
         return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
-        words = np.array(buffer.values, np.float32).reshape(-1).view(np.uint32)
+        words = np.array(buffer.values).reshape(-1).view(np.uint32)
         allocation = self._globals.place(
             buffer.name,
             "global",
@@ -103,6 +105,7 @@ class Layout:
             initialised=buffer.initialised or not self._observe,
             words=words,
         )
+        allocation.element = buffer.values.itemsize
         if buffer.planes:
             rows = buffer.values.size // (buffer.planes * buffer.columns)
             allocation.shape = (buffer.planes, rows, buffer.columns)
@@ -171,7 +174,7 @@ class Layout:
             if isinstance(argument, str):
                 data = self._placed[argument].start.to_bytes(8, "little")
             elif isinstance(argument, float):
-                data = np.float32(argument).tobytes()
+                data = (np.float64 if parameter.size == 8 else np.float32)(argument).tobytes()
             else:
                 data = (argument & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little")
             allocation.fill(data[: parameter.size])

@@ -95,6 +95,7 @@ class CheckedKernelAnswer:
 
     state, verdict: None before the check begins; line: of the first finding, None for none
     problem: why the verdict isn't the expected one; "" if it is, or isn't known yet
+    warning: why other inputs may hide the mistake; "" if no case says so
     """
 
     file: str
@@ -104,6 +105,7 @@ class CheckedKernelAnswer:
     line: int | None
     message: str
     problem: str
+    warning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +303,9 @@ def _answer(own: OwnExercise) -> CourseExerciseAnswer:
 
 def _draft_answer(row: Exercise, proof: Proof) -> DraftAnswer:
     kernels = tuple(
-        CheckedKernelAnswer(one.file, one.tile, one.state, one.verdict, one.line, one.message, one.problem)
+        CheckedKernelAnswer(
+            one.file, one.tile, one.state, one.verdict, one.line, one.message, one.problem, one.warning
+        )
         for one in proof.lines
     )
     return DraftAnswer(row.version, row.added_at.isoformat(), proof.complete, proof.unreadable, kernels)

@@ -31,6 +31,7 @@ _TITLES = {
     DEFINITION: "Definition and test cases", _HANDOUT: "Handout", "starter.cu": "Starter", "solution.cu": "Solution",
     "wrong.toml": "Verdicts of the incorrect kernels",
 }  # fmt: skip
+_KERNEL_TITLES = {"wrong": "Incorrect kernel", "right": "Correct kernel"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +135,12 @@ def _sent(stored: Mapping[str, bytes]) -> dict[str, bytes]:
         if is_known(path) and not path.endswith(_FIGURE):
             # Browsers send \r\n from a text area, whatever the author typed.
             files[path] = text.replace("\r\n", "\n").encode()
-    for file in request.files.getlist("more"):
-        if file.filename:
-            base = file.filename.replace("\\", "/").rpartition("/")[2]
-            files[base if is_known(base) or not base.endswith(".cu") else f"wrong/{base}"] = read_file(file)
+    for field, folder in (("more", "wrong"), ("right", "right")):
+        for file in request.files.getlist(field):
+            if file.filename:
+                base = file.filename.replace("\\", "/").rpartition("/")[2]
+                known = is_known(base) or not base.endswith(".cu")
+                files[base if known else f"{folder}/{base}"] = read_file(file)
     for path in request.form.getlist(_REMOVE):
         files.pop(path, None)
     return {path: content for path, content in files.items() if path != "wrong.toml" or content.strip()}
@@ -161,10 +164,10 @@ def _page(
     preview: Preview | None = None,
 ) -> str:
     shown = {path: files.get(path, b"") for path in _TITLES} | {
-        path: content for path, content in sorted(files.items()) if path.startswith("wrong/")
+        path: content for path, content in sorted(files.items()) if path.endswith(".cu")
     }
     texts = tuple(
-        (path, _TITLES.get(path, "Incorrect kernel"), content.decode(errors="replace"))
+        (path, _TITLES.get(path) or _KERNEL_TITLES[path.partition("/")[0]], content.decode(errors="replace"))
         for path, content in shown.items()
     )
     removable = tuple(path for path in sorted(files) if path not in _TITLES)

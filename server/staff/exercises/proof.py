@@ -21,7 +21,7 @@ from kernels.report.model import first_error
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.exercises import Content, kept_content, wrong_kernels_of
+from server.courses.exercises import Content, kept_content, right_kernels_of, wrong_kernels_of
 from server.courses.models import Course, Exercise
 from server.courses.service import DEFAULT_ARCH, CourseError, hold_course
 from server.grading.models import Job, JobKind, JobState, Priority, Result
@@ -41,6 +41,7 @@ class ProofLine:
     state, verdict: of its job; None before there is one
     line, message: of its first finding with that verdict; None and "" for none
     problem: why the verdict is unexpected; "" if it isn't, or isn't known yet
+    warning: why other inputs may hide the mistake; "" if no case says so
     """
 
     file: str
@@ -50,6 +51,7 @@ class ProofLine:
     line: int | None = None
     message: str = ""
     problem: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ def _proof_jobs(exercise_id: int) -> ColumnElement[bool]:
 
 def _kernels(session: Session, row: Exercise) -> tuple[Content, Sequence[ProofKernel]]:
     content = kept_content(session, row)
-    return content, tuple(proof_kernels(content.exercise, wrong_kernels_of(content)))
+    kernels = proof_kernels(content.exercise, wrong_kernels_of(content), right_kernels_of(content))
+    return content, tuple(kernels)
 
 
 def _line(session: Session, exercise: Found, kernel: ProofKernel, job: Job | None) -> ProofLine:
@@ -165,7 +168,7 @@ def _line(session: Session, exercise: Found, kernel: ProofKernel, job: Job | Non
     leading = first_error(report.findings, report.verdict)
     return ProofLine(
         kernel.file, kernel.tile, job.state, job.verdict, None if leading is None else leading.line,
-        report.message, kernel.problem(exercise, report),
+        report.message, kernel.problem(exercise, report), kernel.warning(exercise, report),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ FILES = {
     "solution.cu": b"__global__ void MatVec() {}\n",
     "wrong.toml": b'[bad]\nverdict = "wrong_answer"\nwhy = "It adds."\n',
     "wrong/bad.cu": b"// bad\n",
+    "right/other.cu": b"// another\n",
 }
 WHOLE = {f"mine/{name}": content for name, content in FILES.items()}
 
@@ -134,6 +135,7 @@ BROKEN = {
     "NUL": (FILES | {"solution.cu": b"\0"}, "mine/solution.cu", ""),
     "wrong kernel without a file": (without("wrong/bad.cu"), "mine/wrong.toml", "bad.verdict"),
     "wrong kernel without a table": (without("wrong.toml"), "mine/wrong.toml", ""),
+    "many correct kernels": (FILES | {f"right/a{one}.cu": b"" for one in range(20)}, "mine", ""),
     "verdict": (changed("wrong.toml", "wrong_answer", "accepted"), "mine/wrong.toml", "bad.verdict"),
 }  # fmt: skip
 
@@ -155,8 +157,9 @@ def test_an_invalid_name_is_refused(name: str) -> None:
 
 def test_a_folder_a_zip_file_and_parts_are_the_same_exercise(tmp_path: Path) -> None:
     folder = matvec(tmp_path / "mine")
-    (folder / "wrong").mkdir()
-    for name in ("wrong.toml", "wrong/bad.cu"):
+    for name in ("wrong", "right"):
+        (folder / name).mkdir()
+    for name in ("wrong.toml", "wrong/bad.cu", "right/other.cu"):
         (folder / name).write_bytes(FILES[name])
     (folder / ".DS_Store").write_bytes(b"")
     (folder / "ladder").mkdir()

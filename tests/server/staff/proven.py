@@ -26,6 +26,7 @@ FILES: dict[str, bytes] = {
     "rows.svg": b'<svg xmlns="http://www.w3.org/2000/svg"/>',
     "wrong.toml": b'[races]\nverdict = "data_race"\nline = 3\nwhy = "No barrier."\n',
     "wrong/races.cu": b"// races\n",
+    "right/other.cu": b"// another\n",
 }
 
 
@@ -46,7 +47,11 @@ def prove(course: ACourse, wrong: Mapping[str, Verdict] | None = None) -> None:
         results = []
         for step in sent:
             file = step.job.proof_file or ""
-            due = {"solution.cu": Verdict.ACCEPTED, "starter.cu": Verdict.WRONG_ANSWER}
+            due = {
+                "solution.cu": Verdict.ACCEPTED,
+                "right/other.cu": Verdict.ACCEPTED,
+                "starter.cu": Verdict.WRONG_ANSWER,
+            }
             verdict = (wrong or {}).get(file) or due.get(file, Verdict.DATA_RACE)
             findings = () if verdict is Verdict.ACCEPTED else (Finding(verdict, "So.", line=3),)
             report = report_for(step.job, verdict, findings=findings)

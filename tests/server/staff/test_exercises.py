@@ -92,7 +92,7 @@ def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal,
     page = ada.page("/courses/gpu/mine/")
     assert "Multiply." in page
     assert "races" not in page
-    for file in ("wrong/races.cu", "wrong.toml", "solution.cu"):
+    for file in ("wrong/races.cu", "right/other.cu", "wrong.toml", "solution.cu"):
         assert ada.get(f"/courses/gpu/mine/figures/{file}").status_code == 404
     ada.post_form("/courses/gpu/mine/submissions", source="__global__ void MatVec() {}", mode="rank")
     with portal.course.sessions.begin() as session:
@@ -114,6 +114,7 @@ def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal,
             ("starter.cu", Verdict.COMPILE_ERROR),
             ("starter.cu", Verdict.ACCEPTED),
             ("wrong/races.cu", Verdict.ACCEPTED),
+            ("right/other.cu", Verdict.DATA_RACE),
         ],
         kind=lambda _: "",
         name=lambda entry: f"{entry[0]}-{entry[1].value}",
@@ -349,13 +350,17 @@ def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> 
     assert len(rows(portal)) == 1, "a preview saves nothing"
     more = [(io.BytesIO(b"<svg/>"), "more.svg"), (io.BytesIO(b"// slow\n"), "slow.cu")]
     table = FILES["wrong.toml"].decode().replace("[races]", "[slow]")
-    changed = {"wrong.toml": table, "more": more, "remove": ["wrong/races.cu", "rows.svg"]}
+    right = [(io.BytesIO(b"// fast\n"), "fast.cu")]
+    removed = ["wrong/races.cu", "right/other.cu", "rows.svg"]
+    changed = {"wrong.toml": table, "more": more, "right": right, "remove": removed}
     answer = typed(ina, first.version, False, changed)
     assert answer.status_code == 303, answer.get_data(as_text=True)
     draft = rows(portal)[-1]
     assert draft.number is None
     files = read_zip(ina.get(f"{PAGE}/mine/files.zip").data).files
-    assert sorted(files.keys() ^ FILES.keys()) == ["more.svg", "rows.svg", "wrong/races.cu", "wrong/slow.cu"]
+    assert sorted(files.keys() ^ FILES.keys()) == [
+        "more.svg", "right/fast.cu", "right/other.cu", "rows.svg", "wrong/races.cu", "wrong/slow.cu",
+    ]  # fmt: skip
     stale = typed(ina, first.version, False, {"handout.md": "# Another\n"})
     assert stale.status_code == 409
     assert "# Another" in stale.get_data(as_text=True), "the text isn't lost"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,15 @@ def test_a_check_shows_each_kernel_with_its_verdict_and_line(monkeypatch, proble
         ("accepted", None),
         ("out_of_bounds", 7),
     ]
+
+
+def test_a_check_warns_of_a_mistake_that_hardly_shows(monkeypatch):
+    weak = replace(proof("wrong/a.cu", Verdict.WRONG_ANSWER), warning="hardly")
+    monkeypatch.setattr(Prover, "proofs", lambda _: iter([weak]))
+    result = run("check", str(BUILT_IN / "naive"))
+    assert (result.exit_code, "hardly" in result.stdout) == (0, True)
+    plain = json.loads(run("check", str(BUILT_IN / "naive"), "--json").stdout)
+    assert (plain["ok"], plain["kernels"][0]["warning"]) == (True, "hardly")
 
 
 def test_a_check_refuses_phases_with_a_mistake_by_their_line(tmp_path):

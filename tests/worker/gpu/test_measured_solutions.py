@@ -111,6 +111,13 @@ def test_floats_may_differ_by_the_tolerance(absolute, passes):
         assert "(± 0.4)" in response.findings[0].message
 
 
+def test_each_launch_of_the_warm_up_has_its_own_counters():
+    count = "atomicAdd(&counts[bin], own[bin])"
+    text = solution("histogram", **{count: f"if ({count} + own[bin] > n / 8) __trap()"})
+    response = measured(asked("histogram", text), Scripted([1.0]), real_judge=True)
+    assert response.findings == ()
+
+
 def test_a_solution_that_fails_is_no_fault_of_the_kernel():
     exercise = find_exercise("vector-addition")
     broken = replace(exercise, solution_text=solution("vector-addition", **{"i < n": "i <= n"}))

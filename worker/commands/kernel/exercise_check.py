@@ -65,6 +65,7 @@ def _plain(proof: Proof) -> dict[str, Any]:
         "line": leading.line if leading is not None else None,
         "message": proof.report.message,
         "problem": proof.problem,
+        "warning": proof.warning,
     }
 
 
@@ -79,6 +80,8 @@ def _text(name: str, found: list[Proof], problems: int) -> str:
         lines.append(f"{mark}  {proof.file:{width}}  {proof.report.verdict.words}{at}{tile}")
         if proof.problem:
             lines += [f"       {proof.problem}", f"       {proof.report.message}"]
+        elif proof.warning:
+            lines.append(f"       {click.style('warning', fg='yellow')}: {proof.warning}")
     count = f"{problems} of {len(found)}" if problems else f"all {len(found)}"
     ending = "kernels have an unexpected verdict" if problems else "kernels have the expected verdict"
     return "\n".join([*lines, f"{name}: {count} {ending}."])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.exercise import Exercise
-from kernels.exercise.wrong_kernels import wrong_kernels
+from kernels.exercise.wrong_kernels import right_kernels, wrong_kernels
 from kernels.report import Report
 from kernels.report.exercise_proof import STARTER, ProofKernel, proof_kernels
 from kernels.verdict import Finding, Severity
@@ -28,12 +28,14 @@ class Proof:
 
     file: in the exercise's folder
     problem: why this verdict is unexpected; "" if it isn't
+    warning: why other inputs may hide the mistake; "" if no case says so
     """
 
     file: str
     tile: int
     report: Report
     problem: str
+    warning: str = ""
 
     @property
     def leading(self) -> Finding | None:
@@ -56,11 +58,13 @@ class Prover:
     gpu: str = ""
 
     def proofs(self) -> Iterator[Proof]:
-        """The solution at every tile, the starter, and each incorrect kernel. Raises ExerciseError."""
-        for kernel in proof_kernels(self.exercise, wrong_kernels(self.exercise)):
+        """The solution at every tile, the starter, and each correct and incorrect kernel. Raises ExerciseError."""
+        exercise = self.exercise
+        for kernel in proof_kernels(exercise, wrong_kernels(exercise), right_kernels(exercise)):
             report = self._graded(kernel)
             tile = report.tile if kernel.tile is None else kernel.tile
-            yield Proof(kernel.file, tile, report, kernel.problem(self.exercise, report))
+            problem, warning = kernel.problem(exercise, report), kernel.warning(exercise, report)
+            yield Proof(kernel.file, tile, report, problem, warning)
 
     def _graded(self, kernel: ProofKernel) -> Report:
         seed = os.urandom(_SEED_BYTES).hex()

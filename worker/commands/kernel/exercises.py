@@ -196,7 +196,7 @@ def _summary(exercise: Exercise) -> dict[str, Any]:
 
 def declarations(exercise: Exercise) -> list[str]:
     """The module variables that a student's file must declare."""
-    bound = [operand.declaration for operand in exercise.operands if operand.binding == "global"]
+    bound = [operand.declaration for operand in exercise.operands if operand.binding.is_variable]
     return [*bound, *(constant.declaration for constant in exercise.constants)]
 
 

@@ -11,15 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from kernels.exercise import InputKind, Operation
 from kernels.exercise.values import ElementType
+from kernels.judging.compare import is_poison, wrong_elements
 from kernels.judging.inputs import Matrix, make_inputs, output_of, to_memory
-from kernels.judging.operations import ULP, tolerance_text
+from kernels.judging.operand_plan import MatrixPlan
+from kernels.judging.operations import solved_output, tolerance_text
 from kernels.verdict import Finding
 from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
 from worker.gpu.judge.recipes import Recipe, recipes
-from worker.gpu.judge.verification import Damage, Judge, Tolerated, element_at
+from worker.gpu.judge.verification import Damage, Judge, Tolerated, Wrong, element_at
 from worker.gpu.operands import POISON_WORD, Operands
 
 
@@ -123,18 +127,41 @@ class DrawnInputs:
                 damage = Damage(count.count, *element_at(matrix, count.first))
                 return input_finding(matrix, damage, case)
         run_solution(self.backend, solution, seconds)
-        outputs = [(each, operands.of(each), solution.of(each)) for each in case.outputs]
+        for matrix in case.outputs:
+            if matrix.any_order and (unequal := self._unequal_sets(matrix, solution)) is not None:
+                return wrong_finding(matrix, unequal, case, repeat, self._allowed(matrix))
+        outputs = [
+            (each, operands.of(each), solution.of(each)) for each in case.outputs if not each.any_order
+        ]
         found = self.judge.differences(outputs, [self._tolerance(each.type) for each, *_ in outputs])
         for (matrix, actual, expected), count in zip(outputs, found, strict=True):
             if count.count:
                 wrong = self.judge.wrong_at(matrix, actual, expected, count)
-                allowed = tolerance_text(case) if matrix.type is ElementType.FLOAT else ""
-                return wrong_finding(matrix, wrong, case, repeat, allowed)
+                return wrong_finding(matrix, wrong, case, repeat, self._allowed(matrix))
         return None
+
+    def _unequal_sets(self, matrix: MatrixPlan, solution: Operands) -> Wrong | None:
+        """The first incorrect element of an output that may have any order, compared on the host."""
+        found, right = (
+            {matrix.name: self.backend.read(each.of(matrix))[: matrix.words]}
+            for each in (self.operands, solution)
+        )
+        output = solved_output(self.operands.case, 0, matrix, found, right)
+        wrong = wrong_elements(output.actual, output.expected)
+        if not wrong.any():
+            return None
+        at = int(np.argmax(wrong))
+        actual, expected = output.actual[at], output.expected.values[at]
+        return Wrong(
+            int(wrong.sum()), (at, 0), float(actual[0]), float(expected[0]), bool(is_poison(actual)[0])
+        )
+
+    def _allowed(self, matrix: MatrixPlan) -> str:
+        return tolerance_text(self.operands.case) if matrix.type.is_float else ""
 
     def _tolerance(self, kind: ElementType) -> Tolerated | None:
         case = self.operands.case
-        return (case.absolute, case.ulps * ULP) if kind is ElementType.FLOAT else None
+        return (case.absolute, case.ulps * kind.ulp) if kind.is_float else None
 
 
 def run_solution(backend: Backend, solution: Operands, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernels.exercise import Layout
+from kernels.exercise.values import ElementType
 from kernels.judging.compare import show
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.outcomes import size_text
@@ -74,12 +75,12 @@ def wrong_finding(
     repeat: counted from 1; 0 for a launch that was only judged
     allowed: the tolerance in words
     """
-    element = matrix.element(*wrong.element)
-    right = show(wrong.right) + (f" ({allowed})" if allowed else "")
+    element, wide = matrix.result(*wrong.element), matrix.type is ElementType.DOUBLE
+    right = show(wrong.right, wide=wide) + (f" ({allowed})" if allowed else "")
     found = (
         f"was never written, but should be {right}"
         if wrong.unwritten
-        else f"is {show(wrong.found)}, not {right}"
+        else f"is {show(wrong.found, wide=wide)}, not {right}"
     )
     of = f", repeat {repeat} of the measurement" if repeat else ""
     message = f"`{element}` {found} ({size_text(case)}{of})."

@@ -23,7 +23,7 @@ enum Kind { WIDE, NARROW, MANTISSAS, SELECTION, WHOLE };
 
 constexpr u32 WIDE_LIMIT = 8191;
 constexpr u32 SPECIAL_EVERY = 16;
-constexpr double INFINITE = 1e300;
+constexpr double LARGEST_DOUBLE = 1.7976931348623157e308;
 constexpr float LARGEST = 134217728.0f;  // 2^27: the bound of all correct outputs
 
 // rowStep, columnStep: difference of the mixed numbers of neighbouring elements
@@ -324,21 +324,23 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
     }
 }
 
-// Compares words of memory with others. `exact` asks for the same bits. Otherwise both are floats, and may differ by the
-// tolerance: -0 equals 0, and neither NaN nor infinity passes.
-extern "C" __global__ void compare_memory(const u32 *found, const u32 *expected, u64 *counter, u64 words, u64 exact,
-                                          float absolute, float relative) {
+// Compares elements of one or two words with others. `exact` asks for the same bits. Otherwise both are floats or
+// doubles, and may differ by the tolerance: -0 equals 0, and neither NaN nor infinity passes.
+extern "C" __global__ void compare_memory(const u32 *found, const u32 *expected, u64 *counter, u64 elements, u64 words,
+                                          u64 exact, float absolute, float relative) {
     Tally tally;
-    u64 end = min(words, (u64)(blockIdx.x + 1) * STRIP);
+    bool wide = words == 2;
+    u64 end = min(elements, (u64)(blockIdx.x + 1) * STRIP);
 #pragma unroll 4
     for (u64 at = (u64)blockIdx.x * STRIP + threadIdx.x; at < end; at += THREADS) {
         if (exact) {
-            if (found[at] != expected[at]) tally.add(at);
+            if (wide ? ((const u64 *)found)[at] != ((const u64 *)expected)[at] : found[at] != expected[at]) tally.add(at);
             continue;
         }
-        double value = __uint_as_float(found[at]), right = __uint_as_float(expected[at]);
+        double value = wide ? ((const double *)found)[at] : (double)__uint_as_float(found[at]);
+        double right = wide ? ((const double *)expected)[at] : (double)__uint_as_float(expected[at]);
         // In this form, a NaN differs. So does a difference that isn't finite.
-        if (!(fabs(value - right) <= absolute + (double)relative * fabs(right) && fabs(value) < INFINITE)) tally.add(at);
+        if (!(fabs(value - right) <= absolute + (double)relative * fabs(right) && fabs(value) <= LARGEST_DOUBLE)) tally.add(at);
     }
     tally.report(counter);
 }

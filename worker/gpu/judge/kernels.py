@@ -89,18 +89,24 @@ class JudgeKernels:
         return first, second
 
     def compare_memory(
-        self, found: Memory, expected: Memory, words: int, tolerance: tuple[float, float] | None
+        self,
+        found: Memory,
+        expected: Memory,
+        elements: int,
+        words: int,
+        tolerance: tuple[float, float] | None,
     ) -> int:
         """Compare memory with other memory. Returns the number of the count.
 
+        words: of an element
         tolerance: for floats, absolute and relative; None to compare bit for bit
         """
         slot, counter = self._slot()
         absolute, relative = tolerance or (0.0, 0.0)
         self._launch(
             "compare_memory",
-            (-(-words // _STRIP), 1, 1),
-            (found, expected, counter, words, tolerance is None, absolute, relative),
+            (-(-elements // _STRIP), 1, 1),
+            (found, expected, counter, elements, words, tolerance is None, absolute, relative),
         )
         return slot
 

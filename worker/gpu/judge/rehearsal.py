@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
+from kernels.exercise.values import ElementType
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 from worker.gpu.backend import Backend
@@ -59,15 +61,16 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
 
 
 def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
-    """Compare two memories that differ, exactly and as floats."""
+    """Compare two memories that differ, exactly and as floats, with elements of one and of two words."""
     (matrix,) = (
         each for each in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if each.name == "C"
     )
-    found, expected = (backend.take(matrix.elements) for _ in range(2))
+    wide = replace(matrix, type=ElementType.DOUBLE)
+    found, expected = (backend.take(wide.words) for _ in range(2))
     backend.fill(found, _UNWRITTEN)
     backend.fill(expected, 0)
-    pairs = [(matrix, found, expected)] * 2
-    counts = judge.differences(pairs, [None, (1.0, 1.0)])
+    pairs = [(each, found, expected) for each in (matrix, wide) for _ in range(2)]
+    counts = judge.differences(pairs, [None, (1.0, 1.0)] * 2)
     if any(each.count != matrix.elements for each in counts):
         raise RuntimeError(f"the judge did not report memory that differs: {counts}")
     judge.release()

@@ -128,7 +128,7 @@ class Judge:
         """
         self._kernels.start()
         slots = [
-            self._kernels.compare_memory(found, expected, matrix.elements, tolerance)
+            self._kernels.compare_memory(found, expected, matrix.elements, matrix.type.words, tolerance)
             for (matrix, found, expected), tolerance in zip(pairs, tolerances, strict=True)
         ]
         counts = self._kernels.counts()
@@ -136,12 +136,12 @@ class Judge:
 
     def element(self, matrix: MatrixPlan, memory: Memory, place: int) -> float:
         """One element of a matrix on the device."""
-        return float(self._read(memory, place, 1).view(DTYPES[matrix.type])[0])
+        return float(self._element_words(matrix, memory, place).view(DTYPES[matrix.type])[0])
 
     def wrong_at(self, matrix: MatrixPlan, found: Memory, expected: Memory, count: Count) -> Wrong:
         """The first incorrect element of a matrix that differs from the expected memory."""
-        value = self._read(found, count.first, 1)
-        unwritten = bool(is_poison(value)[0])
+        value = self._element_words(matrix, found, count.first)
+        unwritten = bool(is_poison(value).all())
         shown = float(value.view(DTYPES[matrix.type])[0])
         right = self.element(matrix, expected, count.first)
         return Wrong(count.count, element_at(matrix, count.first), shown, right, unwritten)
@@ -236,6 +236,10 @@ class Judge:
                 element = element_at(output, count.first * length + start + at)
                 return replace(_told(count, element, found[start + at], float(right[at])), lines=True)
         raise RuntimeError("the judge's kernels and the host disagree about a product")
+
+    def _element_words(self, matrix: MatrixPlan, memory: Memory, place: int) -> Matrix:
+        words = matrix.type.words
+        return self._read(memory, place * words, words)
 
     def _read(self, memory: Memory, start: int, words: int) -> Matrix:
         read = self._backend.read(Memory(memory.place + 4 * start, words))

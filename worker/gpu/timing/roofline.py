@@ -29,7 +29,7 @@ def operand_bytes(case: CasePlan) -> int:
     """Bytes of all operands, each counted once, or as the exercise declares."""
     if case.moved:
         return case.moved
-    return _FLOAT * sum(matrix.elements * (2 if matrix.role is Role.INOUT else 1) for matrix in case.matrices)
+    return _FLOAT * sum(matrix.words * (2 if matrix.role is Role.INOUT else 1) for matrix in case.matrices)
 
 
 def elements(case: CasePlan) -> int:
@@ -79,4 +79,4 @@ def implausible(case: CasePlan, ms: float, environment: Environment) -> str:
 
 
 def _bytes(case: CasePlan, role: Role) -> int:
-    return _FLOAT * sum(matrix.rows * matrix.columns for matrix in case.matrices if matrix.role is role)
+    return _FLOAT * sum(matrix.words for matrix in case.matrices if matrix.role is role)

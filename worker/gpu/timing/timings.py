@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
-from kernels.exercise import InputKind, Operation
+from kernels.exercise import InputKind, Operation, Role
 from kernels.judging.inputs import factors, output_of
 from kernels.judging.plan import CasePlan
 from kernels.measurement.median import TOLERANCE, middle
@@ -148,6 +148,8 @@ def kind_of(case: CasePlan, repeat: int) -> InputKind:
 
     For products, the factors' roles alternate, with full mantissas in between.
     """
+    if case.operation is Operation.SOLUTION:
+        return case.inputs
     kinds = InputKind.of(case.operation)
     if case.operation is not Operation.MATMUL:
         return kinds[repeat % len(kinds)]
@@ -191,7 +193,8 @@ class _Warm:
 
 def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
     """Launch at least once without measuring. With `by_clock`, repeat until the device's clock is stable."""
-    fill(bench.backend, bench.judge, operands, kind_of(operands.case, 0), bench.fresh.inputs())
+    inputs = fill(bench.backend, bench.judge, operands, kind_of(operands.case, 0), bench.fresh.inputs())
+    changes = any(matrix.role is Role.INOUT for matrix in operands.case.matrices)
     began = bench.now()
     run = _run(bench, operands)
     unused = bench.fresh.vector()
@@ -200,6 +203,9 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
     looked = began if before else bench.now()
     while by_clock and bench.now() - began < (_WARM_SECONDS if before else _BLIND_SECONDS):
         while bench.now() - looked < _LOOK_SECONDS:
+            if changes:
+                # A counter that goes on from the last launch may be an index out of bounds.
+                inputs.fill()
             run = _run(bench, operands)
         clock = bench.backend.clocks().sm_mhz
         if clock and abs(clock - before) <= _SAME_CLOCK * clock:

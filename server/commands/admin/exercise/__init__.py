@@ -127,10 +127,11 @@ def show(session: Session, name: str) -> Answer:
             verdict = line.verdict and line.verdict.value
             checked.append(
                 {"file": line.file, "tile": line.tile, "verdict": verdict, "problem": line.problem}
+                | {"warning": line.warning}
             )
             if line.verdict is not None:
-                at = f", tile {line.tile}" if line.tile else ""
-                lines.append(f"    {line.file}{at}: {verdict}{f' ({line.problem})' if line.problem else ''}")
+                at, note = f", tile {line.tile}" if line.tile else "", line.problem or line.warning
+                lines.append(f"    {line.file}{at}: {verdict}{f' ({note})' if note else ''}")
     return Answer(_shown(own) | {"checked": checked}, "\n".join(lines))
 
 
