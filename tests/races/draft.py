@@ -33,8 +33,8 @@ class Draft:
     def __init__(self, rng: random.Random, *, right: bool = False, small: bool = False) -> None:
         self.rng = rng
         self.right = right
-        self.threads = rng.choice((4, 8, 34, 40) if small else (32, 32, 64, 64, 96, 128))
-        self.blocks = rng.choice((1, 1, 2, 2, 3, 4))
+        self.threads = rng.choice((4, 8, 34) if small else (32, 32, 64, 64, 96, 128))
+        self.blocks = rng.choice((1, 2, 2) if small else (1, 1, 2, 2, 3, 4))
         self.alive = self.threads
         self.arrays: list[Array] = []
         self.setup: list[Statement] = []

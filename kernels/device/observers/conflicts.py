@@ -286,10 +286,10 @@ class Order:
             there = np.arange(np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right"))
             there = there[np.argsort(entries["event"][there], kind="stable")]
             sites = entries["site"][there]
-            updates = there[self._updates[sites]]
+            seers = there[(self._updates | (self._atomic & ~self._writes))[sites]]
             stores = np.sort(entries["event"][there[(self._writes & ~self._updates)[sites]]])
             ends = np.unique(later[pairs])
-            until = self._last_before(entries, updates, ends)[np.searchsorted(ends, later[pairs])]
+            until = self._last_before(entries, seers, ends)[np.searchsorted(ends, later[pairs])]
             begun = np.r_[np.int64(-1), stores][np.searchsorted(stores, until, "right")]
             event = entries["event"][earlier[pairs]]
             found[pairs] = (event <= until) & (event >= begun)
