@@ -325,7 +325,7 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
 }
 
 // Compares elements of one or two words with others. `exact` asks for the same bits. Otherwise both are floats or
-// doubles, and may differ by the tolerance: -0 equals 0, and neither NaN nor infinity passes.
+// doubles, and may differ by the tolerance. -0 equals 0. Neither NaN nor infinity passes.
 extern "C" __global__ void compare_memory(const u32 *found, const u32 *expected, u64 *counter, u64 elements, u64 words,
                                           u64 exact, float absolute, float relative) {
     Tally tally;
