@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from kernels.exercise import Binding, Layout, Operand, Role
 from kernels.exercise.model import Order, Parameter
 from kernels.exercise.values import ElementType, ValueKind, Values
@@ -99,7 +97,12 @@ class Argument:
         """The number, for an argument that isn't a pointer. A double is a np.float64, and a float isn't."""
         if self.real is None:
             return int(self.number or 0)
-        return np.float64(self.real) if self.double else self.real
+        if not self.double:
+            return self.real
+        # numpy takes long to load, and a plan alone does without it
+        from numpy import float64
+
+        return float64(self.real)
 
 
 def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping[str, int]) -> Argument:

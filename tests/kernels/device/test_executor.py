@@ -149,7 +149,7 @@ def test_a_thread_that_does_more_than_all_is_stopped(device):
 
 
 def test_many_threads_may_not_each_do_the_work_of_all(device, monkeypatch):
-    monkeypatch.setattr("kernels.device.execution.schedule._FEW", 100_000)
+    monkeypatch.setattr("kernels.device.execution.schedule._MOST_TOGETHER", 100_000)
     text = SLOW.replace("{threads}", "32").replace("{turns}", "4000")
     endless = only(device.run(text, budget=Budget(6_000, 80_000)))
 
