@@ -208,6 +208,12 @@ class Finding:
         return self.kind is Verdict.REJECTED and self.severity is Severity.WARNING
 
     @property
+    def array(self) -> str:
+        """The array of the example's element; "" without one."""
+        element = self.example.element if self.example is not None else None
+        return (element or "").partition("[")[0]
+
+    @property
     def lines(self) -> str:
         """`line 12`, `lines 20 and 25`; "" if no line is known."""
         return lines_named(sorted({line for line in (self.line, self.other_line) if line is not None}))

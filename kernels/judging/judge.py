@@ -375,14 +375,9 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
 
 def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
     """Whether a race only follows from a write to an input that other threads read."""
-    element = finding.example.element if finding.example is not None else None
-    if finding.kind is not Verdict.DATA_RACE or element is None:
-        return False
     # The race on the input needs no barrier. It disappears with the write.
-    names = {
-        each.example.element.partition("[")[0] for each in changed if each.example and each.example.element
-    }
-    return element.partition("[")[0] in names
+    names = {each.array for each in changed} - {""}
+    return finding.kind is Verdict.DATA_RACE and finding.array in names
 
 
 def _with_wrong_value(

@@ -75,7 +75,7 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
     first = leading[0] if leading else Finding(report.verdict, "")
     step = _general(report, lines, leading)
     text = step.text.format(
-        name=_array(first),
+        name=first.array,
         at=_at(leading),
         first=_at(leading[:1]),
         end=_at(leading[:1]).removeprefix(" at"),
@@ -134,7 +134,7 @@ def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
     # Only the start of a row is at a multiple of the width alone.
     if wide is None or place is None or int(place[1]) % int(wide[2]) or len(widths) != 1:
         return text
-    if is_shared(_array(finding), lines):
+    if is_shared(finding.array, lines):
         return text
     return f"{text} Or use `{wide[0]}` only if `{widths[0]}` is a multiple of {wide[2]}."
 
@@ -174,7 +174,7 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     """The step for accesses outside an array, in the words of the source; None if no array is known."""
     if any("`printf`" in each.message for each in leading):
         return "Give `printf`{at} one argument for each conversion in its format."
-    names = [name for name in dict.fromkeys(map(_array, leading)) if name.isidentifier()]
+    names = [name for name in dict.fromkeys(each.array for each in leading) if name.isidentifier()]
     if not names:
         return None
     for mistake in (too_far, either_is_enough):
@@ -191,7 +191,7 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
 
 def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str | None:
     """The advice for a write to an input; None if its name isn't known."""
-    name = _array(leading[0])
+    name = leading[0].array
     if not name:
         return None
     if (elsewhere := _same_store(leading, lines)) is not None:
@@ -209,7 +209,7 @@ def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
     whole = re.compile(r"\s*+(\w++)\s*+(\[.{0,200}\]\s*+=(?!=).{0,200};)\s*+")
     stores = {number: whole.fullmatch(code_of(number, lines)) for number in range(1, len(lines) + 1)}
     wrong = stores.get(leading[0].line or 0)
-    inputs = {*map(_array, leading)}
+    inputs = {each.array for each in leading}
     if wrong is None or wrong[1] not in inputs:
         return None
     same = (
@@ -241,7 +241,7 @@ def _spread(launch: Launch) -> list[str]:
 
 
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
-    name = _array(leading[0])
+    name = leading[0].array
     launch = report.launch
     return race_step(
         Race(
@@ -287,11 +287,6 @@ _KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], St
     Verdict.RUNTIME_ERROR: _runtime_error,
     Verdict.WRONG_ANSWER: _wrong_answer,
 }
-
-
-def _array(finding: Finding) -> str:
-    element = finding.example.element if finding.example is not None else None
-    return (element or "").partition("[")[0]
 
 
 _OF_KIND: Mapping[str, str] = {

@@ -315,8 +315,7 @@ def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
         yield re.compile(rf"^[^=\n]*+=.*\b(?:{swapped[1]}|{swapped[2]})\s*+\["), "reads the other matrix"
     if _LEFT_OUT.search(finding.message):
         yield _TILES, "number of tiles"
-    element = finding.example.element if finding.example is not None else None
-    name = (element or "").partition("[")[0]
+    name = finding.array
     if name:
         yield re.compile(rf"\b{re.escape(name)}\s*+\[.{{0,200}}\]\s*+[-+*/]?=(?!=)"), f"writes {name}"
 

@@ -45,7 +45,7 @@ def explained(report: Report, lines: Sequence[str]) -> Explanation:
     race = first_error(report.findings, Verdict.DATA_RACE)
     if report.verdict is not Verdict.DATA_RACE or race is None or race.example is None:
         return found
-    name = (race.example.element or "").partition("[")[0]
+    name = race.array
     barriers = (n for n in range(1, len(lines) + 1) if _BARRIER.search(code_of(n, lines)))
     return Explanation(
         step=found.step,

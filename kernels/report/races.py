@@ -188,8 +188,7 @@ def race_step(race: Race) -> Step:
 
 def only_updates(race: Finding, lines: Sequence[str]) -> bool:
     """Whether both accesses are one line that only adds to its element. A barrier can't repair that; an atomic does."""
-    element = race.example.element if race.example is not None else None
-    plain = (element or "").partition("[")[0]
+    plain = race.array
     name = re.escape(plain)
     update = re.compile(rf"\b{name}\s*+(\[.{{0,200}}\])?\s*+(\+\+|--|[-+]=(?!.{{0,200}}\b{name}\b))")
     return (

@@ -205,7 +205,7 @@ def _with_races(
             _unordered(prepared, run_once, written, severity) if first.mixed and _unset_only(errors) else None
         )
         # The value may only come later, from the atomic that the pair names.
-        same = pair is not None and _array_of(pair) == _array_of(errors[0])
+        same = pair is not None and pair.array == errors[0].array
         return replace(result, unordered=pair) if same else result
     others: list[Mapping[str, NDArray[Any]]] = []
     for order in first.other_orders():
@@ -241,11 +241,6 @@ def _place_text(name: str) -> tuple[Example, str]:
 
 def _unset_only(errors: Sequence[Finding]) -> bool:
     return all(finding.kind is Verdict.UNINITIALIZED_READ for finding in errors)
-
-
-def _array_of(finding: Finding) -> str:
-    element = finding.example.element if finding.example is not None else None
-    return (element or "").partition("[")[0]
 
 
 def _errors(result: Execution) -> tuple[Finding, ...]:

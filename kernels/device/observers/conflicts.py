@@ -344,13 +344,13 @@ class Order:
         found: Flags = first > 0
         return found
 
-    def _last_before(self, entries: Entries, updates: Index, ends: Index) -> NDArray[np.int64]:
+    def _last_before(self, entries: Entries, seers: Index, ends: Index) -> NDArray[np.int64]:
         """Return, for each access, the event of the last atomic that comes before it, or -1."""
         last = np.full(len(ends), -1, np.int64)
-        step = max(1, _AT_ONCE // max(1, len(updates)))
+        step = max(1, _AT_ONCE // max(1, len(seers)))
         for begin in range(0, len(ends), step):
             part = ends[begin : begin + step]
-            one, other = np.tile(updates, len(part)), np.repeat(part, len(updates))
+            one, other = np.tile(seers, len(part)), np.repeat(part, len(seers))
             before = entries["event"][one] < entries["event"][other]
             before[before] = self.ordered(entries.take(one[before]), entries.take(other[before]))
             events = np.where(before, entries["event"][one], -1).reshape(len(part), -1)
