@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
     print(tally.table())
     print(tally.line())
     if options.keep and tally.differing:
-        keep(each.seed for each in tally.differing)
+        keep(make, (each.seed for each in tally.differing))
         print(f"The seeds are now in {KEPT}.")
     return 1 if tally.differing else 0
 

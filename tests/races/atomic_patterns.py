@@ -152,7 +152,7 @@ def overwrite(draft: Draft) -> None:
     for _ in range(draft.rng.randint(2, 5)):
         does = draft.rng.choice(kinds)
         seen = looked_at and does != "store"
-        value = "" if looked_at else draft.rng.choice(("", "7", "7", "9"))
+        value = "" if looked_at else draft.rng.choice(("", "7", "7", "9", "t * b"))
         index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t >> 5) % {cells}"))
         scope: Scope = BLOCK if draft.rng.random() < 0.2 else DEVICE
         order: Order = draft.rng.choice(

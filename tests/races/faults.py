@@ -10,7 +10,7 @@ import argparse
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType
 
+from tests.races.generator import generate, generate_open
 from tests.races.kept import keep, kept
 
 FAULTS = Path(__file__).with_name("faults.toml")
@@ -28,6 +29,7 @@ FRESH = range(1_000_000, 1_000_240)
 BATCH = 40
 _SEARCHED = 2_000_000
 _FOUND, _NOT_FOUND = 10, 11
+_MAKES = {make.__name__: make for make in (generate_open, generate)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,33 +90,39 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-def _first_difference(seeds: Sequence[int]) -> int | None:
+def _first_difference(search: int) -> tuple[str, int] | None:
+    """The generator and the seed of the first kernel that the device and the oracle judge differently."""
     from tests.races.comparison import compare_seeds  # only now: it loads the device
-    from tests.races.generator import generate, generate_open
 
-    batches: Iterable[Sequence[int]] = (seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH))
-    comparisons = (
-        each for batch in batches for make in (generate_open, generate) for each in compare_seeds(batch, make)
-    )
-    return next((each.seed for each in comparisons if each.differs), None)
+    for seeds in (None, FRESH, range(_SEARCHED, _SEARCHED + search)):
+        for make in _MAKES.values():
+            mine = kept(make) if seeds is None else seeds
+            for at in range(0, len(mine), BATCH):
+                for each in compare_seeds(mine[at : at + BATCH], make):
+                    if each.differs:
+                        return make.__name__, each.seed
+    return None
 
 
-def _try(fault: Fault, number: int, search: int) -> int | None:
-    """The first seed that shows the fault, in a process of its own."""
+def _try(fault: Fault, number: int, search: int) -> tuple[str, int] | None:
+    """What `_first_difference` finds with the fault, in a process of its own."""
     options = ["--in-this-process", "--search", str(search), str(number)]
     command = [sys.executable, "-m", "tests.races.faults", *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode not in {_FOUND, _NOT_FOUND}:
         raise RuntimeError(f"{fault.name}:\n{done.stderr}")
-    return int(done.stdout) if done.returncode == _FOUND else None
+    if done.returncode == _NOT_FOUND:
+        return None
+    name, seed = done.stdout.split()
+    return name, int(seed)
 
 
 def _in_this_process(fault: Fault, search: int) -> int:
     sys.meta_path.insert(0, _Finder(fault))
-    seed = _first_difference([*kept(), *FRESH, *range(_SEARCHED, _SEARCHED + search)])
-    if seed is None:
+    found = _first_difference(search)
+    if found is None:
         return _NOT_FOUND
-    print(seed)
+    print(*found)
     return _FOUND
 
 
@@ -132,20 +140,22 @@ def main(arguments: list[str]) -> int:
         return _in_this_process(every[numbers[0]], options.search)
     survivors = 0
     from tests.races.comparison import compare_seeds
-    from tests.races.generator import generate, generate_open
 
     with ThreadPoolExecutor(2) as pool:
-        seeds = pool.map(lambda number: _try(every[number], number, options.search), numbers)
-        for number, seed in zip(numbers, seeds, strict=True):
-            survivors += seed is None
-            makes = (generate, generate_open) if seed is not None else ()
-            if seed is not None and any(compare_seeds([seed], make)[0].differs for make in makes):
-                print(f"Seed {seed} differs without any fault: mend that first.")
-                return 1
-            if seed is not None and seed >= _SEARCHED:
-                keep([seed])
-            found = "NOT FOUND" if seed is None else f"found by seed {seed}"
-            print(f"{number:3} {every[number].name}: {found}", flush=True)
+        shown = pool.map(lambda number: _try(every[number], number, options.search), numbers)
+        for number, found in zip(numbers, shown, strict=True):
+            words = "NOT FOUND"
+            if found is None:
+                survivors += 1
+            else:
+                make, seed = _MAKES[found[0]], found[1]
+                if compare_seeds([seed], make)[0].differs:
+                    print(f"Seed {seed} differs without any fault: mend that first.")
+                    return 1
+                if seed in range(_SEARCHED, _SEARCHED + options.search):
+                    keep(make, [seed])
+                words = f"found by seed {seed}"
+            print(f"{number:3} {every[number].name}: {words}", flush=True)
     print(f"{len(numbers) - survivors} of {len(numbers)} faults found")
     return 1 if survivors else 0
 

@@ -161,7 +161,7 @@ class _Thread:
     def _atomic(self, atomic: programs.Atomic) -> None:
         where = self._bytes(atomic.array, atomic.index, atomic.width)
         place = self._thread, len(self._operations)
-        token = int(atomic.value) if atomic.value else self._token()
+        token = self._value(atomic.value) if atomic.value else self._token()
         self._operations.append(
             trace.Atomic(
                 atomic.line,

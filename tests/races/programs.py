@@ -56,7 +56,7 @@ class Atomic:
     """`atomicAdd(..., 1)`, `atomicExch` or an atomic store of a token, or an atomic load.
 
     observed: the variable for the value that it found, or empty
-    value: a number for a store or an exchange, instead of the token
+    value: for a store or an exchange, what it sets instead of the token
     """
 
     array: Array

@@ -230,7 +230,7 @@ def _ptx_store(access: Access) -> str:
 
 def _atomic(atomic: Atomic) -> str:
     kind = _TYPES[atomic.width]
-    value = f"({kind})1" if atomic.does == "add" else f"({kind}){atomic.value or _TOKEN}"
+    value = f"({kind})1" if atomic.does == "add" else f"({kind})({atomic.value or _TOKEN})"
     target = f"{atomic.observed} = (unsigned)" if atomic.observed else ""
     if atomic.order == "relaxed" and atomic.does in {"add", "swap"}:
         function = ("atomicAdd" if atomic.does == "add" else "atomicExch") + (

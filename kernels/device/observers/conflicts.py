@@ -284,15 +284,36 @@ class Order:
         for pairs in np.split(asked, np.flatnonzero(of_pair[1:] != of_pair[:-1]) + 1) if len(asked) else ():
             key = keys[earlier[pairs[0]]]
             there = np.arange(np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right"))
-            there = there[np.argsort(entries["event"][there], kind="stable")]
-            sites = entries["site"][there]
-            seers = there[(self._updates | (self._atomic & ~self._writes))[sites]]
-            stores = np.sort(entries["event"][there[(self._writes & ~self._updates)[sites]]])
-            ends = np.unique(later[pairs])
-            until = self._last_before(entries, seers, ends)[np.searchsorted(ends, later[pairs])]
-            begun = np.r_[np.int64(-1), stores][np.searchsorted(stores, until, "right")]
-            event = entries["event"][earlier[pairs]]
-            found[pairs] = (event <= until) & (event >= begun)
+            found[pairs] = self._seen_there(entries, there, earlier[pairs], later[pairs])
+        return found
+
+    def _seen_there(self, entries: Entries, there: Index, earlier: Index, later: Index) -> Flags:
+        """Decide `_seen` for pairs at one location. A store hides all that came before it from those that look."""
+        events = entries["event"]
+        there = there[np.argsort(events[there], kind="stable")]
+        sites = entries["site"][there]
+        seers = there[(self._updates | (self._atomic & ~self._writes))[sites]]
+        found = np.zeros(len(earlier), np.bool_)
+        if not len(seers):
+            return found
+        stores = events[there[(self._writes & ~self._updates)[sites]]]
+        reign = np.searchsorted(stores, events[seers], "right")  # each store's, until the next one
+        starts = np.flatnonzero(np.r_[True, reign[1:] != reign[:-1]])
+        of_earlier = np.searchsorted(stores, events[earlier], "right")
+        column = np.minimum(np.searchsorted(reign[starts], of_earlier), len(starts) - 1)
+        looked = reign[starts][column] == of_earlier
+        ends, row = np.unique(later, return_inverse=True)
+        step = max(1, _AT_ONCE // len(seers))
+        for begin in range(0, len(ends), step):
+            part = ends[begin : begin + step]
+            one, other = np.tile(seers, len(part)), np.repeat(part, len(seers))
+            before = events[one] < events[other]
+            before[before] = self.ordered(entries.take(one[before]), entries.take(other[before]))
+            last = np.maximum.reduceat(
+                np.where(before, events[one], -1).reshape(len(part), -1), starts, axis=1
+            )
+            here = np.flatnonzero((row >= begin) & (row < begin + step))
+            found[here] = looked[here] & (last[row[here] - begin, column[here]] >= events[earlier[here]])
         return found
 
     def _stored_in_turn(self, entries: Entries, earlier: Index, later: Index) -> Flags:
@@ -343,20 +364,6 @@ class Order:
             first = np.minimum(first + first @ first, 1, dtype=np.float32)
         found: Flags = first > 0
         return found
-
-    def _last_before(self, entries: Entries, seers: Index, ends: Index) -> NDArray[np.int64]:
-        """Return, for each access, the event of the last atomic that comes before it, or -1."""
-        last = np.full(len(ends), -1, np.int64)
-        step = max(1, _AT_ONCE // max(1, len(seers)))
-        for begin in range(0, len(ends), step):
-            part = ends[begin : begin + step]
-            one, other = np.tile(seers, len(part)), np.repeat(part, len(seers))
-            before = entries["event"][one] < entries["event"][other]
-            before[before] = self.ordered(entries.take(one[before]), entries.take(other[before]))
-            events = np.where(before, entries["event"][one], -1).reshape(len(part), -1)
-            if events.size:
-                last[begin : begin + step] = events.max(axis=1)
-        return last
 
 
 def _slices(ones: Index, others: Index, first: Index, counts: Index) -> Iterator[tuple[Index, Index]]:
