@@ -152,7 +152,7 @@ def overwrite(draft: Draft) -> None:
     for _ in range(draft.rng.randint(2, 5)):
         does = draft.rng.choice(kinds)
         seen = looked_at and does != "store"
-        value = "" if looked_at else draft.rng.choice(("", "7", "7", "9", "t * b"))
+        value = "" if looked_at else draft.rng.choice(("", "7", "9", "t * b"))
         index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t >> 5) % {cells}"))
         scope: Scope = BLOCK if draft.rng.random() < 0.2 else DEVICE
         order: Order = draft.rng.choice(
@@ -167,6 +167,33 @@ def overwrite(draft: Draft) -> None:
             draft.add(If(f"{observed} > {draft.rng.choice((0, 8))}", [then]))
         if draft.rng.random() < 0.4:
             draft.add(draft.block_barrier() if draft.rng.random() < 0.7 else draft.fence(scope))
+
+
+def settings(draft: Draft) -> None:
+    """Everyone sets a word, again and again, with a barrier after each: only threads of one line can differ."""
+    shared, width = draft.rng.random() < 0.7, draft.rng.choice((4, 4, 8))
+    cells = draft.rng.choice((1, 2, draft.threads))
+    array = draft.shared(width * cells) if shared else draft.grid(width * cells)
+    for _ in range(draft.rng.randint(2, 4)):
+        value = draft.rng.choice(("", "7", "b", "t * b", f"t % {cells}"))
+        does: AtomicKind = draft.rng.choice(("store", "swap"))
+        draft.add(Atomic(array, f"t % {cells}", width, does, value=value), draft.block_barrier())
+
+
+def handed_on(draft: Draft) -> None:
+    """One thread after the other sets a word, most of them after a look at it."""
+    array = draft.counter(shared=draft.rng.random() < 0.6)
+    count = draft.rng.randint(2, min(4, draft.alive))
+    for thread in sorted(draft.rng.sample(range(draft.alive), count)):
+        store: Statement = Atomic(array, "0", 4, "store")
+        if draft.rng.random() < 0.3:
+            steps = [store]
+        else:
+            seen = draft.name("v")
+            looks: AtomicKind = draft.rng.choice(("load", "load", "swap", "add"))
+            after: Statement = If(f"{seen} > 0", [store]) if draft.rng.random() < 0.5 else store
+            steps = [Atomic(array, "0", 4, looks, observed=seen), after]
+        draft.add(If(f"b == 0 and t == {thread}", steps))
 
 
 def histogram(draft: Draft) -> None:

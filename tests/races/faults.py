@@ -154,7 +154,7 @@ def main(arguments: list[str]) -> int:
                     return 1
                 if seed in range(_SEARCHED, _SEARCHED + options.search):
                     keep(make, [seed])
-                words = f"found by seed {seed}"
+                words = f"found by {make.__name__}({seed})"
             print(f"{number:3} {every[number].name}: {words}", flush=True)
     print(f"{len(numbers) - survivors} of {len(numbers)} faults found")
     return 1 if survivors else 0

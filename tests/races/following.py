@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 from types import CodeType
 
 from tests.races import programs, trace
@@ -42,6 +42,7 @@ class _Effect:
     bytes: Bytes
     atomic: bool
     updates: bool  # reads and writes
+    looks: bool  # uses what it finds
     position: tuple[int, ...]
     barriers: int
     old: int | None
@@ -55,15 +56,15 @@ class _Threads:
 
 
 def follow(program: Program, reported: Reported) -> Iterator[Trace]:
-    """The program's trace; where the order of atomics is not known, traces with two orders that may be possible."""
+    """The program's trace; where the order of atomics is not known, traces with several that are possible."""
     threads = _Threads()
     for block in range(program.blocks):
         for number in range(program.threads):
             _Thread(program, (block, number), reported, threads).run()
     orders, certain = _orders(threads.effects)
-    yield Trace(threads.operations, {where: known for where, (known, _) in orders.items()}, certain)
-    if any(known != other for known, other in orders.values()):
-        yield Trace(threads.operations, {where: other for where, (_, other) in orders.items()}, certain)
+    for turn in range(max(map(len, orders.values()), default=1)):
+        chosen = {where: each[min(turn, len(each) - 1)] for where, each in orders.items()}
+        yield Trace(threads.operations, chosen, certain)
 
 
 class _Thread:
@@ -154,7 +155,7 @@ class _Thread:
                 else None
             )
             self._threads.effects.append(
-                _Effect(place, where, False, False, self._position, self._uses["block"], None, new)
+                _Effect(place, where, False, False, False, self._position, self._uses["block"], None, new)
             )
         self._report(access)
 
@@ -182,7 +183,7 @@ class _Thread:
         ]
         updates = atomic.does in {"add", "swap"}
         self._threads.effects.append(
-            _Effect(place, where, True, updates, self._position, self._uses["block"], old, new)
+            _Effect(place, where, True, updates, atomic.looks, self._position, self._uses["block"], old, new)
         )
 
     def _copy(self, statement: programs.Copy | programs.CopyCommit | programs.CopyWait) -> None:
@@ -238,13 +239,15 @@ class _Thread:
 
 # -- the order of atomics ----------------------------------------------------------------------------------------------
 
-_Orders = tuple[list[Place], list[Place]]  # the same twice where the order is known
+_Orders = list[list[Place]]  # only one where the order is known
+# More are too slow to judge.
+_MOST_CHANGES, _MOST_ORDERS = 5, 16
 
 
 def _orders(effects: list[_Effect]) -> tuple[dict[Bytes, _Orders], bool]:
-    """For each location of an atomic, two orders in which what touches it can have taken effect.
+    """For each location of an atomic, orders in which what touches it can have taken effect.
 
-    Also whether these show all that may follow: not if an atomic read there, and the order isn't known.
+    Also whether these show all that may follow: not if an atomic uses what it finds, and the order isn't known.
     """
     certain = True
     by_memory: Mapping[str, list[_Effect]] = defaultdict(list)
@@ -255,13 +258,15 @@ def _orders(effects: list[_Effect]) -> tuple[dict[Bytes, _Orders], bool]:
         touching = [each for each in by_memory[where[0]] if _overlap(each.bytes, where)]
         order = _chained(touching, where)
         if order is not None:
-            orders[where] = order, order
+            orders[where] = [order]
+        elif possible := _possible(touching, where):
+            orders[where] = possible
         else:
-            certain &= not any(each.updates or each.old is not None for each in touching)
-            orders[where] = (
+            certain &= not any(each.looks for each in touching)
+            orders[where] = [
                 [each.place for each in sorted(touching, key=lambda each: (each.position, each.place))],
                 [each.place for each in sorted(touching, key=lambda each: (each.position, _last(each)))],
-            )
+            ]
     return orders, certain
 
 
@@ -279,9 +284,7 @@ def _chained(effects: list[_Effect], where: Bytes) -> list[Place] | None:
 
     A value is that of the first 4 bytes.
     """
-    if any(each.bytes[1] != where[1] or each.bytes[2] < 4 or each.new is None for each in effects):
-        return None
-    if any(each.updates and each.old is None for each in effects):
+    if not _told(effects, where):
         return None
     loads = [each for each in effects if each.atomic and each.old == each.new]
     stores = sorted(
@@ -304,6 +307,42 @@ def _chained(effects: list[_Effect], where: Bytes) -> list[Place] | None:
     if len(order) < changes:
         return None
     return [each.place for each in _with_loads(order, loads)]
+
+
+def _told(effects: list[_Effect], where: Bytes) -> bool:
+    """Whether all values before and after are known."""
+    return not any(
+        each.bytes[1] != where[1]
+        or each.bytes[2] < 4
+        or each.new is None
+        or (each.updates and each.old is None)
+        for each in effects
+    )
+
+
+def _possible(effects: list[_Effect], where: Bytes) -> _Orders:
+    """All orders in which each atomic finds what the one before it left; none where they are too many to try."""
+    loads = [each for each in effects if each.atomic and each.old == each.new]
+    changes = [each for each in effects if each not in loads]
+    if not _told(effects, where) or len(changes) > _MOST_CHANGES:
+        return []
+    found: _Orders = []
+    for order in permutations(changes):
+        if any(then.updates and then.old != first.new for first, then in pairwise(order)):
+            continue
+        whole = list(_with_loads(list(order), loads))
+        if not any(_surely(then, first) for first, then in combinations(whole, 2)):
+            found.append([each.place for each in whole])
+    return found if len(found) <= _MOST_ORDERS else []
+
+
+def _surely(a: _Effect, b: _Effect) -> bool:
+    """Whether program order or a barrier of the block puts the first of two effects first."""
+    (block, thread), index = a.place
+    (other_block, other), other_index = b.place
+    if (block, thread) == (other_block, other):
+        return index < other_index
+    return block == other_block and a.barriers < b.barriers
 
 
 def _anyhow(a: _Effect, b: _Effect) -> bool:

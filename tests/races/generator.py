@@ -29,7 +29,14 @@ def generate(seed: int) -> Program:
 def generate_open(seed: int) -> Program:
     """A program with atomics whose order may be open."""
     rng = random.Random(f"open {seed}")
-    patterns = (atomic_patterns.overwrite, atomic_patterns.message, atomic_patterns.tickets)
+    patterns = (
+        atomic_patterns.overwrite,
+        atomic_patterns.overwrite,
+        atomic_patterns.settings,
+        atomic_patterns.handed_on,
+        atomic_patterns.message,
+        atomic_patterns.tickets,
+    )
     program = _program(Draft(rng, small=True), patterns)
     for _ in range(rng.choice((0, 0, 1))):
         mutate(program, rng)

@@ -234,12 +234,12 @@ class Order:
         earlier, later = earlier[loose], later[loose]
         if not len(earlier):
             return earlier, later
-        loose = ~self._seen(entries, earlier, later)
-        earlier, later = earlier[loose], later[loose]
-        stores = self._stores[entries["site"]]
-        asked = np.flatnonzero(stores[earlier] & stores[later])
         loose = np.ones(len(earlier), np.bool_)
-        loose[asked] = ~self._stored_in_turn(entries, earlier[asked], later[asked])
+        stores = self._stores[entries["site"]]
+        both = stores[earlier] & stores[later] & self.atomic(entries, earlier, later)
+        for asked, in_order in ((both, self._stored_in_turn), (~both, self._seen)):
+            chosen = np.flatnonzero(asked)
+            loose[chosen] = ~in_order(entries, earlier[chosen], later[chosen])
         return earlier[loose], later[loose]
 
     def _conflict(self, one: int, other: int) -> bool:
