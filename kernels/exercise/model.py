@@ -153,6 +153,11 @@ class Operand:
     order: Order = Order.FIXED
 
     @property
+    def is_packed_variable(self) -> bool:
+        """Whether it is a module variable in which several elements share a word."""
+        return self.binding.is_variable and self.type.bytes < 4
+
+    @property
     def declaration(self) -> str:
         """The declaration that a file needs if this operand is a module variable."""
         extents = (self.rows,) if self.vector else (self.rows, self.cols)

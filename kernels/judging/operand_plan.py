@@ -70,9 +70,14 @@ class MatrixPlan:
         return self.rows * self.columns
 
     @property
+    def bytes(self) -> int:
+        """The bytes of all elements."""
+        return self.elements * self.type.bytes
+
+    @property
     def words(self) -> int:
-        """The 32-bit words of all elements."""
-        return self.elements * self.type.words
+        """The 32-bit words that hold all elements."""
+        return -(-self.bytes // 4)
 
     @property
     def row_length(self) -> int:

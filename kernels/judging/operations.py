@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import Operation
 from kernels.exercise.values import ElementType, Tolerance
-from kernels.judging.compare import Product, Solved, Sums, Transposed
+from kernels.judging.compare import Mask, Product, Solved, Sums, Transposed, with_poison
 from kernels.judging.inputs import (
     Expected,
     Matrix,
@@ -18,10 +19,14 @@ from kernels.judging.inputs import (
     expected_transpose,
     factors,
     from_memory,
+    in_rows,
     output_of,
 )
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
+
+if TYPE_CHECKING:
+    from kernels.device import Execution
 
 
 def work(case: CasePlan) -> int:
@@ -38,32 +43,42 @@ def results(
     case: CasePlan,
     tile: int,
     inputs: Mapping[str, Matrix],
-    values: Mapping[str, Matrix],
+    ran: Execution,
     solved: Mapping[str, Matrix] | None = None,
 ) -> tuple[Product | Sums | Transposed | Solved, ...]:
     """Each output with the expected one; none if nothing is compared.
 
-    values: each matrix after the run, in the order of memory
-    solved: the same after a run of the exercise's solution, for the operation SOLUTION
+    solved: each matrix after a run of the exercise's solution, for the operation SOLUTION
     """
     if case.operation is Operation.ANALYSIS:
         return ()
     if case.operation is Operation.SOLUTION:
         if solved is None:
             return ()
-        return tuple(solved_output(case, tile, matrix, values, solved) for matrix in case.outputs)
-    return (_computed(case, tile, inputs, values),)
+        return tuple(
+            solved_output(
+                case, tile, each, ran.values[each.name], solved[each.name], ran.unwritten.get(each.name)
+            )
+            for each in case.outputs
+        )
+    return (_computed(case, tile, inputs, ran.values),)
 
 
 def solved_output(
     case: CasePlan,
     tile: int,
     matrix: MatrixPlan,
-    values: Mapping[str, Matrix],
-    solved: Mapping[str, Matrix],
+    values: Matrix,
+    solved: Matrix,
+    unwritten: Mask | None = None,
 ) -> Solved:
-    """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order."""
-    right, actual = (from_memory(each[matrix.name], matrix) for each in (solved, values))
+    """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order.
+
+    values, solved, unwritten: in the order of memory
+    """
+    right, actual = (from_memory(each, matrix) for each in (solved, values))
+    if matrix.type.bytes < 4:
+        actual = with_poison(actual, None if unwritten is None else in_rows(unwritten, matrix))
     if matrix.any_order:
         right, actual = np.sort(right, axis=0), np.sort(actual, axis=0)
     whole = not matrix.type.is_float

@@ -11,7 +11,7 @@ import pytest
 
 from kernels.exercise import InputKind, Operation
 from kernels.judging.compare import POISON
-from kernels.judging.inputs import expected_product
+from kernels.judging.inputs import expected_product, output_of
 from tests.marks import linux, some_of
 from tests.worker.gpu.judge_here import COLUMN, ROW, Ran, product, sums, transpose
 from worker.contract.measure_work import WireCode
@@ -248,9 +248,9 @@ def test_a_zero_that_became_minus_zero_was_written() -> None:
 )  # fmt: skip
 def test_a_write_beside_memory_is_found(zone: int, at: int, expected: tuple[int, int]) -> None:
     ran = Ran(product(InputKind.INTEGERS_LEFT, (3, 3, 3)))
-    assert ran.judge.guards_hurt(ran.out) is None
+    assert ran.judge.guards_hurt(output_of(ran.case), ran.out) is None
     ran.poke(ran.backend.guards(ran.out)[zone], at, 0)
-    assert ran.judge.guards_hurt(ran.out) == Damage(1, *expected)
+    assert ran.judge.guards_hurt(output_of(ran.case), ran.out) == Damage(1, *expected)
     assert ran.verified().hurt == {"C": Damage(1, *expected)}
     assert not ran.verified()
 

@@ -109,12 +109,12 @@ class DrawnInputs:
 
     def _write(self, operands: Operands) -> None:
         for matrix in operands.case.given:
-            self.backend.write(operands.of(matrix), to_memory(self.made[matrix.name], matrix.layout))
+            operands.write(self.backend, matrix, to_memory(self.made[matrix.name], matrix.layout))
 
     def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
         case, operands = self.operands.case, self.operands
         for matrix in operands.guarded:
-            if hurt := self.judge.guards_hurt(operands.of(matrix)):
+            if hurt := self.judge.guards_hurt(matrix, operands.of(matrix)):
                 return guard_finding(matrix, hurt, case)
         solution = operands.solution
         if solution is None:
@@ -142,10 +142,7 @@ class DrawnInputs:
 
     def _unequal_sets(self, matrix: MatrixPlan, solution: Operands) -> Wrong | None:
         """The first incorrect element of an output that may have any order, compared on the host."""
-        found, right = (
-            {matrix.name: self.backend.read(each.of(matrix))[: matrix.words]}
-            for each in (self.operands, solution)
-        )
+        found, right = (each.read(self.backend, matrix) for each in (self.operands, solution))
         output = solved_output(self.operands.case, 0, matrix, found, right)
         wrong = wrong_elements(output.actual, output.expected)
         if not wrong.any():
