@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernels.exercise.model import Exercise, Metric, Operand, Operation, Order, Role
 from kernels.exercise.table import ExerciseError
-from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
+from kernels.exercise.values import EXACT, LARGEST_HALF, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
 
 _MOST_LEVELS = 1 << 24
@@ -125,6 +125,8 @@ def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -
         return "a variable needs a multiple of 4 bytes"
     low, high = values.low.evaluate(names), values.high.evaluate(names)
     if values.numbers:
+        if operand.type is ElementType.HALF and max(map(abs, values.numbers)) > LARGEST_HALF:
+            return f"the type `half` holds no number above {LARGEST_HALF:,}"
         if operand.type.is_float:
             return ""
         low, high = int(min(values.numbers)), int(max(values.numbers))

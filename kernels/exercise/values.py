@@ -20,6 +20,7 @@ class ElementType(StrEnum):
     BYTE = "unsigned char"
     SHORT = "short"
     UNSIGNED_SHORT = "unsigned short"
+    HALF = "half"
 
     @property
     def code(self) -> str:
@@ -56,7 +57,7 @@ class ElementType(StrEnum):
     @property
     def spellings(self) -> tuple[str, ...]:
         """The C types that an exercise may give, the usual one first."""
-        return ("unsigned int", "unsigned") if self is ElementType.UNSIGNED else (self.value,)
+        return _SPELLINGS.get(self, (self.value,))
 
 
 _CODES = {
@@ -69,8 +70,11 @@ _CODES = {
     ElementType.BYTE: "u1",
     ElementType.SHORT: "i2",
     ElementType.UNSIGNED_SHORT: "u2",
+    ElementType.HALF: "f2",
 }
-_DIGITS = {4: 24, 8: 53}
+_DIGITS = {2: 11, 4: 24, 8: 53}
+_SPELLINGS = {ElementType.UNSIGNED: ("unsigned int", "unsigned"), ElementType.HALF: ("half", "__half")}
+LARGEST_HALF = 65504
 
 
 class ValueKind(StrEnum):

@@ -35,6 +35,7 @@ _LONGS = {
     ("long", "long", "signed"),
     ("int", "long", "long", "signed"),
 }
+_HALVES: set[tuple[str, ...]] = {("half",), ("__half",)}
 _POINTED: Mapping[str, set[tuple[str, ...]]] = {
     "float": {("float",)},
     "double": {("double",)},
@@ -45,6 +46,8 @@ _POINTED: Mapping[str, set[tuple[str, ...]]] = {
     "char": {("char",), ("char", "signed"), ("int8_t",)},
     "unsigned char": {("char", "unsigned"), ("uint8_t",)},
     "short": {("short",), ("int", "short"), ("short", "signed"), ("int", "short", "signed"), ("int16_t",)},
+    "half": _HALVES,
+    "__half": _HALVES,
     "unsigned short": {("short", "unsigned"), ("int", "short", "unsigned"), ("uint16_t",)},
 }
 _LONGEST_SIGNATURE = 400

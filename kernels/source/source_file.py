@@ -328,6 +328,7 @@ _TYPES = {
     ElementType.LONG: {"long", "int64_t"},
     ElementType.CHAR: {"char", "int8_t"},
     ElementType.BYTE: {"unsigned", "uint8_t"},
+    ElementType.HALF: {"half", "__half"},
     ElementType.SHORT: {"short", "int16_t"},
     ElementType.UNSIGNED_SHORT: {"unsigned", "uint16_t"},
 }

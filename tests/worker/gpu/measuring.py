@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import Exercise, Operation, find_exercise
 from kernels.judging.compare import is_poison
@@ -61,6 +62,7 @@ def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
         source.defines(exercise, plan.tile, plan.cases[0].sizes),
         exercise.fmad,
         plan.module_symbols,
+        headers=header_texts(source.text, KEPT),
     )
     assert isinstance(made, Compilation), made
     return WireCode(

@@ -18,8 +18,9 @@ from worker.contract.measure_work import WireCode
 from worker.gpu.backend import GUARD_WORDS
 from worker.gpu.judge import code as judge_code_module
 from worker.gpu.judge.code import judge_code
-from worker.gpu.judge.kernels import GUARD
+from worker.gpu.judge.kernels import GUARD, Count
 from worker.gpu.judge.recipes import Kind, mixed, recipes, values
+from worker.gpu.judge.rehearsal import rehearse_judge
 from worker.gpu.judge.verification import Damage, Verified, Wrong
 
 pytestmark = linux
@@ -316,3 +317,10 @@ class TestCode:
     def test_a_name_that_is_no_architecture_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="architecture"):
             judge_code("../sm_90", tmp_path)
+
+
+def test_the_rehearsal_finds_that_every_comparison_works() -> None:
+    ran = Ran(product(InputKind.INTEGERS_LEFT, (2, 2, 2)))
+    rehearse_judge(ran.backend, ran.judge)
+    with pytest.raises(RuntimeError):
+        rehearse_judge(ran.backend, Mock(wraps=ran.judge, differences=lambda *_: [Count(0, 0)]))

@@ -325,8 +325,14 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
     }
 }
 
-// Compares elements of `size` bytes with others. `exact` asks for the same bits. Otherwise both are floats or doubles,
-// and may differ by the tolerance. -0 equals 0. Neither NaN nor infinity passes.
+__device__ __forceinline__ float fromHalf(unsigned short bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+// Compares elements of `size` bytes with others. `exact` asks for the same bits. Otherwise both are halves, floats or
+// doubles, and may differ by the tolerance. -0 equals 0. Neither NaN nor infinity passes.
 extern "C" __global__ void compare_memory(const void *found, const void *expected, u64 *counter, u64 elements, u64 size,
                                           u64 exact, float absolute, float relative) {
     Tally tally;
@@ -343,11 +349,13 @@ extern "C" __global__ void compare_memory(const void *found, const void *expecte
         // In this form, a NaN differs. So does a difference that isn't finite.
         return !(fabs(value - right) <= absolute + (double)relative * fabs(right) && fabs(value) <= LARGEST_DOUBLE);
     };
+    auto farHalf = [=](unsigned short value, unsigned short right) { return far(fromHalf(value), fromHalf(right)); };
     switch (exact ? size : FLOATS + size) {
         case 1: compare((const unsigned char *)0, otherBits); break;
         case 2: compare((const unsigned short *)0, otherBits); break;
         case 4: compare((const u32 *)0, otherBits); break;
         case 8: compare((const u64 *)0, otherBits); break;
+        case FLOATS + 2: compare((const unsigned short *)0, farHalf); break;
         case FLOATS + 4: compare((const float *)0, far); break;
         default: compare((const double *)0, far);
     }
