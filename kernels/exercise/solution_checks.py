@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kernels.exercise.model import Exercise, Metric, Operand, Operation, Order, Role
+from kernels.exercise.model import ANY, FIXED, Exercise, Metric, Operand, Operation, Role
 from kernels.exercise.table import ExerciseError
 from kernels.exercise.values import EXACT, LARGEST_HALF, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
@@ -23,8 +23,7 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     if exercise.metric is Metric.GFLOPS and exercise.work.flops is None:
         raise ExerciseError(path, "work.flops", "the metric `gflops` needs this field")
     for index, operand in enumerate(exercise.operands):
-        if operand.order is Order.ANY and (operand.role is Role.INPUT or not operand.vector):
-            reason = "only a result that is a vector may have any order"
+        if operand.order != FIXED and (reason := _order_problem(exercise, operand)):
             raise ExerciseError(path, f"operands[{index}].order", reason)
         if operand.is_packed_variable and operand.role is not Role.INPUT:
             reason = f"a variable with elements of the type `{operand.type}` can only be an input"
@@ -56,7 +55,7 @@ def _check_others(exercise: Exercise, path: Path) -> None:
             ("values", operand.values is not None),
             ("planes", operand.planes is not None),
             ("role", operand.role is Role.INOUT),
-            ("order", operand.order is not Order.FIXED),
+            ("order", operand.order != FIXED),
         ):
             if given:
                 raise ExerciseError(path, f"operands[{index}].{field}", only)
@@ -66,6 +65,24 @@ def _check_others(exercise: Exercise, path: Path) -> None:
         if parameter.operand and "float" not in parameter.ctype:
             reason = f"`{parameter.operand}` has elements of the type `float`"
             raise ExerciseError(path, f"parameters[{index}].type", reason)
+
+
+def _order_problem(exercise: Exercise, operand: Operand) -> str:
+    """Why the operand can't have its order; "" if it can."""
+    if operand.role is Role.INPUT or not operand.vector:
+        return "only a result that is a vector may have any order"
+    if operand.order == ANY:
+        return ""
+    columns = {each.name: each for each in exercise.operands if each.name in exercise.sorted_by(operand)[:-1]}
+    first = columns.get(operand.order)
+    before = exercise.operands[: exercise.operands.index(operand)]
+    if first not in before or first.role is Role.INPUT or not first.vector or first.order not in {FIXED, ANY}:
+        return 'expected "fixed", "any" or the name of an earlier output, a vector in one of these orders'
+    if first.rows.text != operand.rows.text:
+        return f"`{first.name}` must have the same `rows`"
+    if exercise.tolerance != EXACT and any(each.type.is_float for each in columns.values()):
+        return "with a tolerance, only the last column of the rows may have floats"
+    return ""
 
 
 def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]:

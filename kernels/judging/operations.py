@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,8 @@ from kernels.judging.plan import CasePlan
 
 if TYPE_CHECKING:
     from kernels.device import Execution
+
+_WORD = 4
 
 
 def work(case: CasePlan) -> int:
@@ -56,10 +58,7 @@ def results(
         if solved is None:
             return ()
         return tuple(
-            solved_output(
-                case, tile, each, ran.values[each.name], solved[each.name], ran.unwritten.get(each.name)
-            )
-            for each in case.outputs
+            solved_output(case, tile, matrix, ran.values, solved, ran.unwritten) for matrix in case.outputs
         )
     return (_computed(case, tile, inputs, ran.values),)
 
@@ -68,27 +67,42 @@ def solved_output(
     case: CasePlan,
     tile: int,
     matrix: MatrixPlan,
-    values: Matrix,
-    solved: Matrix,
-    unwritten: Mask | None = None,
+    values: Mapping[str, Matrix],
+    solved: Mapping[str, Matrix],
+    unwritten: Mapping[str, Mask],
 ) -> Solved:
     """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order.
 
     values, solved, unwritten: in the order of memory
     """
-    right, actual = (from_memory(each, matrix) for each in (solved, values))
-    if matrix.type.bytes < 4:
-        actual = with_poison(actual, None if unwritten is None else in_rows(unwritten, matrix))
-    if matrix.any_order:
-        right, actual = np.sort(right, axis=0), np.sort(actual, axis=0)
+    right = _in_order(case, matrix, lambda each: from_memory(solved[each.name], each))
+    actual = _in_order(case, matrix, lambda each: _written(each, values, unwritten))
     whole = not matrix.type.is_float
     if matrix.type is not ElementType.LONG:
         right = right.astype(np.float64)
     bound = np.zeros(right.shape) if whole else tolerated(case, right, matrix.type)
     names = (*(given.name for given in case.given), matrix.name)
     allowed = "" if whole else tolerance_text(case)
-    flat = not matrix.planes and not matrix.any_order
+    flat = not matrix.planes and not matrix.sorted_by
     return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.result, allowed, flat)
+
+
+def _in_order(case: CasePlan, matrix: MatrixPlan, read: Callable[[MatrixPlan], Matrix]) -> Matrix:
+    """The elements of an output, sorted if they may have any order."""
+    if not matrix.sorted_by:
+        return read(matrix)
+    columns = [read(each).ravel() for each in case.outputs if each.name in matrix.sorted_by]
+    ordered = columns[-1][np.lexsort(columns[::-1])] if len(columns) > 1 else np.sort(columns[0])
+    return ordered[:, np.newaxis]
+
+
+def _written(matrix: MatrixPlan, values: Mapping[str, Matrix], unwritten: Mapping[str, Mask]) -> Matrix:
+    """The elements after a run, with POISON for unwritten ones."""
+    actual = from_memory(values[matrix.name], matrix)
+    if matrix.type.bytes >= _WORD:
+        return actual
+    mask = unwritten.get(matrix.name)
+    return with_poison(actual, None if mask is None else in_rows(mask, matrix))
 
 
 def tolerated(case: CasePlan, right: NDArray[np.float64], kind: ElementType) -> NDArray[np.float64]:
