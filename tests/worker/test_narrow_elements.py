@@ -142,6 +142,43 @@ def test_an_unwritten_byte_is_found_whatever_it_should_be(tmp_path):
     assert report.findings[0].count == len(report.checks)
 
 
+PIECES = """
+title = "Pieces"
+operation = "solution"
+kernel = "pieces"
+sizes = ["n"]
+metric = "gbps"
+largest_on_cpu = 100
+parameters = [{ type = "unsigned char*", name = "out", operand = "out" }, { type = "int", name = "n", size = "n" }]
+operands = [{ name = "out", role = "output", type = "unsigned char", rows = "n" }]
+tile = { name = "BLOCK_SIZE", default = 32, allowed = [32], largest = 1024 }
+launch = { block = "(BLOCK_SIZE)", grid = "(1)" }
+ranking = { n = 31 }
+cases = [{ sizes = { n = 31 } }]
+"""
+STORES = {
+    0: "*(uint4*)out = make_uint4(1, 2, 3, 4);",
+    16: "*(unsigned long long*)(out + 16) = 5;",
+    24: "atomicExch((unsigned*)(out + 24), 7u);",
+    28: "*(uchar2*)(out + 28) = make_uchar2(8, 9);",
+    30: "out[30] = 11;",
+}
+
+
+@pytest.mark.parametrize("missing", [None, *STORES])
+def test_each_byte_of_a_wide_store_is_written(tmp_path, missing):
+    def kernel(stores):
+        return f"__global__ void pieces(unsigned char* out, int n) {{ if (threadIdx.x == 0) {{ {stores} }} }}"
+
+    exercise = made(tmp_path, PIECES, kernel(" ".join(STORES.values())))
+    report = graded(exercise, kernel(" ".join(text for at, text in STORES.items() if at != missing)))
+    if missing is None:
+        assert report.verdict is Verdict.ACCEPTED, report.message
+        return
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert f"`out[{missing}]` was never written" in report.message
+
+
 def test_a_byte_that_one_order_of_atomics_leaves_unwritten_depends_on_the_order(tmp_path):
     text = changed("out[i] =", "if (i > 0 || atomicExch(&first, 1u) == 0) out[i] =")
     text = text.replace("if (i < n)", "if (i == 1) atomicExch(&first, 1u);\n    if (i < n)")
