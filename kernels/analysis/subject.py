@@ -76,7 +76,7 @@ class Subject:
     @property
     def elements_read(self) -> float:
         """Elements that threads requested from global memory, of the inputs' average size."""
-        size = FLOAT * sum(operand.words for operand in self.inputs) / max(1, self.input_elements)
+        size = sum(operand.bytes for operand in self.inputs) / max(1, self.input_elements)
         return self.totals.global_load_bytes / (size or FLOAT)
 
     @property

@@ -18,7 +18,10 @@ _BUILT_IN = {
 _BY_WIDTH = {
     ".u64": "8 bytes", ".u32": "4 bytes", ".u16": "2 bytes", ".u8": "1 byte", ".f32": "float", ".f64": "double",
 }  # fmt: skip
-_SAME = {"unsigned int": "int", "unsigned": "int", "unsigned*": "unsigned int*"}
+_SAME = {
+    "unsigned int": "int", "unsigned": "int", "unsigned*": "unsigned int*", "signed char*": "char*",
+    "half*": "__half*",
+}  # fmt: skip
 _WIDTHS = {"int": "4 bytes", "long long": "8 bytes"}
 UNKNOWN = "a type of your own"
 _LONGEST = 2000

@@ -61,11 +61,8 @@ class Binding(StrEnum):
         return "__constant__" if self is Binding.CONSTANT else "__device__"
 
 
-class Order(StrEnum):
-    """Whether the elements of a result have fixed places."""
-
-    FIXED = "fixed"
-    ANY = "any"
+FIXED, ANY = "fixed", "any"
+"""Whether the elements of a result have fixed places. Another order is the name of the output that has it."""
 
 
 class Operation(StrEnum):
@@ -135,7 +132,7 @@ class Operand:
     vector: whether it has one index; `cols` is then 1
     planes: for three indices; otherwise None
     values: before the launch, for the operation SOLUTION
-    order: of its results, for the operation SOLUTION
+    order: of its results, for the operation SOLUTION: FIXED, ANY, or the name of the output whose order they have
     symbol: the name of the kernel's parameter or of the file's global that holds it
     """
 
@@ -150,7 +147,12 @@ class Operand:
     planes: Expression | None = None
     type: ElementType = ElementType.FLOAT
     values: Values | None = None
-    order: Order = Order.FIXED
+    order: str = FIXED
+
+    @property
+    def is_packed_variable(self) -> bool:
+        """Whether it is a module variable in which several elements share a word."""
+        return self.binding.is_variable and self.type.bytes < 4
 
     @property
     def declaration(self) -> str:
@@ -324,6 +326,17 @@ class Exercise:
     def plain_inputs(self) -> InputKind:
         """The kind of input for a run that needn't expose anything."""
         return InputKind.of(self.operation)[0]
+
+    def sorted_by(self, operand: Operand) -> tuple[str, ...]:
+        """The outputs by which an output's results are sorted before they are compared; none for fixed places.
+
+        Outputs in the order of another one make rows with it. Each is sorted by the columns before it, too. So if all
+        columns are correct, the rows are.
+        """
+        if operand.order in {FIXED, ANY}:
+            return (operand.name,) if operand.order == ANY else ()
+        before = self.operands[: self.operands.index(operand)]
+        return (operand.order, *(each.name for each in before if each.order == operand.order), operand.name)
 
     def operand(self, name: str) -> Operand:
         return next(operand for operand in self.operands if operand.name == name)

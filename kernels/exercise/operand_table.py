@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.exercise.model import Binding, Layout, Operand, Order, Parameter, Role
+from kernels.exercise.model import FIXED, Binding, Layout, Operand, Parameter, Role
 from kernels.exercise.table import Table
 from kernels.exercise.values import ElementType, ValueKind, Values
 
@@ -57,7 +57,7 @@ def read_operand(table: Table, names: tuple[str, ...]) -> Operand:
         planes=table.expression("planes", names) if table.has("planes") else None,
         type=table.choice("type", ElementType, default=ElementType.FLOAT),
         values=_values(table.table("values"), names) if table.has("values") else None,
-        order=table.choice("order", Order, default=Order.FIXED),
+        order=table.name("order", default=FIXED),
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kernels.exercise.model import Exercise, Metric, Operand, Operation, Order, Role
+from kernels.exercise.model import ANY, FIXED, Exercise, Metric, Operand, Operation, Role
 from kernels.exercise.table import ExerciseError
-from kernels.exercise.values import EXACT, UNSAID, ElementType, ValueKind, Values
+from kernels.exercise.values import EXACT, LARGEST_HALF, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
 
-_FLOAT_WHOLE, _DOUBLE_WHOLE = 1 << 24, 1 << 53
-"""Up to these, a float and a double hold every whole number."""
+_MOST_LEVELS = 1 << 24
 
 
 def check_solution(exercise: Exercise, path: Path) -> None:
@@ -24,9 +23,11 @@ def check_solution(exercise: Exercise, path: Path) -> None:
     if exercise.metric is Metric.GFLOPS and exercise.work.flops is None:
         raise ExerciseError(path, "work.flops", "the metric `gflops` needs this field")
     for index, operand in enumerate(exercise.operands):
-        if operand.order is Order.ANY and (operand.role is Role.INPUT or not operand.vector):
-            reason = "only a result that is a vector may have any order"
+        if operand.order != FIXED and (reason := _order_problem(exercise, operand)):
             raise ExerciseError(path, f"operands[{index}].order", reason)
+        if operand.is_packed_variable and operand.role is not Role.INPUT:
+            reason = f"a variable with elements of the type `{operand.type}` can only be an input"
+            raise ExerciseError(path, f"operands[{index}].binding", reason)
         for field, reason in _problems(exercise, operand):
             raise ExerciseError(path, f"operands[{index}].{field}", reason)
     types = {operand.name: operand.type for operand in exercise.operands}
@@ -54,7 +55,7 @@ def _check_others(exercise: Exercise, path: Path) -> None:
             ("values", operand.values is not None),
             ("planes", operand.planes is not None),
             ("role", operand.role is Role.INOUT),
-            ("order", operand.order is not Order.FIXED),
+            ("order", operand.order != FIXED),
         ):
             if given:
                 raise ExerciseError(path, f"operands[{index}].{field}", only)
@@ -64,6 +65,24 @@ def _check_others(exercise: Exercise, path: Path) -> None:
         if parameter.operand and "float" not in parameter.ctype:
             reason = f"`{parameter.operand}` has elements of the type `float`"
             raise ExerciseError(path, f"parameters[{index}].type", reason)
+
+
+def _order_problem(exercise: Exercise, operand: Operand) -> str:
+    """Why the operand can't have its order; "" if it can."""
+    if operand.role is Role.INPUT or not operand.vector:
+        return "only a result that is a vector may have any order"
+    if operand.order == ANY:
+        return ""
+    columns = {each.name: each for each in exercise.operands if each.name in exercise.sorted_by(operand)[:-1]}
+    first = columns.get(operand.order)
+    before = exercise.operands[: exercise.operands.index(operand)]
+    if first not in before or first.role is Role.INPUT or not first.vector or first.order not in {FIXED, ANY}:
+        return 'expected "fixed", "any" or the name of an earlier output, a vector in one of these orders'
+    if first.rows.text != operand.rows.text:
+        return f"`{first.name}` must have the same `rows`"
+    if exercise.tolerance != EXACT and any(each.type.is_float for each in columns.values()):
+        return "with a tolerance, only the last column of the rows may have floats"
+    return ""
 
 
 def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]:
@@ -81,7 +100,7 @@ def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]
         return
     kind = operand.values.kind
     if kind.is_float and not operand.type.is_float:
-        yield "values.kind", f'"{kind}" needs elements of the type `float` or `double`'
+        yield "values.kind", f'"{kind}" needs floats as elements'
     if kind.is_whole and operand.type.is_float:
         yield "values.kind", f'"{kind}" needs whole numbers as elements'
     if not operand.type.is_float and any(number % 1 for number in operand.values.numbers):
@@ -118,23 +137,21 @@ def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
 
 
 def _range_problem(operand: Operand, values: Values, names: Mapping[str, int]) -> str:
+    rows, columns = operand.shape(names)
+    if operand.is_packed_variable and rows * columns * operand.type.bytes % 4:
+        return "a variable needs a multiple of 4 bytes"
     low, high = values.low.evaluate(names), values.high.evaluate(names)
     if values.numbers:
+        if operand.type is ElementType.HALF and max(map(abs, values.numbers)) > LARGEST_HALF:
+            return f"the type `half` holds no number above {LARGEST_HALF:,}"
         if operand.type.is_float:
             return ""
         low, high = int(min(values.numbers)), int(max(values.numbers))
     elif "low" not in values.kind.fields:
-        rows, columns = operand.shape(names)
         low, high = 0, rows * columns if values.kind is ValueKind.PERMUTATION else 0
-    least, most = {
-        ElementType.FLOAT: (-_FLOAT_WHOLE, _FLOAT_WHOLE),
-        ElementType.INT: (-(1 << 31), (1 << 31) - 1),
-        ElementType.UNSIGNED: (0, (1 << 32) - 1),
-        ElementType.DOUBLE: (-_DOUBLE_WHOLE, _DOUBLE_WHOLE),
-        ElementType.LONG: (-_DOUBLE_WHOLE, _DOUBLE_WHOLE),
-    }[operand.type]
-    if values.kind is ValueKind.IMAGE and high - low > _FLOAT_WHOLE:
-        return f"an image has at most {_FLOAT_WHOLE:,} levels"
+    least, most = operand.type.whole_range
+    if values.kind is ValueKind.IMAGE and high - low > _MOST_LEVELS:
+        return f"an image has at most {_MOST_LEVELS:,} levels"
     if low > high:
         return f"the smallest, {low}, is above the largest, {high}"
     if not least <= low <= high <= most:

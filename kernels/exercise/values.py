@@ -9,36 +9,72 @@ from kernels.expression import Expression
 
 
 class ElementType(StrEnum):
-    """The C type of an operand's elements, which have 32 or 64 bits."""
+    """The C type of an operand's elements."""
 
     FLOAT = "float"
     INT = "int"
     UNSIGNED = "unsigned"
     DOUBLE = "double"
     LONG = "long long"
+    CHAR = "char"
+    BYTE = "unsigned char"
+    SHORT = "short"
+    UNSIGNED_SHORT = "unsigned short"
+    HALF = "half"
+
+    @property
+    def code(self) -> str:
+        """Numpy's name: `f` for floats, `i` and `u` for whole numbers, and the bytes of an element."""
+        return _CODES[self]
 
     @property
     def is_float(self) -> bool:
-        return self in {ElementType.FLOAT, ElementType.DOUBLE}
-
-    @property
-    def words(self) -> int:
-        """The 32-bit words of an element."""
-        return 2 if self in {ElementType.DOUBLE, ElementType.LONG} else 1
+        return self.code[0] == "f"
 
     @property
     def bytes(self) -> int:
-        return 4 * self.words
+        return int(self.code[1])
+
+    @property
+    def digits(self) -> int:
+        """The binary digits of a float."""
+        return _DIGITS[self.bytes]
 
     @property
     def ulp(self) -> float:
         """The last place of a number, as a share of it; 0 for whole numbers."""
-        return {ElementType.FLOAT: 2.0**-23, ElementType.DOUBLE: 2.0**-52}.get(self, 0.0)
+        return 2.0 ** (1 - self.digits) if self.is_float else 0.0
+
+    @property
+    def whole_range(self) -> tuple[int, int]:
+        """The least and the largest whole number for an operand's elements. Every one between is exact."""
+        if self.is_float or self is ElementType.LONG:
+            most = 1 << (self.digits if self.is_float else _DIGITS[8])
+            return -most, most
+        bits = 8 * self.bytes
+        return (0, (1 << bits) - 1) if self.code[0] == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
 
     @property
     def spellings(self) -> tuple[str, ...]:
         """The C types that an exercise may give, the usual one first."""
-        return ("unsigned int", "unsigned") if self is ElementType.UNSIGNED else (self.value,)
+        return _SPELLINGS.get(self, (self.value,))
+
+
+_CODES = {
+    ElementType.FLOAT: "f4",
+    ElementType.INT: "i4",
+    ElementType.UNSIGNED: "u4",
+    ElementType.DOUBLE: "f8",
+    ElementType.LONG: "i8",
+    ElementType.CHAR: "i1",
+    ElementType.BYTE: "u1",
+    ElementType.SHORT: "i2",
+    ElementType.UNSIGNED_SHORT: "u2",
+    ElementType.HALF: "f2",
+}
+_DIGITS = {2: 11, 4: 24, 8: 53}
+_SPELLINGS = {ElementType.UNSIGNED: ("unsigned int", "unsigned"), ElementType.HALF: ("half", "__half")}
+LARGEST_HALF = 65504
 
 
 class ValueKind(StrEnum):

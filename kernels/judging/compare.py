@@ -166,6 +166,14 @@ def is_poison(values: Matrix) -> Mask:
     return mask
 
 
+def with_poison(values: Matrix, unwritten: Mask | None) -> Matrix:
+    """Elements of 8 or 16 bits in 32 bits, with POISON for unwritten elements. Fewer bits can hold any number."""
+    wide = values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+    if unwritten is not None:
+        wide.view(np.uint32)[unwritten] = _POISON_BITS
+    return wide
+
+
 def _number(value: Any, kind: np.dtype[Any]) -> str:
     return str(value) if value.dtype == np.int64 else show(float(value), wide=kind == np.float64)
 

@@ -18,13 +18,7 @@ from kernels.judging.operand_plan import MatrixPlan, ValuesPlan
 
 Numbers = NDArray[Any]
 
-DTYPES: Mapping[ElementType, type[np.generic]] = {
-    ElementType.FLOAT: np.float32,
-    ElementType.INT: np.int32,
-    ElementType.UNSIGNED: np.uint32,
-    ElementType.DOUBLE: np.float64,
-    ElementType.LONG: np.int64,
-}
+DTYPES: Mapping[ElementType, np.dtype[Any]] = {each: np.dtype(each.code) for each in ElementType}
 _BOXES = 6
 _TIED = 4
 _ORDERS = frozenset({InputKind.ASCENDING, InputKind.DESCENDING})
@@ -88,7 +82,7 @@ def _drawn(
         case ValueKind.ROW_COLUMNS:
             return _row_columns(random, made[values.rows].ravel(), values.columns)
         case ValueKind.MANTISSAS:
-            bits = 52 if matrix.type is ElementType.DOUBLE else 23
+            bits = matrix.type.digits - 1
             odd = random.integers(1 << bits - 1, 1 << bits, count) * 2 + 1
             return odd * (2 * random.integers(0, 2, count) - 1)
         case ValueKind.REAL:

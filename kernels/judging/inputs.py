@@ -134,9 +134,12 @@ def to_memory(matrix: Matrix, layout: Layout) -> Matrix:
 
 def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
     """Rows and columns of a matrix from the order of memory, as numbers of its type."""
-    return values.view(DTYPES[plan.type]).reshape(
-        (plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F"
-    )
+    return in_rows(values.view(DTYPES[plan.type])[: plan.elements], plan)
+
+
+def in_rows(elements: Matrix, plan: MatrixPlan) -> Matrix:
+    """Rows and columns of a matrix from its elements in the order of memory."""
+    return elements.reshape((plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F")
 
 
 def _stream(case: CasePlan, seed: int) -> np.random.Generator:

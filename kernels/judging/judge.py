@@ -219,12 +219,10 @@ def _judge_execution(
             found,
             printed=execution.printed,
             launched=True,
-            values=execution.values,
+            ran=execution,
         )
     solved = solve(case, buffers(case, inputs)) if solve is not None else None
-    runs = [
-        results(case, plan.tile, inputs, values, solved) for values in (execution.values, *execution.others)
-    ]
+    runs = [results(case, plan.tile, inputs, ran, solved) for ran in (execution, *execution.others)]
     if (bad := _open_element(runs)) is not None:
         return _by_order(case, bad, found, execution)
     for output in runs[0]:
@@ -313,8 +311,8 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
         if given is not None:
             values = to_memory(given, matrix.layout)
         else:
-            values = np.full(matrix.words, POISON, dtype=np.float32)
-        values = values.view(np.float64 if matrix.type.words == 2 else np.float32)
+            values = np.full(matrix.words, POISON, dtype=np.float32).view(np.uint8)[: matrix.bytes]
+        values = values.view(f"f{matrix.type.bytes}" if matrix.type.bytes > 1 else np.uint8)
         made.append(
             Buffer(matrix.name, values, initialised=given is not None, columns=columns, planes=matrix.planes)
         )
@@ -357,7 +355,7 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
     for matrix in case.inputs_of_kernel:
         before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
         # Bits show a change that values hide: a NaN differs from itself, and -0 equals 0.
-        bits = np.uint64 if matrix.type.words == 2 else np.uint32
+        bits = f"u{matrix.type.bytes}"
         changed = before.view(bits) != np.ascontiguousarray(after).view(bits)
         if not changed.any():
             continue
@@ -408,7 +406,8 @@ def _with_wrong_value(
     if any(finding.kind in _INCOMPLETE for finding in execution.findings):
         return findings
     solved = solve(case, buffers(case, inputs)) if solve is not None else None
-    serial, usual = (results(case, plan.tile, inputs, ran.values, solved) for ran in (execution, outcome))
+    assert outcome.ran is not None, "a case with a race keeps its run"
+    serial, usual = (results(case, plan.tile, inputs, ran, solved) for ran in (execution, outcome.ran))
     for output, before in zip(serial, usual, strict=True):
         # A value that is incorrect in both orders has another cause, so it would prove nothing about the race.
         bits = f"u{output.actual.itemsize}"

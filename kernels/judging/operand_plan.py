@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.exercise import Binding, Layout, Operand, Role
-from kernels.exercise.model import Order, Parameter
+from kernels.exercise.model import Parameter
 from kernels.exercise.values import ElementType, ValueKind, Values
 from kernels.expression import Expression
 
@@ -34,7 +34,7 @@ class MatrixPlan:
     vector: whether its elements have one index
     planes: for elements with three indices; otherwise 0
     values: for the operation SOLUTION, before the launch
-    any_order: whether its results are compared as sorted
+    sorted_by: the outputs by which its results are sorted, see `Exercise.sorted_by`
     """
 
     name: str
@@ -50,7 +50,7 @@ class MatrixPlan:
     planes: int = 0
     type: ElementType = ElementType.FLOAT
     values: ValuesPlan | None = None
-    any_order: bool = False
+    sorted_by: tuple[str, ...] = ()
 
     def element(self, row: int, column: int) -> str:
         """The name of an element in the course's notation."""
@@ -63,16 +63,24 @@ class MatrixPlan:
 
     def result(self, row: int, column: int) -> str:
         """The name of an element as results are compared."""
-        return f"sorted({self.name})[{row}]" if self.any_order else self.element(row, column)
+        if not self.sorted_by:
+            return self.element(row, column)
+        rows = f"sorted({', '.join(self.sorted_by)})[{row}]"
+        return f"{rows}.{self.name}" if len(self.sorted_by) > 1 else rows
 
     @property
     def elements(self) -> int:
         return self.rows * self.columns
 
     @property
+    def bytes(self) -> int:
+        """The bytes of all elements."""
+        return self.elements * self.type.bytes
+
+    @property
     def words(self) -> int:
-        """The 32-bit words of all elements."""
-        return self.elements * self.type.words
+        """The 32-bit words that hold all elements."""
+        return -(-self.bytes // 4)
 
     @property
     def row_length(self) -> int:
@@ -116,7 +124,9 @@ def plan_argument(parameter: Parameter, sizes: Mapping[str, int], names: Mapping
     return Argument(parameter.operand, None if parameter.size is None else sizes[parameter.size])
 
 
-def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
+def plan_matrix(
+    operand: Operand, sorted_by: tuple[str, ...], names: Mapping[str, int], lines: Mapping[str, int]
+) -> MatrixPlan:
     """One operand at these sizes. lines: of the file's module variables."""
     rows, columns = operand.shape(names)
     is_variable = operand.binding.is_variable
@@ -134,7 +144,7 @@ def plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, 
         planes=0 if operand.planes is None else operand.planes.evaluate(names),
         type=operand.type,
         values=None if operand.values is None else _plan_values(operand.values, names),
-        any_order=operand.order is Order.ANY,
+        sorted_by=sorted_by,
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import Operation
 from kernels.exercise.values import ElementType, Tolerance
-from kernels.judging.compare import Product, Solved, Sums, Transposed
+from kernels.judging.compare import Mask, Product, Solved, Sums, Transposed, with_poison
 from kernels.judging.inputs import (
     Expected,
     Matrix,
@@ -18,10 +19,16 @@ from kernels.judging.inputs import (
     expected_transpose,
     factors,
     from_memory,
+    in_rows,
     output_of,
 )
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
+
+if TYPE_CHECKING:
+    from kernels.device import Execution
+
+_WORD = 4
 
 
 def work(case: CasePlan) -> int:
@@ -38,21 +45,22 @@ def results(
     case: CasePlan,
     tile: int,
     inputs: Mapping[str, Matrix],
-    values: Mapping[str, Matrix],
+    ran: Execution,
     solved: Mapping[str, Matrix] | None = None,
 ) -> tuple[Product | Sums | Transposed | Solved, ...]:
     """Each output with the expected one; none if nothing is compared.
 
-    values: each matrix after the run, in the order of memory
-    solved: the same after a run of the exercise's solution, for the operation SOLUTION
+    solved: each matrix after a run of the exercise's solution, for the operation SOLUTION
     """
     if case.operation is Operation.ANALYSIS:
         return ()
     if case.operation is Operation.SOLUTION:
         if solved is None:
             return ()
-        return tuple(solved_output(case, tile, matrix, values, solved) for matrix in case.outputs)
-    return (_computed(case, tile, inputs, values),)
+        return tuple(
+            solved_output(case, tile, matrix, ran.values, solved, ran.unwritten) for matrix in case.outputs
+        )
+    return (_computed(case, tile, inputs, ran.values),)
 
 
 def solved_output(
@@ -61,19 +69,40 @@ def solved_output(
     matrix: MatrixPlan,
     values: Mapping[str, Matrix],
     solved: Mapping[str, Matrix],
+    unwritten: Mapping[str, Mask],
 ) -> Solved:
-    """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order."""
-    right, actual = (from_memory(each[matrix.name], matrix) for each in (solved, values))
-    if matrix.any_order:
-        right, actual = np.sort(right, axis=0), np.sort(actual, axis=0)
+    """One output with the solution's, within the exercise's tolerance. Both are sorted if it may have any order.
+
+    values, solved, unwritten: in the order of memory
+    """
+    right = _in_order(case, matrix, lambda each: from_memory(solved[each.name], each))
+    actual = _in_order(case, matrix, lambda each: _written(each, values, unwritten))
     whole = not matrix.type.is_float
     if matrix.type is not ElementType.LONG:
         right = right.astype(np.float64)
     bound = np.zeros(right.shape) if whole else tolerated(case, right, matrix.type)
     names = (*(given.name for given in case.given), matrix.name)
     allowed = "" if whole else tolerance_text(case)
-    flat = not matrix.planes and not matrix.any_order
+    flat = not matrix.planes and not matrix.sorted_by
     return Solved(Expected(right, bound), actual, tile, names, matrix.vector, matrix.result, allowed, flat)
+
+
+def _in_order(case: CasePlan, matrix: MatrixPlan, read: Callable[[MatrixPlan], Matrix]) -> Matrix:
+    """The elements of an output, sorted if they may have any order."""
+    if not matrix.sorted_by:
+        return read(matrix)
+    columns = [read(each).ravel() for each in case.outputs if each.name in matrix.sorted_by]
+    ordered = columns[-1][np.lexsort(columns[::-1])] if len(columns) > 1 else np.sort(columns[0])
+    return ordered[:, np.newaxis]
+
+
+def _written(matrix: MatrixPlan, values: Mapping[str, Matrix], unwritten: Mapping[str, Mask]) -> Matrix:
+    """The elements after a run, with POISON for unwritten ones."""
+    actual = from_memory(values[matrix.name], matrix)
+    if matrix.type.bytes >= _WORD:
+        return actual
+    mask = unwritten.get(matrix.name)
+    return with_poison(actual, None if mask is None else in_rows(mask, matrix))
 
 
 def tolerated(case: CasePlan, right: NDArray[np.float64], kind: ElementType) -> NDArray[np.float64]:

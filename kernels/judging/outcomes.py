@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from kernels.judging.compare import NEVER_WRITTEN, Matrix, Mismatch
+from kernels.judging.compare import NEVER_WRITTEN, Mismatch
 from kernels.judging.diagnosis import Diagnosis
 from kernels.judging.plan import CasePlan
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, finding_order
 from kernels.wording import part_of
+
+if TYPE_CHECKING:
+    from kernels.device import Execution
 
 TOO_LARGE = "too large for the CPU device"
 CUT_SHORT = "cut short: a smaller case ran too long"
@@ -20,7 +24,7 @@ REPEATED = "another case of this size ran too long"
 class Outcome:
     """The outcome of one case.
 
-    values: each matrix after the run, if an error failed the case
+    ran: the run, if an error failed the case
     """
 
     case: CasePlan
@@ -31,7 +35,7 @@ class Outcome:
     diagnoses: tuple[Diagnosis, ...] = ()
     printed: str = ""
     launched: bool = False
-    values: Mapping[str, Matrix] = field(default_factory=dict)
+    ran: Execution | None = None
 
     @property
     def endless(self) -> bool:

@@ -239,7 +239,9 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         inputs=case.inputs,
         turn=turn,
         on_cpu=case.on_cpu,
-        matrices=tuple(plan_matrix(operand, names, lines) for operand in exercise.operands),
+        matrices=tuple(
+            plan_matrix(operand, exercise.sorted_by(operand), names, lines) for operand in exercise.operands
+        ),
         arguments=arguments,
         launch=launch,
         problem=problem,

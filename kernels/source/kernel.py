@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -34,6 +34,21 @@ _LONGS = {
     ("int", "long", "long"),
     ("long", "long", "signed"),
     ("int", "long", "long", "signed"),
+}
+_HALVES: set[tuple[str, ...]] = {("half",), ("__half",)}
+_POINTED: Mapping[str, set[tuple[str, ...]]] = {
+    "float": {("float",)},
+    "double": {("double",)},
+    "int": _SIGNED,
+    "unsigned int": _UNSIGNED,
+    "unsigned": _UNSIGNED,
+    "long long": _LONGS,
+    "char": {("char",), ("char", "signed"), ("int8_t",)},
+    "unsigned char": {("char", "unsigned"), ("uint8_t",)},
+    "short": {("short",), ("int", "short"), ("short", "signed"), ("int", "short", "signed"), ("int16_t",)},
+    "half": _HALVES,
+    "__half": _HALVES,
+    "unsigned short": {("short", "unsigned"), ("int", "short", "unsigned"), ("uint16_t",)},
 }
 _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6
@@ -310,14 +325,8 @@ def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
 
 def _bases(expected: Parameter) -> set[tuple[str, ...]]:
     """The types that a parameter may have in the text, without its `*`."""
-    for plain in ("float", "double"):
-        if plain in expected.ctype:
-            return {(plain,)}
-    if "long" in expected.ctype:
-        return _LONGS
-    if not expected.operand:
-        return _SIZES
-    return _UNSIGNED if "unsigned" in expected.ctype else _SIGNED
+    bases = _POINTED[expected.ctype.removeprefix("const ").removesuffix("*")]
+    return bases if expected.operand or not bases <= _SIZES else _SIZES
 
 
 def _shape(parameter: Sequence[Token]) -> _Shape | None:

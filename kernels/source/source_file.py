@@ -294,7 +294,7 @@ _ENDS = {";", "{", "}"}
 _LONGEST_DECLARATION = 400
 _NUMBERS = {
     "unsigned", "bool", "char", "short", "int", "long", "float", "double", "half", "__half", "float2", "float4",
-    "int32_t", "uint32_t", "uint", "size_t",
+    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "uint", "size_t",
 }  # fmt: skip
 _INTEGERS = {"int", "int32_t", "unsigned"}
 
@@ -326,6 +326,11 @@ _TYPES = {
     ElementType.UNSIGNED: {"unsigned", "uint32_t", "uint"},
     ElementType.DOUBLE: {"double"},
     ElementType.LONG: {"long", "int64_t"},
+    ElementType.CHAR: {"char", "int8_t"},
+    ElementType.BYTE: {"unsigned", "uint8_t"},
+    ElementType.HALF: {"half", "__half"},
+    ElementType.SHORT: {"short", "int16_t"},
+    ElementType.UNSIGNED_SHORT: {"unsigned", "uint16_t"},
 }
 
 

@@ -91,7 +91,7 @@ def test_an_element_of_three_indices_is_named_by_all_of_them():
         (', values = { kind = "permutation" }', "", "operands[0].values"),
         ('kind = "permutation"', 'kind = "real"', "operands[0].values.kind"),
         ('kind = "permutation"', 'kind = "row_columns", rows = "b", columns = 3', "operands[0].values.rows"),
-        ('type = "unsigned"', 'type = "half"', "operands[0].type"),
+        ('type = "unsigned"', 'type = "bool"', "operands[0].type"),
         ('type = "unsigned", rows = "n"', 'type = "unsigned", rows = "TILE_WIDTH"', "operands[0].rows"),
         ('role = "output", planes', 'role = "output", values = { kind = "zeros" }, planes', "operands[1].values"),
         ('cols = "n"', 'cols = "n", layout = "row_major"', "operands[1].layout"),

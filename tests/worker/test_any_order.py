@@ -99,6 +99,11 @@ def test_a_fixed_order_depends_on_the_atomics(tmp_path):
     [
         ('"zeros" }, order', '"zeros" }, cols = 2, order'),
         ('"integers" } }', '"integers" }, order = "any" }'),
+        ('order = "any"', 'order = "x"'),
+        ('order = "any"', 'order = "out"'),
+        ('order = "any"', 'order = "count"'),
+        ('order = "any"', 'order = "some"'),
+        ('"zeros" } },\n]', '"zeros" }, order = "out" },\n]'),  # another number of rows
     ],
 )
 def test_only_results_that_are_vectors_have_any_order(tmp_path, old, new):
@@ -107,12 +112,131 @@ def test_only_results_that_are_vectors_have_any_order(tmp_path, old, new):
     assert caught.value.field.endswith(".order")
 
 
+PAIRS = """
+title = "Sort by key"
+operation = "solution"
+kernel = "sort"
+sizes = ["n"]
+metric = "gbps"
+largest_on_cpu = 200
+parameters = [
+    { type = "const int*", name = "key", operand = "key" },
+    { type = "const int*", name = "value", operand = "value" },
+    { type = "int*", name = "keys", operand = "keys" },
+    { type = "int*", name = "values", operand = "values" },
+    { type = "short*", name = "places", operand = "places" },
+    { type = "int", name = "n", size = "n" },
+]
+operands = [
+    { name = "key", role = "input", type = "int", rows = "n", values = { kind = "integers", low = 0, high = 4 } },
+    { name = "value", role = "input", type = "int", rows = "n", values = { kind = "integers", low = 0, high = 2 } },
+    { name = "keys", role = "output", type = "int", rows = "n" },
+    { name = "values", role = "output", type = "int", rows = "n", order = "keys" },
+    { name = "places", role = "output", type = "short", rows = "n", order = "keys" },
+]
+tile = { name = "BLOCK_SIZE", default = 32, allowed = [32], largest = 1024 }
+launch = { block = "(BLOCK_SIZE)", grid = "(ceil(n/BLOCK_SIZE))" }
+ranking = { n = 300 }
+cases = [{ sizes = { n = 50 }, inputs = ["random", "ties"] }]
+"""
+SORT = """__global__ void sort(const int* key, const int* value, int* keys, int* values, short* places, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int at = 0;
+    for (int j = 0; j < n; j++) at += key[j] < key[i] || (key[j] == key[i] && j < i);
+    keys[at] = key[i];
+    values[at] = value[i];
+    places[at] = i;
+}
+"""
+UNSTABLE = ("j < i", "j > i")
+DESCENDING = ("key[j] < key[i]", "key[j] > key[i]")
+
+
+BACKWARDS_IN_TIES = """int last = 0;
+    for (int j = 0; j < n; j++) last += key[j] < key[i] || (key[j] == key[i] && j > i);
+    places[last] = i"""
+
+
+def sorting(*changes):
+    text = SORT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def sorted_on_gpu(exercise, text, cases=("none",)):
+    request = request_for(text, exercise, {"n": 70}, cases=cases)
+    return measured(request, Scripted([1.0]), real_judge=True)
+
+
+@linux
+@pytest.mark.parametrize("text", [SORT, sorting(UNSTABLE)], ids=["stable", "unstable"])
+def test_a_sort_by_key_needs_no_stability(tmp_path, text):
+    exercise = made(tmp_path, PAIRS, SORT)
+    assert graded(exercise, text).verdict is Verdict.ACCEPTED
+    assert sorted_on_gpu(exercise, text, ()).findings == ()
+
+
+@linux
+@pytest.mark.parametrize(
+    ("old", "new", "element"),
+    [
+        (*DESCENDING, "`keys["),
+        ("keys[at] = key[i]", "keys[at] = key[i] + (i == 40)", "`keys["),
+        ("values[at] = value[i]", "values[i] = value[i]", "].values` is"),
+        ("values[at] = value[i]", "values[at] = value[i] + (i == 40)", "].values` is"),
+        ("places[at] = i", "places[i] = i", "`sorted(keys, values, places)["),
+        ("places[at] = i", "places[at] = i - i % 2", "].places` is"),
+        # Each pair of two columns is right, and only the rows of three aren't.
+        ("places[at] = i", BACKWARDS_IN_TIES, "].places` is"),
+    ],
+)
+def test_other_rows_are_incorrect(tmp_path, old, new, element):
+    exercise, text = made(tmp_path, PAIRS, SORT), sorting((old, new))
+    report, response = graded(exercise, text), sorted_on_gpu(exercise, text)
+    assert report.verdict is decide(response.findings) is Verdict.WRONG_ANSWER
+    assert element in report.message
+    assert element in response.findings[0].message
+
+
+def test_an_unwritten_element_of_a_row_is_found(tmp_path):
+    report = graded(made(tmp_path, PAIRS, SORT), sorting(("places[at] =", "if (i != 40) places[at] =")))
+    assert report.verdict is Verdict.WRONG_ANSWER
+
+
+@linux
+def test_rows_may_have_any_order_as_a_whole(tmp_path):
+    first = '{ name = "keys", role = "output", type = "int", rows = "n"'
+    exercise = made(tmp_path, PAIRS.replace(first, f'{first}, order = "any"'), SORT)
+    turned = sorting(DESCENDING)
+    assert graded(exercise, turned).verdict is Verdict.ACCEPTED
+    assert sorted_on_gpu(exercise, turned).findings == ()
+    text = sorting(DESCENDING, ("values[at] =", "values[n - 1 - at] ="))
+    assert graded(exercise, text).verdict is Verdict.WRONG_ANSWER
+    assert decide(sorted_on_gpu(exercise, text).findings) is Verdict.WRONG_ANSWER
+
+
+def test_rows_of_floats_have_no_tolerance_before_their_last_column(tmp_path):
+    floats = PAIRS.replace('int*", name = "keys"', 'float*", name = "keys"').replace(
+        'type = "int", rows = "n" },', 'type = "float", rows = "n" },'
+    )
+    assert made(tmp_path, floats, SORT)
+    with pytest.raises(ExerciseError) as caught:
+        made(tmp_path, floats + "tolerance = { ulps = 1 }\n", SORT)
+    assert caught.value.field == "operands[3].order"
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(("added", "verdict"), [("", Verdict.ACCEPTED), (" + i / 600", Verdict.WRONG_ANSWER)])
 def test_a_gpu_judges_large_sizes(tmp_path, added, verdict):
     kernel = tmp_path / "kernel.cu"
-    kernel.write_text(changed(("= x[i];", f"= x[i]{added};")), "utf-8")
-    machine = Machine(gpus()[0], tmp_path)
-    with machine.stages() as stages:
-        report = grade(machine.job(made(tmp_path, DEFINITION, SOLUTION), kernel), stages)
-    assert report.verdict is verdict, report.message
+    compaction = changed(("= x[i];", f"= x[i]{added};"))
+    pairs = sorting(UNSTABLE, ("= value[i];", f"= value[i]{added.replace('600', '299')};"))
+    for definition, solution, text in ((DEFINITION, SOLUTION, compaction), (PAIRS, SORT, pairs)):
+        kernel.write_text(text, "utf-8")
+        machine = Machine(gpus()[0], tmp_path)
+        with machine.stages() as stages:
+            report = grade(machine.job(made(tmp_path, definition, solution), kernel), stages)
+        assert report.verdict is verdict, report.message

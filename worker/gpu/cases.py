@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.exercise import Operation
-from kernels.judging.drawn_values import DTYPES
 from kernels.judging.inputs import Matrix
 from kernels.judging.judge import Judgement, LostError, judge
 from kernels.judging.plan import CasePlan, Plan
@@ -52,7 +51,7 @@ class SmallCases:
         operands = place(self._backend, self._solution[case.module], case.by_solution())
         values = {buffer.name: buffer.values for buffer in buffers}
         for matrix in case.matrices:
-            self._backend.write(operands.of(matrix), values[matrix.name])
+            operands.write(self._backend, matrix, values[matrix.name])
         run_solution(self._backend, operands, self._seconds)
         return self._contents(operands)
 
@@ -75,7 +74,7 @@ class SmallCases:
 
     def _fill(self, operands: Operands, values: dict[str, Matrix]) -> None:
         for matrix in operands.case.matrices:
-            self._backend.write(operands.of(matrix), values[matrix.name])
+            operands.write(self._backend, matrix, values[matrix.name])
         for matrix in operands.guarded:
             self._judge.fill_guards(operands.of(matrix))
         for memory, word in operands.constants:
@@ -83,12 +82,9 @@ class SmallCases:
 
     def _hurt(self, operands: Operands) -> Iterator[Finding]:
         for matrix in operands.guarded:
-            damage = self._judge.guards_hurt(operands.of(matrix))
+            damage = self._judge.guards_hurt(matrix, operands.of(matrix))
             if damage is not None:
                 yield guard_finding(matrix, damage, operands.case)
 
     def _contents(self, operands: Operands) -> dict[str, Matrix]:
-        return {
-            matrix.name: self._backend.read(operands.of(matrix))[: matrix.words].view(DTYPES[matrix.type])
-            for matrix in operands.case.matrices
-        }
+        return {matrix.name: operands.read(self._backend, matrix) for matrix in operands.case.matrices}

@@ -9,13 +9,15 @@ import numpy as np
 
 from kernels.exercise import Role
 from kernels.judging.compare import POISON
+from kernels.judging.drawn_values import DTYPES
+from kernels.judging.inputs import Matrix
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Argument, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
 
 POISON_WORD = int(np.array([POISON]).view(np.uint32)[0])
-"""Outputs are filled with this value before a launch."""
+"""Outputs are filled with this value before a launch. So are the bytes after a matrix up to a whole word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,19 @@ class Operands:
 
     def of(self, matrix: MatrixPlan) -> Memory:
         return self.memories[matrix.name]
+
+    def write(self, backend: Backend, matrix: MatrixPlan, values: Matrix) -> None:
+        """Copy a matrix to the device, in the order of memory."""
+        if values.nbytes % 4:
+            whole = np.full(matrix.words, POISON_WORD, np.uint32)
+            whole.view(np.uint8)[: values.nbytes] = values.view(np.uint8)
+            values = whole
+        backend.write(self.of(matrix), values)
+
+    def read(self, backend: Backend, matrix: MatrixPlan) -> Matrix:
+        """The elements of a matrix on the device, in the order of memory."""
+        values: Matrix = backend.read(self.of(matrix))[: matrix.words].view(DTYPES[matrix.type])
+        return values[: matrix.elements]
 
 
 def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:

@@ -66,9 +66,10 @@ class Execution:
     stored: buffer -> the lines that wrote to it
     state: module variable -> its final content, for variables that the kernel wrote to
     counts: the counts, if requested
-    others: the operands after runs in other orders of atomics, if they differ
+    others: runs in other orders of atomics, if the operands differ afterwards
     unordered: two atomics whose order is open, if known and if another order changes operands or finds unset values
     reached: the instruction that isn't emulated and ended the run
+    unwritten: for outputs with elements of 8 or 16 bits, the elements that lack a written byte
     """
 
     findings: tuple[Finding, ...]
@@ -78,9 +79,10 @@ class Execution:
     stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     state: Mapping[str, bytes] = field(default_factory=dict)
     counts: Counts | None = None
-    others: tuple[Mapping[str, NDArray[Any]], ...] = ()
+    others: tuple[Execution, ...] = ()
     unordered: Finding | None = None
     reached: Unsupported | None = None
+    unwritten: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 class _Prepared:
@@ -207,7 +209,7 @@ def _with_races(
         # The value may only come later, from the atomic that the pair names.
         same = pair is not None and pair.array == errors[0].array
         return replace(result, unordered=pair) if same else result
-    others: list[Mapping[str, NDArray[Any]]] = []
+    others: list[Execution] = []
     for order in first.other_orders():
         if others and order.group == 1:
             break
@@ -226,7 +228,7 @@ def _with_races(
             pair = _unordered(prepared, run_once, written, severity) if _unset_only(more) else None
             return replace(result, findings=(*result.findings, *more), unordered=pair)
         if not errors and any(_differ(values, result.values[name]) for name, values in ran.values.items()):
-            others.append(ran.values)
+            others.append(ran)
     if not others:
         return result
     return replace(result, others=tuple(others), unordered=_unordered(prepared, run_once, written, severity))
@@ -248,7 +250,7 @@ def _errors(result: Execution) -> tuple[Finding, ...]:
 
 
 def _differ(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return not np.array_equal(one.view(np.uint32), other.view(np.uint32))
+    return not np.array_equal(one.view(np.uint8), other.view(np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +427,7 @@ class _Launch:
             self._layout.variables(),
             None if self._counting is None else self._counting.result(),
             reached=self._reached,
+            unwritten=self._layout.unwritten(buffers),
         )
 
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:

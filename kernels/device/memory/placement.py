@@ -27,7 +27,7 @@ _MAX_THREAD_BYTES = 512 << 10
 class Buffer:
     """An operand in global memory, with `columns` per row for a matrix.
 
-    values: elements of 32 bits as floats, of 64 bits as doubles
+    values: elements of 1, 2, 4 or 8 bytes
     planes: of a three-dimensional operand
     initialised: whether the kernel may read it before writing it
     """
@@ -80,6 +80,17 @@ class Layout:
     def contents(self, buffer: Buffer) -> NDArray[Any]:
         return self._placed[buffer.name].words.view(buffer.values.dtype)[: buffer.values.size]
 
+    def unwritten(self, buffers: Sequence[Buffer]) -> dict[str, NDArray[np.bool_]]:
+        """Return which elements of 8 or 16 bits lack a written byte. In larger elements, their value shows it."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for buffer in buffers:
+            valid = self._placed[buffer.name].valid
+            if valid is not None and buffer.values.itemsize < 4:
+                written = np.unpackbits(valid[:, np.newaxis], axis=1, count=4, bitorder="little").reshape(-1)
+                elements = written[: buffer.values.nbytes].reshape(-1, buffer.values.itemsize)
+                found[buffer.name] = elements.min(axis=1) == 0
+        return found
+
     def writers(self, buffer: Buffer) -> frozenset[int]:
         return frozenset(self._placed[buffer.name].writers)
 
@@ -96,11 +107,12 @@ class Layout:
         return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
-        words = np.array(buffer.values).reshape(-1).view(np.uint32)
+        given = buffer.values.reshape(-1).view(np.uint8)
+        words = np.concatenate((given, np.zeros(-given.size % 4, np.uint8))).view(np.uint32)
         allocation = self._globals.place(
             buffer.name,
             "global",
-            words.nbytes,
+            given.size,
             (),
             initialised=buffer.initialised or not self._observe,
             words=words,

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import Exercise, Operation, find_exercise
 from kernels.judging.compare import is_poison
 from kernels.judging.inputs import factors, from_memory, output_of, to_memory
+from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at, with_solution
 from kernels.measurement import Clocks
 from kernels.source.source_file import Source, read_source
@@ -60,6 +62,7 @@ def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
         source.defines(exercise, plan.tile, plan.cases[0].sizes),
         exercise.fmad,
         plan.module_symbols,
+        headers=header_texts(source.text, KEPT),
     )
     assert isinstance(made, Compilation), made
     return WireCode(
@@ -140,7 +143,7 @@ class HostJudge:
         for zone in self.backend.guards(memory):
             self.backend.fill(zone, GUARD)
 
-    def guards_hurt(self, memory: Memory) -> Damage | None:
+    def guards_hurt(self, matrix: MatrixPlan, memory: Memory) -> Damage | None:
         for side, zone in zip((-1, 1), self.backend.guards(memory), strict=True):
             (differs,) = np.nonzero(self.backend.read(zone) != GUARD)
             if differs.size:
@@ -163,7 +166,8 @@ class HostJudge:
             for name in made
             if (held[name] != made[name]).any()
         }
-        hurt = {name: self.guards_hurt(memories[name]) for name in guarded}
+        matrices = {matrix.name: matrix for matrix in case.matrices}
+        hurt = {name: self.guards_hurt(matrices[name], memories[name]) for name in guarded}
         left, right = (made[matrix.name].astype(np.float64) for matrix in factors(case))
         return Verified(
             self._wrong(held[output_of(case).name], left @ right),

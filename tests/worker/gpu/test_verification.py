@@ -11,15 +11,16 @@ import pytest
 
 from kernels.exercise import InputKind, Operation
 from kernels.judging.compare import POISON
-from kernels.judging.inputs import expected_product
+from kernels.judging.inputs import expected_product, output_of
 from tests.marks import linux, some_of
 from tests.worker.gpu.judge_here import COLUMN, ROW, Ran, product, sums, transpose
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import GUARD_WORDS
 from worker.gpu.judge import code as judge_code_module
 from worker.gpu.judge.code import judge_code
-from worker.gpu.judge.kernels import GUARD
+from worker.gpu.judge.kernels import GUARD, Count
 from worker.gpu.judge.recipes import Kind, mixed, recipes, values
+from worker.gpu.judge.rehearsal import rehearse_judge
 from worker.gpu.judge.verification import Damage, Verified, Wrong
 
 pytestmark = linux
@@ -248,9 +249,9 @@ def test_a_zero_that_became_minus_zero_was_written() -> None:
 )  # fmt: skip
 def test_a_write_beside_memory_is_found(zone: int, at: int, expected: tuple[int, int]) -> None:
     ran = Ran(product(InputKind.INTEGERS_LEFT, (3, 3, 3)))
-    assert ran.judge.guards_hurt(ran.out) is None
+    assert ran.judge.guards_hurt(output_of(ran.case), ran.out) is None
     ran.poke(ran.backend.guards(ran.out)[zone], at, 0)
-    assert ran.judge.guards_hurt(ran.out) == Damage(1, *expected)
+    assert ran.judge.guards_hurt(output_of(ran.case), ran.out) == Damage(1, *expected)
     assert ran.verified().hurt == {"C": Damage(1, *expected)}
     assert not ran.verified()
 
@@ -316,3 +317,10 @@ class TestCode:
     def test_a_name_that_is_no_architecture_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="architecture"):
             judge_code("../sm_90", tmp_path)
+
+
+def test_the_rehearsal_finds_that_every_comparison_works() -> None:
+    ran = Ran(product(InputKind.INTEGERS_LEFT, (2, 2, 2)))
+    rehearse_judge(ran.backend, ran.judge)
+    with pytest.raises(RuntimeError):
+        rehearse_judge(ran.backend, Mock(wraps=ran.judge, differences=lambda *_: [Count(0, 0)]))

@@ -22,6 +22,7 @@ from kernels.judging.operations import solved_output, tolerance_text
 from kernels.verdict import Finding
 from worker.gpu.backend import Backend, DeviceFault
 from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
+from worker.gpu.judge.kernels import Count
 from worker.gpu.judge.recipes import Recipe, recipes
 from worker.gpu.judge.verification import Damage, Judge, Tolerated, Wrong, element_at
 from worker.gpu.operands import POISON_WORD, Operands
@@ -109,12 +110,12 @@ class DrawnInputs:
 
     def _write(self, operands: Operands) -> None:
         for matrix in operands.case.given:
-            self.backend.write(operands.of(matrix), to_memory(self.made[matrix.name], matrix.layout))
+            operands.write(self.backend, matrix, to_memory(self.made[matrix.name], matrix.layout))
 
     def fault(self, vector: int, repeat: int, seconds: float) -> Finding | None:  # noqa: ARG002 - the protocol's
         case, operands = self.operands.case, self.operands
         for matrix in operands.guarded:
-            if hurt := self.judge.guards_hurt(operands.of(matrix)):
+            if hurt := self.judge.guards_hurt(matrix, operands.of(matrix)):
                 return guard_finding(matrix, hurt, case)
         solution = operands.solution
         if solution is None:
@@ -127,26 +128,35 @@ class DrawnInputs:
                 damage = Damage(count.count, *element_at(matrix, count.first))
                 return input_finding(matrix, damage, case)
         run_solution(self.backend, solution, seconds)
-        for matrix in case.outputs:
-            if matrix.any_order and (unequal := self._unequal_sets(matrix, solution)) is not None:
-                return wrong_finding(matrix, unequal, case, repeat, self._allowed(matrix))
         outputs = [
-            (each, operands.of(each), solution.of(each)) for each in case.outputs if not each.any_order
+            (each, operands.of(each), solution.of(each)) for each in case.outputs if not each.sorted_by
         ]
         found = self.judge.differences(outputs, [self._tolerance(each.type) for each, *_ in outputs])
-        for (matrix, actual, expected), count in zip(outputs, found, strict=True):
-            if count.count:
-                wrong = self.judge.wrong_at(matrix, actual, expected, count)
+        counts = {each.name: count for (each, *_), count in zip(outputs, found, strict=True)}
+        for matrix in case.outputs:
+            if (wrong := self._wrong(matrix, solution, counts.get(matrix.name))) is not None:
                 return wrong_finding(matrix, wrong, case, repeat, self._allowed(matrix))
         return None
 
+    def _wrong(self, matrix: MatrixPlan, solution: Operands, count: Count | None) -> Wrong | None:
+        """The first incorrect element of an output, or None.
+
+        count: of its differences; None if it may have any order
+        """
+        if count is None:
+            return self._unequal_sets(matrix, solution)
+        if not count.count:
+            return None
+        return self.judge.wrong_at(matrix, self.operands.of(matrix), solution.of(matrix), count)
+
     def _unequal_sets(self, matrix: MatrixPlan, solution: Operands) -> Wrong | None:
         """The first incorrect element of an output that may have any order, compared on the host."""
+        columns = [each for each in self.operands.case.outputs if each.name in matrix.sorted_by]
         found, right = (
-            {matrix.name: self.backend.read(each.of(matrix))[: matrix.words]}
-            for each in (self.operands, solution)
+            {each.name: operands.read(self.backend, each) for each in columns}
+            for operands in (self.operands, solution)
         )
-        output = solved_output(self.operands.case, 0, matrix, found, right)
+        output = solved_output(self.operands.case, 0, matrix, found, right, {})
         wrong = wrong_elements(output.actual, output.expected)
         if not wrong.any():
             return None

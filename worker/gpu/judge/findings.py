@@ -15,6 +15,7 @@ from worker.gpu.judge.verification import Damage, Wrong
 
 LOST = "not run, because the GPU could not continue after an earlier case"
 
+_WORD = 4
 _KINDS = {
     FaultKind.ADDRESS: Verdict.OUT_OF_BOUNDS,
     FaultKind.TRAP: Verdict.RUNTIME_ERROR,
@@ -50,11 +51,13 @@ def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding
 def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
     """The finding for writes before or after a matrix."""
     side, between = damage.row, damage.column
-    near = "just" if between == 0 else f"{plural(between, 'element')}"
+    # Guard zones are compared in words.
+    unit = "element" if matrix.type.bytes == _WORD else "word"
+    near = "just" if between == 0 else f"{plural(between, unit)}"
     where = f"{near} after its end" if side > 0 else f"{near} before its start"
     message = (
         f"Your kernel wrote outside `{matrix.name}` on the GPU ({size_text(case)}), {where}."
-        f" It overwrote {plural(damage.count, 'element')} there."
+        f" It overwrote {plural(damage.count, unit)} there."
         " Check every index against the size before you use it."
     )
     return _finding(Verdict.OUT_OF_BOUNDS, message, case, damage.count)

@@ -24,6 +24,7 @@ enum Kind { WIDE, NARROW, MANTISSAS, SELECTION, WHOLE };
 constexpr u32 WIDE_LIMIT = 8191;
 constexpr u32 SPECIAL_EVERY = 16;
 constexpr double LARGEST_DOUBLE = 1.7976931348623157e308;
+constexpr u32 FLOATS = 16;
 constexpr float LARGEST = 134217728.0f;  // 2^27: the bound of all correct outputs
 
 // rowStep, columnStep: difference of the mixed numbers of neighbouring elements
@@ -324,23 +325,39 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
     }
 }
 
-// Compares elements of one or two words with others. `exact` asks for the same bits. Otherwise both are floats or
+__device__ __forceinline__ float fromHalf(unsigned short bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+// Compares elements of `size` bytes with others. `exact` asks for the same bits. Otherwise both are halves, floats or
 // doubles, and may differ by the tolerance. -0 equals 0. Neither NaN nor infinity passes.
-extern "C" __global__ void compare_memory(const u32 *found, const u32 *expected, u64 *counter, u64 elements, u64 words,
+extern "C" __global__ void compare_memory(const void *found, const void *expected, u64 *counter, u64 elements, u64 size,
                                           u64 exact, float absolute, float relative) {
     Tally tally;
-    bool wide = words == 2;
     u64 end = min(elements, (u64)(blockIdx.x + 1) * STRIP);
+    // `kind` is a null pointer to the elements' type.
+    auto compare = [&](auto kind, auto differs) {
+        auto left = (decltype(kind))found, right = (decltype(kind))expected;
 #pragma unroll 4
-    for (u64 at = (u64)blockIdx.x * STRIP + threadIdx.x; at < end; at += THREADS) {
-        if (exact) {
-            if (wide ? ((const u64 *)found)[at] != ((const u64 *)expected)[at] : found[at] != expected[at]) tally.add(at);
-            continue;
-        }
-        double value = wide ? ((const double *)found)[at] : (double)__uint_as_float(found[at]);
-        double right = wide ? ((const double *)expected)[at] : (double)__uint_as_float(expected[at]);
+        for (u64 at = (u64)blockIdx.x * STRIP + threadIdx.x; at < end; at += THREADS)
+            if (differs(left[at], right[at])) tally.add(at);
+    };
+    auto otherBits = [](auto value, auto right) { return value != right; };
+    auto far = [=](double value, double right) {
         // In this form, a NaN differs. So does a difference that isn't finite.
-        if (!(fabs(value - right) <= absolute + (double)relative * fabs(right) && fabs(value) <= LARGEST_DOUBLE)) tally.add(at);
+        return !(fabs(value - right) <= absolute + (double)relative * fabs(right) && fabs(value) <= LARGEST_DOUBLE);
+    };
+    auto farHalf = [=](unsigned short value, unsigned short right) { return far(fromHalf(value), fromHalf(right)); };
+    switch (exact ? size : FLOATS + size) {
+        case 1: compare((const unsigned char *)0, otherBits); break;
+        case 2: compare((const unsigned short *)0, otherBits); break;
+        case 4: compare((const u32 *)0, otherBits); break;
+        case 8: compare((const u64 *)0, otherBits); break;
+        case FLOATS + 2: compare((const unsigned short *)0, farHalf); break;
+        case FLOATS + 4: compare((const float *)0, far); break;
+        default: compare((const double *)0, far);
     }
     tally.report(counter);
 }

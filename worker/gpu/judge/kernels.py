@@ -93,12 +93,12 @@ class JudgeKernels:
         found: Memory,
         expected: Memory,
         elements: int,
-        words: int,
+        size: int,
         tolerance: tuple[float, float] | None,
     ) -> int:
         """Compare memory with other memory. Returns the number of the count.
 
-        words: of an element
+        size: bytes of an element
         tolerance: for floats, absolute and relative; None to compare bit for bit
         """
         slot, counter = self._slot()
@@ -106,7 +106,7 @@ class JudgeKernels:
         self._launch(
             "compare_memory",
             (-(-elements // _STRIP), 1, 1),
-            (found, expected, counter, elements, words, tolerance is None, absolute, relative),
+            (found, expected, counter, elements, size, tolerance is None, absolute, relative),
         )
         return slot
 

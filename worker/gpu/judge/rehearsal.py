@@ -16,7 +16,8 @@ from worker.gpu.judge.recipes import recipes
 from worker.gpu.judge.verification import Judge
 
 _SIDE = 4
-_UNWRITTEN = 0x7FC0_0000
+_UNWRITTEN = 0x7FFF_7FFF
+"""A NaN of each float type, without a byte that is 0."""
 _SEED = 1
 
 
@@ -61,16 +62,18 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
 
 
 def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
-    """Compare two memories that differ, exactly and as floats, with elements of one and of two words."""
+    """Compare two memories that differ, with elements of each type, exactly and as floats."""
     (matrix,) = (
         each for each in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if each.name == "C"
     )
     wide = replace(matrix, type=ElementType.DOUBLE)
     found, expected = (backend.take(wide.words) for _ in range(2))
+    types = [replace(matrix, type=each) for each in ElementType]
     backend.fill(found, _UNWRITTEN)
     backend.fill(expected, 0)
-    pairs = [(each, found, expected) for each in (matrix, wide) for _ in range(2)]
-    counts = judge.differences(pairs, [None, (1.0, 1.0)] * 2)
+    floats = [each for each in types if each.type.is_float]
+    pairs = [(each, found, expected) for each in (*types, *floats)]
+    counts = judge.differences(pairs, [*[None] * len(types), *[(1.0, 1.0)] * len(floats)])
     if any(each.count != matrix.elements for each in counts):
         raise RuntimeError(f"the judge did not report memory that differs: {counts}")
     judge.release()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernels.exercise import Layout, Operation
-from kernels.judging.compare import is_poison
+from kernels.judging.compare import POISON, is_poison
 from kernels.judging.drawn_values import DTYPES
 from kernels.judging.inputs import Matrix, factors, output_of
 from kernels.judging.operand_plan import MatrixPlan
@@ -103,11 +103,21 @@ class Judge:
         slot = self._kernels.compare(memory_view(recipe), memory)
         return _damage(recipe, self._kernels.counts()[slot])
 
-    def guards_hurt(self, memory: Memory) -> Damage | None:
-        """The damage in the zones around guarded memory, or None."""
+    def guards_hurt(self, matrix: MatrixPlan, memory: Memory) -> Damage | None:
+        """The damage in the zones around a guarded matrix, or None."""
         self._kernels.start()
         slots = self._compare_guards(memory)
-        return _hurt(self._kernels.counts(), slots, memory, self._backend)
+        hurt = _hurt(self._kernels.counts(), slots, memory, self._backend)
+        return hurt or self._rest_hurt(matrix, memory)
+
+    def _rest_hurt(self, matrix: MatrixPlan, memory: Memory) -> Damage | None:
+        """The damage in the bytes between a matrix and its guard zone."""
+        inside = matrix.bytes % 4
+        if not inside:
+            return None
+        last = self._read(memory, matrix.words - 1, 1).view(np.uint8)
+        changed = last[inside:] != np.array([POISON]).view(np.uint8)[inside:]
+        return Damage(1, 1, 0) if changed.any() else None
 
     def wrong(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int) -> Wrong | None:
         """The incorrect elements of an output for these inputs, or None. Outputs must be exact; -0 equals 0.
@@ -128,7 +138,7 @@ class Judge:
         """
         self._kernels.start()
         slots = [
-            self._kernels.compare_memory(found, expected, matrix.elements, matrix.type.words, tolerance)
+            self._kernels.compare_memory(found, expected, matrix.elements, matrix.type.bytes, tolerance)
             for (matrix, found, expected), tolerance in zip(pairs, tolerances, strict=True)
         ]
         counts = self._kernels.counts()
@@ -136,13 +146,14 @@ class Judge:
 
     def element(self, matrix: MatrixPlan, memory: Memory, place: int) -> float:
         """One element of a matrix on the device."""
-        return float(self._element_words(matrix, memory, place).view(DTYPES[matrix.type])[0])
+        return float(self._element(matrix, memory, place)[0])
 
     def wrong_at(self, matrix: MatrixPlan, found: Memory, expected: Memory, count: Count) -> Wrong:
         """The first incorrect element of a matrix that differs from the expected memory."""
-        value = self._element_words(matrix, found, count.first)
-        unwritten = bool(is_poison(value).all())
-        shown = float(value.view(DTYPES[matrix.type])[0])
+        value = self._element(matrix, found, count.first)
+        # Any number of 8 or 16 bits may be a result.
+        unwritten = matrix.type.bytes >= 4 and bool(is_poison(value)[0])
+        shown = float(value[0])
         right = self.element(matrix, expected, count.first)
         return Wrong(count.count, element_at(matrix, count.first), shown, right, unwritten)
 
@@ -237,9 +248,10 @@ class Judge:
                 return replace(_told(count, element, found[start + at], float(right[at])), lines=True)
         raise RuntimeError("the judge's kernels and the host disagree about a product")
 
-    def _element_words(self, matrix: MatrixPlan, memory: Memory, place: int) -> Matrix:
-        words = matrix.type.words
-        return self._read(memory, place * words, words)
+    def _element(self, matrix: MatrixPlan, memory: Memory, place: int) -> Matrix:
+        first, inside = divmod(place * matrix.type.bytes, 4)
+        words = self._read(memory, first, max(1, matrix.type.bytes // 4))
+        return words.view(DTYPES[matrix.type])[inside // matrix.type.bytes :][:1]
 
     def _read(self, memory: Memory, start: int, words: int) -> Matrix:
         read = self._backend.read(Memory(memory.place + 4 * start, words))

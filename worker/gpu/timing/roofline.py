@@ -9,7 +9,6 @@ from kernels.judging.outcomes import size_text
 from kernels.judging.plan import CasePlan
 from kernels.measurement import Environment
 
-_FLOAT = 4
 _LANES = 128
 _MEGABYTE = 2**20
 _DEVICES = devices()  # read at import, because a runner can't open files after its lockdown
@@ -29,7 +28,7 @@ def operand_bytes(case: CasePlan) -> int:
     """Bytes of all operands, each counted once, or as the exercise declares."""
     if case.moved:
         return case.moved
-    return _FLOAT * sum(matrix.words * (2 if matrix.role is Role.INOUT else 1) for matrix in case.matrices)
+    return sum(matrix.bytes * (2 if matrix.role is Role.INOUT else 1) for matrix in case.matrices)
 
 
 def elements(case: CasePlan) -> int:
@@ -79,4 +78,4 @@ def implausible(case: CasePlan, ms: float, environment: Environment) -> str:
 
 
 def _bytes(case: CasePlan, role: Role) -> int:
-    return _FLOAT * sum(matrix.words for matrix in case.matrices if matrix.role is role)
+    return sum(matrix.bytes for matrix in case.matrices if matrix.role is role)

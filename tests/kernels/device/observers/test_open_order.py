@@ -92,4 +92,4 @@ def test_lanes_of_a_warp_take_turns_where_nothing_orders_them(device):
   P[t] = sum;
 }}"""
 
-    assert {ran["P"][0] for ran in device.run(text, block=32).others} != set()
+    assert {ran.values["P"][0] for ran in device.run(text, block=32).others} != set()
