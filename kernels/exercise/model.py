@@ -17,7 +17,7 @@ from kernels.launch import LaunchRule
 from kernels.verdict import Severity
 
 # Part of every digest. Raise it when the judge changes so that a verdict or measurement may change.
-JUDGE_VERSION = 4
+JUDGE_VERSION = 5
 
 # Each combination of size macros needs its own compilation, and every student waits for all of them.
 MOST_COMPILATIONS = 6

@@ -79,7 +79,7 @@ def job(source: bytes = KERNEL, **changes: object) -> Job:
         "exercise": TILED,
         "arch": "sm_90",
         "seed": "00" * 16,
-        "cache": Path("/nonexistent"),
+        "cache": Path("/dev/null/cache"),
     }
     return Job(**(values | changes))  # type: ignore[arg-type]
 

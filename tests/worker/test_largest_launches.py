@@ -38,14 +38,14 @@ class Counting(Here):
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_a_grade_ends_in_a_time_limit(grid):
-    report = grade(Job(KERNEL.format(grid).encode(), NAIVE, "sm_90", "5eed", Path("/nonexistent")), Here())
+    report = grade(Job(KERNEL.format(grid).encode(), NAIVE, "sm_90", "5eed", Path("/dev/null/cache")), Here())
 
     assert report.verdict is Verdict.TIME_LIMIT
 
 
 @pytest.mark.parametrize(("grid", "counted"), [*((grid, True) for grid in GRIDS[:2]), (GRIDS[2], False)])
 def test_an_analysis_counts_a_sample_or_says_that_it_cannot(grid, counted):
-    job = AnalysisJob(KERNEL.format(grid).encode(), NAIVE, "sm_90", Path("/nonexistent"))
+    job = AnalysisJob(KERNEL.format(grid).encode(), NAIVE, "sm_90", Path("/dev/null/cache"))
 
     analysis = analyse(job, Counting())
 

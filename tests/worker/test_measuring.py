@@ -55,7 +55,7 @@ def small() -> Exercise:
 
 
 def graded(exercise: Exercise, text: str, stages: Here) -> Report:
-    job = Job(text.encode(), exercise, "sm_90", "5eed", Path("/nonexistent"), gpu="cpu")
+    job = Job(text.encode(), exercise, "sm_90", "5eed", Path("/dev/null/cache"), gpu="cpu")
     return grade(job, stages)
 
 
@@ -137,7 +137,7 @@ def test_a_right_kernel_is_not_run_at_a_ranking_size_that_its_tile_does_not_divi
 def test_some_cases_alone_are_judged_and_not_ranked(small):
     stages = WithGPU()
     job = Job(
-        small.solution.read_bytes(), small, "sm_90", "5eed", Path("/nonexistent"), case="Width=17", gpu="cpu"
+        small.solution.read_bytes(), small, "sm_90", "5eed", Path("/dev/null/cache"), case="Width=17", gpu="cpu"
     )
     report = grade(job, stages)
     assert report.verdict is Verdict.ACCEPTED

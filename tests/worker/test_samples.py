@@ -30,7 +30,7 @@ class WithGPU(Here):
 
 
 def graded(text: str, stages: Here, gpu: str) -> Report:
-    job = Job(text.encode(), find_exercise("lab6-blocked"), "sm_90", "5eed", Path("/nonexistent"), gpu=gpu)
+    job = Job(text.encode(), find_exercise("lab6-blocked"), "sm_90", "5eed", Path("/dev/null/cache"), gpu=gpu)
     return grade(job, stages)
 
 

@@ -28,7 +28,7 @@ def main() -> int:
     options = Options(
         tuple(Slot(f"cpu-{number}", "cpu") for number in range(asked.get("slots", 1))),
         os.environ,
-        Path("/nonexistent"),
+        Path("/dev/null/cache"),
         asked.get("grace", 30.0),
         asked.get("faults", 5),
         "tests.worker.queue.workplaces:Scripted",
