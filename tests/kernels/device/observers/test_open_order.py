@@ -32,6 +32,17 @@ def test_two_values_without_order(device, store):
     assert len(example(finding).threads) == 2
 
 
+def test_an_exchange_whose_old_value_is_dropped_hands_nothing_on(device):
+    body = "if (t == 9) store(&word, 7u);\n  atomicExch(&word, 7u);  //@ all\n  if (t == 2) atomicExch(&word, 8u);  //@ one"
+    text = f"{WORD}{STORE}{HEAD} {{\n  {THREAD}\n  {body}\n  P[t] = 1;\n}}"
+
+    found = device.run(text, block=32, n=32).findings
+
+    assert {(each.kind, each.line, each.other_line) for each in found} == {
+        (KIND, line(text, "one"), line(text, first)) for first in ("store", "all")
+    }
+
+
 @pytest.mark.parametrize(
     "body",
     [
