@@ -236,6 +236,20 @@ def test_atomics_on_shared_memory_that_nobody_set(device):
     assert example(finding).element == "sum"
 
 
+def test_a_guard_of_a_store_that_nobody_set(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ int flag;
+  if (n > 100) flag = t;
+  __syncthreads();
+  int seen = flag;  //@ read
+  P[t] = t;
+  asm volatile("{{ .reg .pred p; setp.eq.s32 p, %1, 77; @p st.global.f32 [%0], 0f00000000; }}" :: "l"(P), "r"(seen));
+}}"""
+
+    assert [(each.kind, each.line) for each in device.run(text).findings] == [(KIND, line(text, "read"))]
+
+
 def test_an_old_value_that_no_thread_uses_is_no_read(device):
     text = f"""{HEAD} {{
   {THREAD}
