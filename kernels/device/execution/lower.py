@@ -188,7 +188,7 @@ class Lowering(Operands):
         if len(sources) != (2 if form.name == "cas" else form.count) or len(targets) != form.count:
             raise Malformed("an atomic update with the wrong number of operands")
         run = atomic_step(form, pc, item.line, place, targets, sources, keep=True)
-        return LoweredStep(run, pc, (), tuple(each for each in targets if each is not None), "all")
+        return LoweredStep(run, pc, (), (), "all")  # the step itself marks old values that are unset
 
     def _old_value(self, operand: Operand | None, bits: int) -> int | None:
         """Return the register of an atomic's old value; None if no instruction reads it."""

@@ -237,7 +237,7 @@ class ChunkRun:
         unset = machine.unset
         for step in block.steps:
             step.run(machine, mask)
-            if unset.origins and step.follows != "own":
+            if unset.origins:
                 self._follow(step, mask)
 
     def _follow(self, step: LoweredStep, mask: Mask | None) -> None:
@@ -250,6 +250,8 @@ class ChunkRun:
             mask = machine.narrow(mask, holds)
             if mask is not None and not mask.count:
                 return
+        if step.follows == "own":
+            return
         if step.follows == "choice":
             one, two, condition = step.sources
             if condition not in machine.unset.origins:

@@ -160,6 +160,9 @@ def atomic_step(
             np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1)
             for source in sources
         ]
+        for target in targets:
+            if target is not None:
+                machine.unset.clear(target, mask)
         turned = machine.turns_atomics()
         olds = [np.zeros(machine.shape.lanes, form.dtype) for _ in targets]
         for each in split(machine, whole, machine.registers[place.register], place.displacement, mask):
@@ -168,7 +171,9 @@ def atomic_step(
             for number, old in enumerate(olds):
                 part = replace(vector, offsets=vector.offsets + number * size) if number else vector
                 given = operands if form.count == 1 else operands[number : number + 1]
-                if change != STORE:
+                if form.name == "exch":
+                    _note_unset(machine, part, site, targets[number], mask)
+                else:
                     _check_set(machine, part, site)
                 flushes = (
                     form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
@@ -199,6 +204,24 @@ def _reversed(part: Part) -> Part:
     return Part(part.allocation, part.offsets[::-1], part.lanes[::-1])
 
 
+def _note_unset(machine: Machine, part: Part, site: Site, target: int | None, mask: Mask | None) -> None:
+    """Mark the old values that exchanges find in unset memory. Only the first exchange of a cell can find one."""
+    if target is None or part.allocation.flat_valid is None:
+        return
+    _, valid = read_part(machine, part, site.size)
+    if valid is None or valid.all():
+        return
+    first = np.zeros(len(valid), np.bool_)
+    first[np.unique(_cells(machine, part), return_index=True)[1]] = True
+    found = np.flatnonzero(first & ~valid)
+    missing = np.zeros(machine.shape.lanes, np.bool_)
+    missing[part.lanes[found]] = True
+    element = part.allocation, int(part.offsets[found[0]]), int(part.lanes[found[0]])
+    grid = machine.shape.threads, machine.shape.blocks
+    within = machine.narrow(mask, missing.reshape(grid))
+    machine.unset.from_memory(target, site.pc, missing.reshape(grid), within, element)
+
+
 def _check_set(machine: Machine, part: Part, site: Site) -> None:
     if part.allocation.flat_valid is None:
         return
@@ -222,10 +245,15 @@ class _Effect:
         return [operand[lanes] for operand in self.operands]
 
 
+def _cells(machine: Machine, part: Part) -> NDArray[np.int64]:
+    """Return a number for each listed thread; two are equal if the threads access the same cell."""
+    block = part.lanes % machine.shape.blocks
+    return part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
+
+
 def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
     """Update one thread at a time, in the order of their numbers, for threads with the same address."""
-    block = part.lanes % machine.shape.blocks
-    place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
+    place = _cells(machine, part)
     order = np.argsort(place, kind="stable")
     ordered = place[order]
     new = np.ones(len(order), np.bool_)

@@ -131,7 +131,8 @@ def special_registers(geometry: Geometry) -> Mapping[str, Value]:
     for name, bits in (("eq", bit), ("lt", bit - 1), ("le", 2 * bit - 1), ("gt", -2 * bit), ("ge", -bit)):
         found[f"%lanemask_{name}"] = from_array(bits.astype(np.int32))
     found["%dynamic_smem_size"] = uniform(launch.shared, 32)
-    found["%smid"] = from_array((blocks % _MULTIPROCESSORS).astype(np.int32))
+    # It may be any multiprocessor, and blocks may share one.
+    found["%smid"] = from_array(((_MULTIPROCESSORS - 1 - blocks // 2) % _MULTIPROCESSORS).astype(np.int32))
     found["%nsmid"] = uniform(_MULTIPROCESSORS, 32)
     found["%gridid"] = uniform(0, 64)
     return found

@@ -211,3 +211,16 @@ def test_the_slot_of_a_warp_is_not_its_number(device):
     assert [(each.kind, each.severity, each.line) for each in found.findings] == [
         (Verdict.ORDER_DEPENDENT, Severity.WARNING, line(text, "slot"))
     ]
+
+
+def test_the_multiprocessor_of_a_block_is_not_its_number_and_not_its_own(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  P[blockIdx.x * 32 + t] = multiprocessor;
+}}"""
+
+    found = device.run(text, grid=4, n=128).values["P"][:128:32].tolist()
+    assert not {0, 1, 2, 3} & set(found)
+    assert len(set(found)) < len(found)

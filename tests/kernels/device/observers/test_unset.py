@@ -236,6 +236,49 @@ def test_atomics_on_shared_memory_that_nobody_set(device):
     assert example(finding).element == "sum"
 
 
+def test_a_guard_of_a_store_that_nobody_set(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ int flag;
+  if (n > 100) flag = t;
+  __syncthreads();
+  int seen = flag;  //@ read
+  P[t] = t;
+  asm volatile("{{ .reg .pred p; setp.eq.s32 p, %1, 77; @p st.global.f32 [%0], 0f00000000; }}" :: "l"(P), "r"(seen));
+}}"""
+
+    assert [(each.kind, each.line) for each in device.run(text).findings] == [(KIND, line(text, "read"))]
+
+
+def test_an_old_value_that_no_thread_uses_is_no_read(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float last[32];
+  float result = 1;
+  for (int k = 0; k < 3; ++k) {{
+    float old = atomicExch(&last[t], M[t] + k);
+    if (k > 0) result += old;
+  }}
+  P[t] = result;
+}}"""
+
+    assert device.output(text) == [1 + t + t + 1 for t in range(32)]
+
+
+def test_only_the_first_exchange_of_a_cell_finds_it_unset(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float last;
+  float old = atomicExch(&last, M[t]);  //@ exchange
+  P[t] = old;
+}}"""
+
+    finding = device.run(text).findings[0]
+
+    assert (finding.kind, finding.line, finding.count) == (KIND, line(text, "exchange"), 1)
+    assert example(finding).element == "last"
+
+
 def test_module_variables_start_as_zero(device):
     text = f"""__device__ float table[32];
 {HEAD} {{ {THREAD} P[t] = table[t] + 1; }}"""
