@@ -137,7 +137,13 @@ def test_a_right_kernel_is_not_run_at_a_ranking_size_that_its_tile_does_not_divi
 def test_some_cases_alone_are_judged_and_not_ranked(small):
     stages = WithGPU()
     job = Job(
-        small.solution.read_bytes(), small, "sm_90", "5eed", Path("/dev/null/cache"), case="Width=17", gpu="cpu"
+        small.solution.read_bytes(),
+        small,
+        "sm_90",
+        "5eed",
+        Path("/dev/null/cache"),
+        case="Width=17",
+        gpu="cpu",
     )
     report = grade(job, stages)
     assert report.verdict is Verdict.ACCEPTED

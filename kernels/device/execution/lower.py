@@ -58,8 +58,8 @@ class LoweredStep:
     """One instruction, ready to run.
 
     sources, results: numbers of registers, for following unset values
-    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice" or "own".
-        `REFUSED` ends the run
+    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice", "and", "or" or
+        "own". `REFUSED` ends the run
     """
 
     run: Step
@@ -376,9 +376,17 @@ class Lowering(Operands):
         )
         keep = self._keeps(item, names)
         run = self._computation(found, targets, sources, negated, keep, item)
-        # The compiler turns a branch into a selection. An unset value that isn't selected does no harm.
+        results = tuple(each for each in targets if each is not None)
+        # The compiler turns a branch into a selection or a logical operation. Then an unset value may decide nothing.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
-        return LoweredStep(run, pc, sources, tuple(each for each in targets if each is not None), follows)
+        if (
+            item.opcode in {"and.pred", "or.pred"}
+            and results
+            and not any(negated)
+            and not set(results) & set(sources)
+        ):
+            follows = item.opcode.removesuffix(".pred")
+        return LoweredStep(run, pc, sources, results, follows)
 
     def _computation(
         self,

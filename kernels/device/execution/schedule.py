@@ -258,6 +258,11 @@ class ChunkRun:
                 holds = machine.registers[condition].dense(np.dtype(np.bool_))
                 machine.unset.choose(step.results[0], holds, (one, two), mask)
                 return
+        if step.follows in {"and", "or"} and not machine.unset.origins.keys().isdisjoint(step.sources):
+            values = [machine.registers[each].dense(np.dtype(np.bool_)) for each in step.sources]
+            decides = [each == (step.follows == "or") for each in values]
+            machine.unset.combine(step.results[0], step.sources, decides, mask)
+            return
         machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")
 
     # -- paths --------------------------------------------------------------------------------------------------------

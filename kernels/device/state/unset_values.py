@@ -8,6 +8,8 @@ is followed, at no cost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -118,6 +120,16 @@ class UnsetObserver:
         nothing = np.zeros((1, 1), np.int32)
         chosen, other = (self.origins.get(way, nothing) for way in ways)
         self._set(result, np.where(condition, chosen, other).astype(np.int32), mask)
+
+    def combine(
+        self, result: int, sources: tuple[int, ...], decides: Sequence[NDArray[np.bool_]], mask: Mask | None
+    ) -> None:
+        """Mark the result of `and` or `or`. It is set where the value of a set source decides alone."""
+        nothing = np.zeros((1, 1), np.int32)
+        origins = [self.origins.get(each, nothing) for each in sources]
+        known = [(each == 0) & alone for each, alone in zip(origins, decides, strict=True)]
+        unset = np.where(known[0] | known[1], nothing, np.maximum(*origins))
+        self._set(result, unset.astype(np.int32), mask)
 
     def _set(self, register: int, origins: Origins | None, mask: Mask | None) -> None:
         if mask is not None:

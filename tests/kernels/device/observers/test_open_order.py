@@ -33,8 +33,13 @@ def test_two_values_without_order(device, store):
 
 
 def test_an_exchange_whose_old_value_is_dropped_hands_nothing_on(device):
-    body = "if (t == 9) store(&word, 7u);\n  atomicExch(&word, 7u);  //@ all\n  if (t == 2) atomicExch(&word, 8u);  //@ one"
-    text = f"{WORD}{STORE}{HEAD} {{\n  {THREAD}\n  {body}\n  P[t] = 1;\n}}"
+    text = f"""{WORD}{STORE}{HEAD} {{
+  {THREAD}
+  if (t == 9) store(&word, 7u);
+  atomicExch(&word, 7u);  //@ all
+  if (t == 2) atomicExch(&word, 8u);  //@ one
+  P[t] = 1;
+}}"""
 
     found = device.run(text, block=32, n=32).findings
 

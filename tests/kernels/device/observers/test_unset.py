@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kernels.device import Schedule
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, example, line, lines, only
@@ -248,6 +250,31 @@ def test_a_guard_of_a_store_that_nobody_set(device):
 }}"""
 
     assert [(each.kind, each.line) for each in device.run(text).findings] == [(KIND, line(text, "read"))]
+
+
+@pytest.mark.parametrize(
+    ("condition", "harms"),
+    [
+        ("odd && seen == 3", False),
+        ("!odd || seen == 3", False),
+        ("odd || seen == 3", True),
+        ("!odd && seen == 3", True),
+        ("odd && seen == 3 && cells[t] == 3", False),
+    ],
+)
+def test_what_is_already_decided_needs_no_value(device, condition, harms):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ int cells[32];
+  bool odd = t % 2 == 1;
+  if (odd) cells[t] = 3;
+  int seen = cells[t];  //@ read
+  P[t] = ({condition}) ? 1 : 2;
+}}"""
+
+    found = device.run(text).findings
+
+    assert [(each.kind, each.line) for each in found] == [(KIND, line(text, "read"))] * harms
 
 
 def test_an_old_value_that_no_thread_uses_is_no_read(device):
