@@ -288,7 +288,7 @@ class Order:
         return found
 
     def _seen_there(self, entries: Entries, there: Index, earlier: Index, later: Index) -> Flags:
-        """Decide `_seen` for pairs at one location. A store hides all earlier changes from whoever looks."""
+        """Decide `_seen` for pairs at one location. A store hides all earlier changes from later looks."""
         events = entries["event"]
         there = there[np.argsort(events[there], kind="stable")]
         sites = entries["site"][there]
