@@ -122,16 +122,16 @@ def compare(kernel: Kernel) -> Comparison:
     except Exception as error:  # noqa: BLE001  # whatever it is, the kernel that shows it is worth keeping
         return Comparison(kernel.seed, crash=f"{type(error).__name__}: {error}")
     expected, open_, unsettled = _expected(kernel.program, execution.values["P"])
-    others = {each.kind for each in execution.findings} - {Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT}
-    # The order of atomics decides what threads do. Without an error in the first one, the device tries another.
-    if not expected and not open_ and not others:
-        turned = _run(kernel, Schedule.REVERSED, races=False)
-        expected, open_, unsettled_too = _expected(kernel.program, turned.values["P"])
-        unsettled |= unsettled_too
     races, order = (
         frozenset(_pair(each) for each in execution.findings if each.kind is kind)
         for kind in (Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT)
     )
+    others = {each.kind for each in execution.findings} - {Verdict.DATA_RACE, Verdict.ORDER_DEPENDENT}
+    # The order of atomics decides what threads do. Without an error in the first one, the device tries another.
+    if not expected and not open_ and (races or order or not others):
+        turned = _run(kernel, Schedule.REVERSED, races=False)
+        expected, open_, unsettled_too = _expected(kernel.program, turned.values["P"])
+        unsettled |= unsettled_too
     return Comparison(
         kernel.seed,
         expected,

@@ -325,11 +325,11 @@ def _races(relation: _Relation) -> dict[Pair, Race]:
 
 def _open_stores(relation: _Relation) -> dict[Pair, Race]:
     found: dict[Pair, Race] = {}
-    by_place: dict[Bytes, list[_Use]] = defaultdict(list)
+    by_place: dict[tuple[str, int], list[_Use]] = defaultdict(list)
     for use in relation.uses:
         if isinstance(use.access, Atomic) and use.access.sets is not None:
-            by_place[use.access.bytes].append(use)
-    for bytes_, uses in by_place.items():
+            by_place[use.access.bytes[:2]].append(use)
+    for uses in by_place.values():
         if len({use.access.sets for use in uses if isinstance(use.access, Atomic)}) < 2:
             continue
         first = _in_turn(relation, uses)
@@ -346,7 +346,7 @@ def _open_stores(relation: _Relation) -> dict[Pair, Race]:
                     and not first[number] >> other & 1
                     and not first[other] >> number & 1
                 ):
-                    found[pair] = Race((a.thread, b.thread), (bytes_, bytes_))
+                    found[pair] = Race((a.thread, b.thread), (a.access.bytes, b.access.bytes))
     return found
 
 

@@ -264,7 +264,7 @@ def test_the_gpus_judge_finds_bytes_without_a_mark(narrow, old, new, verdict, ca
     ("old", "new", "verdict"),
     [
         ("/ 3", "/ 3", Verdict.ACCEPTED),
-        ("/ 3;", "/ 3 + (i == 1500);", Verdict.WRONG_ANSWER),
+        ("/ 3;", "/ 3; out[i] += i == 1500;", Verdict.WRONG_ANSWER),
         ("sums[i] +=", "if (i != 1500) sums[i] +=", Verdict.WRONG_ANSWER),
         ("out[i] =", "out[i + i / 1516] =", Verdict.OUT_OF_BOUNDS),
     ],

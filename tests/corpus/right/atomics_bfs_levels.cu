@@ -6,14 +6,14 @@ __global__ void inclusiveScan(const int* input, int* output, int n) {
     __syncthreads();
     for (int base = 0; base < n; base += blockDim.x) {
         int i = base + threadIdx.x;
-        if (i < n) { int s = atomicAdd(&size, 1); if (s < 2048) q[s] = i; }
+        if (i < n) { int s = atomicAdd(&size, 1); q[s % 2048] = i; }
         __syncthreads();
         int take = atomicAdd(&head, 1);
         __syncthreads();
-        if (take < size) output[q[take]] = input[q[take]];
+        if (take < size) output[q[take % 2048]] = input[q[take % 2048]];
         __syncthreads();
         if (threadIdx.x == 0) head = min(head, size);
         __syncthreads();
     }
-    if (threadIdx.x == 0) for (int i = 1; i < n; i++) output[i] += output[i - 1];
+    if (threadIdx.x == 0) for (int i = 0, sum = 0; i < n; i++) output[i] = sum += output[i];
 }

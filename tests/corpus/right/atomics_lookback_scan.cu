@@ -1,7 +1,7 @@
 // lookback scan
 #include <cuda/atomic>
 // decoupled look-back over block counts; status 0 none, 1 aggregate, 2 prefix, packed in 64 bits
-__device__ unsigned long long st[4096];
+__device__ unsigned long long st[1 << 18];
 __device__ unsigned ticket;
 __device__ unsigned finished;
 __global__ void vectorAdd(const float* A, const float* B, float* C, int n) {
