@@ -1,5 +1,5 @@
-// Tries: computes on multiprocessor 0 only: the CPU device has no other.
-// Caught by: a GPU has more, and the small cases already run on several.
+// Tries: computes on multiprocessor 0 only.
+// Caught by: the small cases already run on others, on the CPU device and on a GPU.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16

@@ -1,5 +1,5 @@
 // Tries: asks how many multiprocessors there are, and computes only where it is told none.
-// Caught by: the small cases on the GPU.
+// Caught by: the small cases, on the CPU device and on the GPU.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16

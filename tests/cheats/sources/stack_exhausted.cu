@@ -1,5 +1,5 @@
 // Tries: calls itself a hundred thousand levels deep at large sizes.
-// Caught by: the CPU device has no stack, so the GPU judges: the launch ends with a fault.
+// Caught by: the GPU at those sizes: the launch ends with a fault.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16
