@@ -20,7 +20,7 @@ from bin.texts import Sentence, is_read, sentences
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = tomllib.loads(Path(__file__).with_name("prose.toml").read_text())
 AREAS = tuple(STYLE["words"])
-LONG, NAMED, NAME = "long sentence", "named in a review", "name of a module"
+LONG, NAME = "long sentence", "name of a module"
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,11 @@ class Finding:
 
 def check(texts: Sequence[Sentence]) -> list[Finding]:
     """Return the findings in these sentences."""
-    lower = [one.text.lower() for one in texts]
-    joined = "\n".join(lower)
-    named = [text for text in STYLE["named"] if text in joined]
+    joined = "\n".join(one.text.lower() for one in texts)
     found = [
         Finding(rule["name"], rule["write"], texts[joined.count("\n", 0, match.start())])
         for rule in STYLE["banned"]
         for match in _pattern(rule["pattern"]).finditer(joined)
-    ]
-    found += [
-        Finding(NAMED, "read in a review as hard to understand: say it in other words", one)
-        for one, plain in zip(texts, lower, strict=True)
-        if any(text in plain for text in named)
     ]
     for one in texts:
         limit = STYLE["words"][one.area]
@@ -88,9 +81,7 @@ def read(names: Iterable[str]) -> tuple[list[Sentence], list[Finding]]:
 
 def counts(found: Iterable[Finding]) -> dict[str, Counter[str]]:
     """Return how often each rule is broken in each area."""
-    table = {
-        name: Counter[str]() for name in (*(rule["name"] for rule in STYLE["banned"]), NAMED, LONG, NAME)
-    }
+    table = {name: Counter[str]() for name in (*(rule["name"] for rule in STYLE["banned"]), LONG, NAME)}
     for one in found:
         table[one.rule][one.where.area] += 1
     return table

@@ -1,6 +1,4 @@
-"""Find all texts for people in the tree, by sentence: pages, messages, help, docstrings, comments.
-
-Comments are read in Python, CUDA, shell scripts, the Makefile and the files for containers.
+"""Find all texts that users read, by sentence: pages, docs, handouts, messages, help.
 
 Code, names in backquotes, and inserted values become `X`, so that rules only see words.
 """
@@ -8,9 +6,7 @@ Code, names in backquotes, and inserted values become `X`, so that rules only se
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +17,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-BUILD_FILES = ("Makefile", "Dockerfile", "docker-compose.yml")
 PYTHON = ("kernels", "worker", "server", "migrations", "bin", "bench")
-
-
 SUFFIXES = frozenset({".md", ".html", ".toml", ".ts", ".py", ".cu"})
 
 
@@ -40,8 +33,7 @@ class Sentence:
 
 def is_read(path: str) -> bool:
     """Return whether a file of this name may have texts."""
-    suffix = PurePosixPath(path).suffix
-    return suffix in SUFFIXES or path in BUILD_FILES or (path.startswith("bin/") and not suffix)
+    return PurePosixPath(path).suffix in SUFFIXES or path == "Makefile"
 
 
 def sentences(path: str, source: str) -> Iterator[Sentence]:
@@ -67,12 +59,10 @@ def _texts(path: str, source: str) -> Iterator[tuple[str, int, str]]:
         yield from (("pages", line, text) for line, text in _script(source))
     elif suffix == ".py" and top in PYTHON:
         yield from _python(path, source)
-    elif suffix == ".cu" and top in PYTHON:
-        area = "handouts" if in_exercise else "comments"
-        yield from ((area, line, text) for line, text in _marked_lines(source, "//"))
-    elif path in BUILD_FILES or (top == "bin" and source.startswith("#!/bin/sh")):
-        yield from (("comments", line, text) for line, text in _marked_lines(source, "#"))
-        yield from (("commands", line, text) for line, text in _targets(source) if top == "Makefile")
+    elif suffix == ".cu" and in_exercise:
+        yield from (("handouts", line, text) for line, text in _comments(source))
+    elif path == "Makefile":
+        yield from (("commands", line, text) for line, text in _targets(source))
 
 
 def _split(text: str) -> list[str]:
@@ -163,7 +153,6 @@ def _strings_of(value: Any) -> Iterator[str]:
 
 
 def _python(path: str, source: str) -> Iterator[tuple[str, int, str]]:
-    yield from (("comments", line, text) for line, text in _comments(source))
     plain = "commands" if "/commands/" in path else "reports" if path.startswith("kernels/") else "messages"
     done: set[int] = set()
     of_commands = set()
@@ -173,8 +162,8 @@ def _python(path: str, source: str) -> Iterator[tuple[str, int, str]]:
                 of_commands.add(id(first))
             case ast.Expr(value=ast.Constant(value=str(text)) as docstring):
                 done.add(id(docstring))
-                area = "commands" if id(node) in of_commands else "docstrings"
-                yield from ((area, node.lineno, part) for part in _paragraphs(text))
+                if id(node) in of_commands:
+                    yield from (("commands", node.lineno, part) for part in _paragraphs(text))
             case ast.Raise(exc=ast.expr() as raised):
                 for inner in ast.walk(raised):
                     yield from (("errors", line, text) for line, text in _string(inner, done))
@@ -182,35 +171,11 @@ def _python(path: str, source: str) -> Iterator[tuple[str, int, str]]:
                 yield from ((plain, line, text) for line, text in _string(node, done))
 
 
-_COMMENT = re.compile(r"^\s*#(?!!)", re.MULTILINE)
-
-
 def _comments(source: str) -> Iterator[tuple[int, str]]:
-    """Yield comments that have their lines to themselves, adjacent lines as one text."""
-    if not _COMMENT.search(source):
-        return  # without the tokens, which take a third of the time for all texts
-    first, last, lines = 0, 0, list[str]()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if (
-            token.type == tokenize.COMMENT
-            and token.line.lstrip().startswith("#")
-            and token.string[:2] != "#!"
-        ):
-            if lines and token.start[0] > last + 1:
-                yield first, "\n".join(lines)
-                lines = []
-            last = token.start[0]
-            first = first if lines else last
-            lines.append(token.string[1:])
-    if lines:
-        yield first, "\n".join(lines)
-
-
-def _marked_lines(source: str, mark: str) -> Iterator[tuple[int, str]]:
-    """Yield comments that begin with a mark, adjacent lines as one text, unless they are indented like a table."""
+    """Yield a kernel's comments, adjacent lines as one text, unless they are indented like a table."""
     first, lines = 0, list[str]()
     for number, line in enumerate([*source.splitlines(), ""], 1):
-        code, found, comment = line.partition(mark)
+        code, found, comment = line.partition("//")
         alone = found and not code.strip() and not comment.startswith("!")
         if lines and not (alone and comment.strip() and not comment.startswith("   ")):
             yield from ((first, part) for part in _paragraphs("\n".join(lines)))

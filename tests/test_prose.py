@@ -62,7 +62,7 @@ def test_templates_give_text_attributes_and_arguments():
     }
 
 
-def test_python_gives_docstrings_messages_errors_and_help():
+def test_python_gives_messages_errors_and_help():
     module = '''"""Module's summary."""
 # A reason
 # on two lines.
@@ -80,8 +80,6 @@ def verb():
     raise ValueError("no such " "word")
 '''
     assert set(texts("worker/commands/verb.py", module)) == {
-        ("docstrings", 1, "Module's summary."),
-        ("comments", 2, "A reason on two lines."),
         ("commands", 4, "X words here"),
         ("commands", 10, "Help for people."),
         ("errors", 15, "no such word"),
@@ -97,24 +95,12 @@ def test_scripts_and_exercises_are_read_too():
     ]
 
 
-def test_comments_of_scripts_build_files_and_kernels_are_read():
-    script = (
-        "#!/bin/sh\n# Two lines\n# of one text.\n#\n#   bin/x word   what it does\nrun() { # sets it\n:; }\n"
-    )
-    assert texts("bin/x", script) == [
-        ("comments", 2, "Two lines of one text."),
-        ("comments", 5, "bin/x word"),
-        ("comments", 5, "what it does"),
-        ("comments", 6, "sets it"),
-    ]
-    assert texts("Makefile", "# Why.\nhelp: ## this list\n\t@echo\n") == [
-        ("comments", 1, "Why."),
-        ("commands", 2, "this list"),
-    ]
-    kernel = "//!tilelab block=(1)\n// The task.\nint a;  // its use\n"
+def test_a_kernels_comments_and_the_help_of_targets_are_read():
+    assert texts("Makefile", "# Why.\nhelp: ## this list\n\t@echo\n") == [("commands", 2, "this list")]
+    kernel = "//!tilelab block=(1)\n// The task\n// of one text.\nint a;  // its use\n"
     assert texts("kernels/exercises/tiled/starter.cu", kernel) == [
-        ("handouts", 2, "The task."),
-        ("handouts", 3, "its use"),
+        ("handouts", 2, "The task of one text."),
+        ("handouts", 4, "its use"),
     ]
 
 
