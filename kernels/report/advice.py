@@ -50,15 +50,18 @@ _LAUNCH_COMMENT = (
 
 _ONE_ERROR = "Correct this one error{first}. The compiler found no other."
 _REPAIRS = (
-    (r"^A `;` is missing at the end of this line", "Add `;` at the end of{end}."),
-    (NEVER_CLOSED, "Add a `}}` where the unclosed block ends, often at the end of the file."),
-    (r"`(\w+)` is undefined\. Did you mean `([\w:]+)`\?", r"Write `\2` instead of `\1`{first}."),
+    ("semicolon", r"^A `;` is missing at the end of this line", "Add `;` at the end of{end}."),
+    ("never_closed", NEVER_CLOSED, "Add a `}}` where the unclosed block ends, often at the end of the file."),
+    ("undefined", r"`(\w+)` is undefined\. Did you mean `([\w:]+)`\?", r"Write `\2` instead of `\1`{first}."),
 )
 """Sentences of compiler errors, each with its repair."""
 
-_STOPS: Mapping[str, str] = {
-    "the assertion": "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
-    "a trap instruction": "Let the kernel handle this case instead of stopping{at}.",
+_STOPS: Mapping[str, tuple[str, str]] = {
+    "assertion": (
+        "the assertion",
+        "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
+    ),
+    "trap": ("a trap instruction", "Let the kernel handle this case instead of stopping{at}."),
 }
 
 _PARAMETERS = "has different parameters"
@@ -97,31 +100,36 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
     """The step with its placeholders."""
     known = _KNOWN.get(report.verdict) if leading else None
     step = known(leading, report, lines) if known is not None else None
-    return Step(report.verdict.advice) if step is None else Step(step) if isinstance(step, str) else step
+    return step or Step(report.verdict.value, report.verdict.advice)
 
 
-def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
-    """The advice for a file that can't be graded; "" if its findings say how to repair it."""
+def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
+    """The advice for a file that can't be graded; empty if its findings name the repair."""
     main = next((finding.line for finding in leading if f"`main` {HOST_CODE}" in finding.message), None)
     if re.search(r"\S\s*\b(?:int|void|auto)\s+main\s*\(", code_of(main, lines)):
-        return f"Begin a new line before `main` at line {main}. Then Tilelab leaves `main` out."
-    known = {_PARAMETERS: _EXPECTED, HOST_CODE: report.verdict.advice}
-    return next((advice for part, advice in known.items() if any(part in f.message for f in leading)), "")
+        text = f"Begin a new line before `main` at line {main}. Then Tilelab leaves `main` out."
+        return Step("main_in_line", text)
+    if any(_PARAMETERS in finding.message for finding in leading):
+        return Step("parameters", _EXPECTED)
+    host = any(HOST_CODE in finding.message for finding in leading)
+    return Step("host_code", report.verdict.advice) if host else Step("", "")
 
 
-def _compile_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+def _compile_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The advice for the compiler's errors: the repair, if there is only one and its sentence shows it."""
     if len(leading) > 1:
-        return report.verdict.advice
-    found = ((re.search(part, leading[0].message), advice) for part, advice in _REPAIRS)
-    return next((match.expand(advice) for match, advice in found if match is not None), _ONE_ERROR)
+        return None
+    found = ((key, re.search(part, leading[0].message), advice) for key, part, advice in _REPAIRS)
+    steps = (Step(key, match.expand(advice)) for key, match, advice in found if match is not None)
+    return next(steps, Step("one_error", _ONE_ERROR))
 
 
-def _runtime_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str | None:
+def _runtime_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The advice for a kernel that stops; None if its sentence isn't known."""
     if "aligned to its size" in leading[0].message:
-        return _misaligned(leading[0], lines)
-    return next((advice for part, advice in _STOPS.items() if part in leading[0].message), None)
+        return Step("misaligned", _misaligned(leading[0], lines))
+    found = (Step(key, advice) for key, (part, advice) in _STOPS.items() if part in leading[0].message)
+    return next(found, None)
 
 
 def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
@@ -139,41 +147,46 @@ def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
     return f"{text} Or use `{wide[0]}` only if `{widths[0]}` is a multiple of {wide[2]}."
 
 
-def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
-    return advice_of_clues(report, lines) or _OF_KIND.get(_kind(report), report.verdict.advice)
+def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
+    return advice_of_clues(report, lines) or _OF_KIND.get(_kind(report))
 
 
-def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The advice for a launch that exceeds a limit."""
     text = report.verdict.advice
     if any("`__launch_bounds__`" in finding.message for finding in leading):
-        return "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
+        raised = "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
+        return Step("launch_bounds", raised)
     if (largest := re.search(r"largest tile is (\d[\d,]*\d|\d)", leading[0].message)) is not None:
         defined = re.search(r"\b(?:define\s+|int\s+)(\w+)", code_of(leading[0].line, lines))
         tile = f"`{defined[1]}`{{first}}" if defined is not None else "the tile"
-        return f"Set {tile} to {largest[1]} or less, or set `block=` in a launch comment."
+        smaller = f"Set {tile} to {largest[1]} or less, or set `block=` in a launch comment."
+        return Step("large_tile", smaller)
     named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
     if _kind(report) in _OF_KIND:
         text = text.replace("its tiles", "its shared arrays")
-    return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+    if any(map(is_launch_comment, named)):
+        return Step("launch_comment", _LAUNCH_COMMENT)
+    return Step(report.verdict.value, text)
 
 
-def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | str:
+def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The step if a launch, a barrier or a loop runs too long."""
     line = next((finding.line for finding in leading if finding.line is not None), 0)
     if 0 < line <= len(lines) and is_launch_comment(lines[line - 1]):
-        return _GRID
+        return Step("grid", _GRID)
     if MBARRIER in leading[0].message:
-        return OTHER_BARRIERS[MBARRIER]
+        return Step("other_barrier", OTHER_BARRIERS[MBARRIER])
     if (step := endless_step(leading[0], lines)) is not None:
         return step
-    return report.verdict.advice + (_few_threads(report) if _kind(report) not in _OF_KIND else "")
+    few = _few_threads(report) if _kind(report) not in _OF_KIND else ""
+    return Step("few_threads" if few else report.verdict.value, report.verdict.advice + few)
 
 
-def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | str | None:
+def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The step for accesses outside an array, in the words of the source; None if no array is known."""
     if any("`printf`" in each.message for each in leading):
-        return "Give `printf`{at} one argument for each conversion in its format."
+        return Step("printf", "Give `printf`{at} one argument for each conversion in its format.")
     names = [name for name in dict.fromkeys(each.array for each in leading) if name.isidentifier()]
     if not names:
         return None
@@ -184,24 +197,28 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     if declared is None and (len(names) > 1 or len({finding.line for finding in leading}) > 1):
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
         text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"
-        return f"{text} If a size isn't a multiple of the block, some threads have no element.{filled(leading, lines)}"
-    text = guard(leading[0], names[0], _at(leading[:1]), lines).replace("{", "{{").replace("}", "}}")
-    return Step(text, {} if declared is None else {declared: f"declares {names[0]}"})
+        text += " If a size isn't a multiple of the block, some threads have no element."
+        return Step("guard.all", text + filled(leading, lines))
+    key, text = guard(leading[0], names[0], _at(leading[:1]), lines)
+    text = text.replace("{", "{{").replace("}", "}}")
+    return Step(key, text, {} if declared is None else {declared: f"declares {names[0]}"})
 
 
-def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str | None:
+def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The advice for a write to an input; None if its name isn't known."""
     name = leading[0].array
     if not name:
         return None
     if (elsewhere := _same_store(leading, lines)) is not None:
-        return f"Delete line {leading[0].line}. Line {elsewhere} stores the same value in the output."
+        text = f"Delete line {leading[0].line}. Line {elsewhere} stores the same value in the output."
+        return Step("input.same_store", text)
     pattern = rf"(const\s+)?\b({_NUMBERS})\s*\*\s*(__restrict__\s+)?{re.escape(name)}\b"
     pointer = re.search(pattern, "\n".join(lines))
     text = "Store the result{at} in the output, not in `{name}`."
     if pointer is None or pointer[1] is not None:
-        return text
-    return f"{text} Declare `const {pointer[2]}* {{name}}` to let the compiler find such stores."
+        return Step("input", text)
+    text = f"{text} Declare `const {pointer[2]}* {{name}}` to let the compiler find such stores."
+    return Step("input.not_const", text)
 
 
 def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
@@ -266,14 +283,14 @@ _BLOCKS_COME = (
 )
 
 
-def _order(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+def _order(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     finding = leading[0]
     if finding.other_line in {None, finding.line}:
-        return _FIRST_COME
-    return _BLOCKS_COME if finding.message.count(" of block ") > 1 else report.verdict.advice
+        return Step("order.first_come", _FIRST_COME)
+    return Step("order.blocks", _BLOCKS_COME) if finding.message.count(" of block ") > 1 else None
 
 
-_KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], Step | str | None]] = {
+_KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], Step | None]] = {
     Verdict.REJECTED: _rejected,
     Verdict.COMPILE_ERROR: _compile_error,
     Verdict.RESOURCE_LIMIT: _limits,
@@ -289,10 +306,10 @@ _KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], St
 }
 
 
-_OF_KIND: Mapping[str, str] = {
-    InputKind.INTEGERS: _WRONG_SUM,
-    InputKind.MANTISSAS: _WRONG_TRANSPOSE,
-    **dict.fromkeys(InputKind.of(Operation.SOLUTION), _WRONG_ELEMENT),
+_OF_KIND: Mapping[str, Step] = {
+    InputKind.INTEGERS: Step("follow.sum", _WRONG_SUM),
+    InputKind.MANTISSAS: Step("follow.transpose", _WRONG_TRANSPOSE),
+    **dict.fromkeys(InputKind.of(Operation.SOLUTION), Step("follow.element", _WRONG_ELEMENT)),
 }
 """Advice for exercises without a matrix product. The inputs of their cases tell them apart."""
 

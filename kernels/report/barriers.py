@@ -43,13 +43,13 @@ def barrier_step(finding: Finding, lines: Sequence[str]) -> Step:
     """The step after this finding. It names the `if` around the barrier, if that is the cause."""
     for part, text in OTHER_BARRIERS.items():
         if part in finding.message:
-            return Step(text)
+            return Step("other_barrier", text)
     for line in (finding.line, finding.other_line):
         around = statements_at(line, lines) if line is not None else []
         ifs = [each for each in takewhile(lambda each: not each.is_loop, around) if _splits(each, lines)]
         if ifs and line is not None:
-            return Step(_out_of(ifs[-1], line, lines), {ifs[-1].first: "only some threads enter"})
-    return Step(Verdict.BARRIER_DIVERGENCE.advice)
+            return Step(*_out_of(ifs[-1], line, lines), {ifs[-1].first: "only some threads enter"})
+    return Step("barrier", Verdict.BARRIER_DIVERGENCE.advice)
 
 
 def _splits(statement: Statement, lines: Sequence[str]) -> bool:
@@ -58,18 +58,25 @@ def _splits(statement: Statement, lines: Sequence[str]) -> bool:
     return statement.word == "if" and bool(names_in(parts_of(statement, lines).condition) & differing)
 
 
-def _out_of(only: Statement, line: int, lines: Sequence[str]) -> str:
-    """How the barrier at a line leaves the `if` around it."""
+def _out_of(only: Statement, line: int, lines: Sequence[str]) -> tuple[str, str]:
+    """How the barrier at a line leaves the `if` around it, with the key of this advice."""
     body = parts_of(only, lines).body
     before, *after = _BARRIER.split(body)
     if _has_else(body):
-        return f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
+        text = f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
+        return "barrier.after_else", text
     if len(after) == 1 and not after[0].strip("} \n"):
-        return f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}."
+        return (
+            "barrier.after_if",
+            f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}.",
+        )
     if len(after) == 1 and not before.strip("{ \n"):
-        return f"Move `__syncthreads()` from line {line} to before the `if` of line {only.first}."
+        return (
+            "barrier.before_if",
+            f"Move `__syncthreads()` from line {line} to before the `if` of line {only.first}.",
+        )
     text = f"Move each `__syncthreads()` out of the `if` at line {only.first}, which only some threads enter."
-    return f"{text} Guard the loads and the store instead."
+    return "barrier.out_of_if", f"{text} Guard the loads and the store instead."
 
 
 def _has_else(body: str) -> bool:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from kernels.exercise.model import InputKind, Operation
 from kernels.launch import is_launch_comment
-from kernels.report.model import Report, first_error
+from kernels.report.model import Report, Step, first_error
 from kernels.report.source_facts import (
     code_between,
     code_of,
@@ -116,39 +116,46 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
     return {}
 
 
-def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
-    """What to change, by the diagnosis or by the failing sizes; "" if neither is clear."""
+def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
+    """What to change, by the diagnosis or by the failing sizes; None if neither is clear."""
     leading = first_error(report.findings, report.verdict)
     if leading is None or report.verdict is not Verdict.WRONG_ANSWER:
-        return ""
+        return None
     labels = lines_to_look_at(report, lines)
     found = sorted(labels)
     at = f" at line {found[0]}" if len(found) == 1 else ""
     if (reset := _reset(lines)) is not None:
         number, name, loop = reset
-        return f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
+        text = f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
+        return Step("sum.reset", text)
     if _is_rounded(leading, lines):
-        return f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
+        text = f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
+        return Step("narrow_format", text)
     if (of_sum := sum_repair(leading.message, lines)) is not None:
-        return of_sum.text
-    if exchange := _exchange(leading, found, lines):
+        return Step(of_sum.key, of_sum.text)
+    if (exchange := _exchange(leading, found, lines)) is not None:
         return exchange
     if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
-        return text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}"
+        return Step("tiles_rounded_down", text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}")
     if _UNWRITTEN.search(leading.message):
         if few := _too_few_threads(report):
-            return _enough_threads(few, lines)
-        return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
+            return Step("too_few_threads", _enough_threads(few, lines))
+        text = f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
+        return Step("unwritten_output", text)
     if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
-        return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
+        return Step(
+            "tree_ends_early",
+            f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums.",
+        )
     if failing_sizes(report).endswith(_ONE_TILE):
         at = _at(found) if len(found) == 2 else at
         if {*labels.values()} == {_SAME_TILE}:
             loads = "This load reads" if len(found) == 1 else "These loads read"
-            return f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
-        return f"Look at the indices of the loads{at}. Each phase must load another tile."
-    return ""
+            text = f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
+            return Step("same_tile", text)
+        return Step("one_tile", f"Look at the indices of the loads{at}. Each phase must load another tile.")
+    return None
 
 
 def _too_few_threads(report: Report) -> tuple[int, int] | None:
@@ -182,27 +189,31 @@ def _launch_comment(lines: Sequence[str]) -> int:
     return next((number for number, line in enumerate(lines, 1) if is_launch_comment(line)), 0)
 
 
-def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> str:
-    """Which indices to correct, if some are exchanged; "" if none are known to be.
+def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> Step | None:
+    """Which indices to correct, if some are exchanged; None if none are known to be.
 
     found: the lines to look at
     """
     if wrong := repairs(leading.message, lines):
-        return repair_text(wrong).replace("{", "{{").replace("}", "}}")
+        return Step("tile_indices", repair_text(wrong).replace("{", "{{").replace("}", "}}"))
     message, index = _of_all_cases(leading), "Which of the two belongs to `threadIdx.x`?"
     if turned := _TRANSPOSED.findall(message):
         at = _at(found) if len(found) == len(turned) else ""
         names = listed([f"`{name}`" for name in turned])
-        return f"Exchange row and column where your kernel reads {names}{at}. {index}"
+        text = f"Exchange row and column where your kernel reads {names}{at}. {index}"
+        return Step("transposed_reads", text)
     if swapped := _SWAPPED.search(message):
         at = _at(found) if len(found) == 2 else ""
-        return f"Exchange `{swapped[2]}` and `{swapped[1]}` where your kernel reads them{at}."
+        text = f"Exchange `{swapped[2]}` and `{swapped[1]}` where your kernel reads them{at}."
+        return Step("swapped_operands", text)
     at = _at(found) if len(found) == 1 else ""
     if _RESULT_TRANSPOSED.search(message):
-        return f"Exchange row and column in the index of the output{at}. {index}"
+        text = f"Exchange row and column in the index of the output{at}. {index}"
+        return Step("transposed_output", text)
     if turns_tiles_of_result(message):
-        return f"Exchange `threadIdx.x` and `threadIdx.y` in the index of the output{at}."
-    return ""
+        text = f"Exchange `threadIdx.x` and `threadIdx.y` in the index of the output{at}."
+        return Step("exchanged_threads", text)
+    return None
 
 
 def _of_all_cases(finding: Finding) -> str:

@@ -27,8 +27,8 @@ _EITHER = re.compile(r"\b(\w+)\s*<\s*\w+\s*\|\|\s*(\w+)\s*<(?![<=])")
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
 
 
-def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
-    """What the finding's access to the array `name` needs.
+def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> tuple[str, str]:
+    """The key and the text of what the finding's access to the array `name` needs.
 
     at: the place of the findings, as ` at line 7`
     """
@@ -39,16 +39,17 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
     index = indices[0] if len(indices) == 1 and access == quoted else ""
     element = finding.example.element if finding.example is not None and finding.example.element else ""
     if (line := declared_shared(name, lines)) is not None:
-        return f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
+        text = f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
+        return "guard.shared", text
     if "[-" in element:
-        return f"Guard {access}{at}. Its index must not be below 0."
+        return "guard.negative", f"Guard {access}{at}. Its index must not be below 0."
     length = _length_name(finding, index, lines)
     limit = f"`{length}`" if length else "the number of elements"
     if element.count("[") < 2 and _stores_together(index, code):
         condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
-        return f"Run line {finding.line} only if {condition}."
+        return "guard.line", f"Run line {finding.line} only if {condition}."
     inside = _limit(finding, index, limit, lines)
-    return f"Guard {access}{at}. {inside}{filled([finding], lines)}"
+    return "guard", f"Guard {access}{at}. {inside}{filled([finding], lines)}"
 
 
 def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
@@ -68,7 +69,9 @@ def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
             if compared[1] == "<=" and not starts_later and (compared[2] in limits or compared[2].isupper()):
                 limit = compared[2]
                 text = f"Line {number} lets `{name}` reach `{limit}`, one past the last index."
-                return Step(f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"})
+                return Step(
+                    "too_far", f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"}
+                )
         if "__global__" in code:
             break
     return None
@@ -87,7 +90,7 @@ def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
     for number, test in tests:
         if (found := _EITHER.search(test)) is not None and {found[1], found[2]} <= used:
             text = f"The `||` at line {number} lets a thread pass if only one index is inside. Write `&&` instead."
-            return Step(text, {number: "one of two is enough"})
+            return Step("either_is_enough", text, {number: "one of two is enough"})
     return None
 
 

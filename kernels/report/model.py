@@ -24,10 +24,12 @@ SCHEMA = 1
 class Step:
     """The next step after a result.
 
+    key: the same for each result with this advice
     text: with placeholders, as in `Verdict.advice`
     marks: lines besides the finding's own, each with what it does wrong
     """
 
+    key: str
     text: str
     marks: Mapping[int, str] = field(default_factory=dict)
 
@@ -46,6 +48,7 @@ class Explanation:
 
     cause: of an incorrect result, in one sentence; "" if the source doesn't show it
     step: what to do next
+    advice: the key of the step; "" in reports of older versions
     marks: the step's lines besides the findings' own
     clues: the lines behind an incorrect result
     lost_update: both accesses of the leading race are one line that adds to its element
@@ -62,6 +65,7 @@ class Explanation:
     barriers: tuple[int, ...] = ()
     shared: bool = False
     extents: tuple[int, ...] = ()
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

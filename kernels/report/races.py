@@ -147,25 +147,31 @@ _IN_PLACE = (
     "call it after the store, too."
 )
 
-_ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
-    (lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
-    (lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
-    (lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
-    (lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),
-    (lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
-    (lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
-    (lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
+_ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
+    ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
+    ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
+    ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
     (
+        "next_row",
+        lambda race: race.outside and race.one_store and race.in_block and race.in_matrix,
+        _NEXT_ROW,
+    ),
+    ("one_cell", lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
+    ("offset", lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
+    ("own_element", lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
+    (
+        "copy",
         lambda race: race.says(r"\basynchronous|\bthe copy\b"),
         "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
     ),
-    (lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),
-    (lambda race: race.one_store, _ONE_CELL),
-    (lambda race: race.in_place and not race.in_warps, _IN_PLACE),
-    (lambda race: race.in_warps and not race.outside, "Put `__syncwarp()` {between}."),
-    (lambda race: race.tiles and race.uses(_LOADED), _TILE),
+    ("own_cell", lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),
+    ("one_cell", lambda race: race.one_store, _ONE_CELL),
+    ("in_place", lambda race: race.in_place and not race.in_warps, _IN_PLACE),
+    ("in_warps", lambda race: race.in_warps and not race.outside, "Put `__syncwarp()` {between}."),
+    ("tile", lambda race: race.tiles and race.uses(_LOADED), _TILE),
+    ("barrier", lambda race: True, Verdict.DATA_RACE.advice),
 )
-"""The first advice that fits is given."""
+"""The first advice that fits is given, with its key."""
 
 
 def race_step(race: Race) -> Step:
@@ -176,14 +182,16 @@ def race_step(race: Race) -> Step:
         place = "row" if axis == "y" else "column"
         text = f"The index of `{{name}}`{{first}} doesn't use `{unused}`, so several {which} store to one element. "
         return Step(
-            f"{text}Compute the {place} as in `blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}`."
+            "race.unused_index",
+            f"{text}Compute the {place} as in `blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}`.",
         )
     if (step := _in_steps(race)) is not None:
         return step
-    found = next((text for fits, text in _ADVICE if fits(race)), Verdict.DATA_RACE.advice)
-    if found == _IN_PLACE:
-        found += _braces(race)
-    return Step(found if race.name else found.replace(" of `{name}`", "").replace(" `{name}`", ""))
+    key, text = next((key, text) for key, fits, text in _ADVICE if fits(race))
+    if text == _IN_PLACE:
+        text += _braces(race)
+    text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")
+    return Step(f"race.{key}", text)
 
 
 def only_updates(race: Finding, lines: Sequence[str]) -> bool:
@@ -217,10 +225,11 @@ def _in_steps(race: Race) -> Step | None:
     braces = "" if body.startswith("{") else ", and give it braces"
     if re.search(tree, body):
         text = f"Make `__syncthreads()` the first statement in the loop at line {loop.first}{braces}."
-        return Step(f"{text} Every thread of the block must reach it.", {loop.first: "has no barrier"})
+        text += " Every thread of the block must reach it."
+        return Step("race.tree", text, {loop.first: "has no barrier"})
     text = f"Begin the loop at line {loop.first} with `__syncthreads()`{braces}. Read the other cell of `{{name}}`"
     text += " into a variable, and call `__syncthreads()` again. Only then change `{name}`."
-    return Step(text, {loop.first: "has no barrier"})
+    return Step("race.steps", text, {loop.first: "has no barrier"})
 
 
 def _loop_of_steps(race: Race) -> Statement | None:

@@ -22,8 +22,9 @@ _TILES = re.compile(r"__shared__\s++(?:int|unsigned(?:\s++int)?|long|short)\s++(
 
 @dataclass(frozen=True, slots=True)
 class SumRepair:
-    """A line with its label, and what to write there."""
+    """A line with its label, and what to write there. key: as of a `Step`."""
 
+    key: str
     line: int
     label: str
     text: str
@@ -46,7 +47,7 @@ def _integers(code: str) -> list[SumRepair]:
         name, line = each[1], line_at(code, each.start(1))
         if _is_output(name, code) and re.search(rf"\b{name}\s*+\+=[^;*]{{0,400}}+\*", code):
             text = f"Declare `{name}` as `float` at line {line}. An integer loses the fraction of each sum."
-            found.append(SumRepair(line, f"{name} is an integer", text))
+            found.append(SumRepair("sum.integer", line, f"{name} is an integer", text))
     return found
 
 
@@ -62,7 +63,7 @@ def _integer_tiles(message: str, code: str) -> list[SumRepair]:
     names, numbers = [f"`{name}`" for name in named], sorted({*named.values()})
     where = f"{listed(names)} as `float` at {lines_named(numbers)}"
     text = f"Declare {where}. An integer loses the fraction of each element."
-    return [SumRepair(numbers[0], f"{next(iter(named))} holds integers", text)]
+    return [SumRepair("sum.integer_tiles", numbers[0], f"{next(iter(named))} holds integers", text)]
 
 
 def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:
@@ -76,12 +77,12 @@ def _products(message: str, code: str, lines: Sequence[str]) -> list[SumRepair]:
             continue
         if minus and _NEGATIVE in message:
             text = f"Write `+=` instead of `-=` at line {line}."
-            found.append(SumRepair(line, f"subtracts from {name}", text))
+            found.append(SumRepair("sum.subtracted", line, f"subtracts from {name}", text))
         inside = code_between(loop.first, loop.last, lines)
         used = len(re.findall(rf"\b{name}\b", inside)) > 1
         if not minus and not used and counters_of(loop, lines) & names_in(value):
             text = f"Line {line} overwrites `{name}` in each step of the loop. Write `+=` instead of `=`."
-            found.append(SumRepair(line, f"overwrites {name}", text))
+            found.append(SumRepair("sum.overwritten", line, f"overwrites {name}", text))
     return found
 
 
