@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
+from kernels.facts import Facts
 from kernels.wording import lines_named, plural
 
 CPU_DEVICE = "cpu"
@@ -184,6 +185,7 @@ class Finding:
     other_line: for a race, the line of the first access
     count: threads or elements; for races, pairs of accesses
     message: one plain sentence for the student
+    facts: what it says, for programs
     """
 
     kind: Verdict
@@ -194,6 +196,7 @@ class Finding:
     example: Example | None = None
     severity: Severity = Severity.ERROR
     column: int | None = None
+    facts: Facts = field(default_factory=Facts)
 
     @property
     def title(self) -> str:

@@ -116,6 +116,7 @@ class Mismatch:
 
     element: the first incorrect element, row by row, in the course's notation.
     found: its value, or NEVER_WRITTEN; right: its expected value, with the tolerance if there is one
+    values: both as numbers; empty unless both are finite
     """
 
     wrong: int
@@ -123,6 +124,7 @@ class Mismatch:
     element: str
     found: str
     right: str
+    values: tuple[float, ...] = ()
 
 
 def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
@@ -141,6 +143,7 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         element=element,
         found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else _number(found, found.dtype),
         right=_number(output.expected.values[row, column], found.dtype) + allowed,
+        values=finite(float(found), float(output.expected.values[row, column])),
     )
 
 
@@ -172,6 +175,11 @@ def with_poison(values: Matrix, unwritten: Mask | None) -> Matrix:
     if unwritten is not None:
         wide.view(np.uint32)[unwritten] = _POISON_BITS
     return wide
+
+
+def finite(*values: float) -> tuple[float, ...]:
+    """The values; none of them if one isn't finite."""
+    return values if np.isfinite(values).all() else ()
 
 
 def _number(value: Any, kind: np.dtype[Any]) -> str:

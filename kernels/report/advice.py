@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from kernels.compile.diagnostics import NEVER_CLOSED
 from kernels.exercise.model import InputKind, Operation
+from kernels.facts import Mistake
 from kernels.launch import Launch, is_launch_comment
-from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, barrier_step
+from kernels.report.barriers import barrier_place, barrier_step, other_barrier
 from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
 from kernels.report.endless import endless_step
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
@@ -17,7 +17,6 @@ from kernels.report.model import Report, Step
 from kernels.report.races import Race, race_step
 from kernels.report.source_facts import code_of, declared_shared, integer_parameters, is_shared
 from kernels.report.unwritten import unwritten_step
-from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import lines_named, listed, plural
 
@@ -49,23 +48,17 @@ _LAUNCH_COMMENT = (
 
 
 _ONE_ERROR = "Correct this one error{first}. The compiler found no other."
-_REPAIRS = (
-    ("semicolon", r"^A `;` is missing at the end of this line", "Add `;` at the end of{end}."),
-    ("never_closed", NEVER_CLOSED, "Add a `}}` where the unclosed block ends, often at the end of the file."),
-    ("undefined", r"`(\w+)` is undefined\. Did you mean `([\w:]+)`\?", r"Write `\2` instead of `\1`{first}."),
-)
-"""Sentences of compiler errors, each with its repair."""
-
-_STOPS: Mapping[str, tuple[str, str]] = {
-    "assertion": (
-        "the assertion",
-        "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
-    ),
-    "trap": ("a trap instruction", "Let the kernel handle this case instead of stopping{at}."),
+_REPAIRS: Mapping[Mistake, str] = {
+    Mistake.PARAMETERS: "Write the expected parameters{first}. Then use their names in the kernel's body.",
+    Mistake.SEMICOLON: "Add `;` at the end of{end}.",
+    Mistake.NEVER_CLOSED: "Add a `}}` where the unclosed block ends, often at the end of the file.",
+    Mistake.UNDEFINED: "Write `{meant}` instead of `{unknown}`{first}.",
+    Mistake.LAUNCH_BOUNDS: "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads.",
+    Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
+    Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
+    Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }
-
-_PARAMETERS = "has different parameters"
-_EXPECTED = "Write the expected parameters{first}. Then use their names in the kernel's body."
+"""The advice after a mistake, whatever the source says."""
 
 
 def next_step(report: Report, lines: Sequence[str]) -> Step:
@@ -77,7 +70,10 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
     leading = [finding for finding in leading if finding.severity is Severity.ERROR] or leading
     first = leading[0] if leading else Finding(report.verdict, "")
     step = _general(report, lines, leading)
+    unknown, meant = (*first.facts.names, "", "")[:2]
     text = step.text.format(
+        unknown=unknown,
+        meant=meant,
         name=first.array,
         at=_at(leading),
         first=_at(leading[:1]),
@@ -105,38 +101,42 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
 
 def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The advice for a file that can't be graded; empty if its findings name the repair."""
-    main = next((finding.line for finding in leading if f"`main` {HOST_CODE}" in finding.message), None)
+    kinds = {finding.facts.mistake: finding.line for finding in reversed(leading)}
+    main = kinds.get(Mistake.MAIN)
     if re.search(r"\S\s*\b(?:int|void|auto)\s+main\s*\(", code_of(main, lines)):
         text = f"Begin a new line before `main` at line {main}. Then Tilelab leaves `main` out."
         return Step("main_in_line", text)
-    if any(_PARAMETERS in finding.message for finding in leading):
-        return Step("parameters", _EXPECTED)
-    host = any(HOST_CODE in finding.message for finding in leading)
+    if Mistake.PARAMETERS in kinds:
+        return _repair(Mistake.PARAMETERS)
+    host = kinds.keys() & {Mistake.MAIN, Mistake.HOST_CODE}
     return Step("host_code", report.verdict.advice) if host else Step("", "")
 
 
+def _repair(mistake: Mistake) -> Step:
+    return Step(mistake.value, _REPAIRS[mistake])
+
+
 def _compile_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
-    """The advice for the compiler's errors: the repair, if there is only one and its sentence shows it."""
+    """The advice for the compiler's errors: the repair, if there is only one and its repair is known."""
     if len(leading) > 1:
         return None
-    found = ((key, re.search(part, leading[0].message), advice) for key, part, advice in _REPAIRS)
-    steps = (Step(key, match.expand(advice)) for key, match, advice in found if match is not None)
-    return next(steps, Step("one_error", _ONE_ERROR))
+    mistake = leading[0].facts.mistake
+    return _repair(mistake) if mistake in _REPAIRS else Step("one_error", _ONE_ERROR)
 
 
 def _runtime_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
-    """The advice for a kernel that stops; None if its sentence isn't known."""
-    if "aligned to its size" in leading[0].message:
+    """The advice for a kernel that stops; None if its mistake isn't known."""
+    mistake = leading[0].facts.mistake
+    if mistake is Mistake.MISALIGNED:
         return Step("misaligned", _misaligned(leading[0], lines))
-    found = (Step(key, advice) for key, (part, advice) in _STOPS.items() if part in leading[0].message)
-    return next(found, None)
+    return _repair(mistake) if mistake in _REPAIRS else None
 
 
 def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
     """The advice for a wide access at an address that isn't a multiple of its size."""
     wide = re.search(r"\b(float|u?int|double)([24])\b", code_of(finding.line, lines))
     elements = "floats" if wide is not None and wide[1] == "float" else "elements"
-    text = f"{'Write' if ' writes ' in finding.message else 'Read'} single {elements}{{at}}."
+    text = f"{'Write' if finding.facts.stores else 'Read'} single {elements}{{at}}."
     place = re.search(r"\[\d+\]\[(\d+)\]", (finding.example and finding.example.element) or "")
     widths = integer_parameters(lines)
     # Only the start of a row is at a multiple of the width alone.
@@ -154,13 +154,12 @@ def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[st
 def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The advice for a launch that exceeds a limit."""
     text = report.verdict.advice
-    if any("`__launch_bounds__`" in finding.message for finding in leading):
-        raised = "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
-        return Step("launch_bounds", raised)
-    if (largest := re.search(r"largest tile is (\d[\d,]*\d|\d)", leading[0].message)) is not None:
+    if any(finding.facts.mistake is Mistake.LAUNCH_BOUNDS for finding in leading):
+        return _repair(Mistake.LAUNCH_BOUNDS)
+    if largest := leading[0].facts.largest_tile:
         defined = re.search(r"\b(?:define\s+|int\s+)(\w+)", code_of(leading[0].line, lines))
         tile = f"`{defined[1]}`{{first}}" if defined is not None else "the tile"
-        smaller = f"Set {tile} to {largest[1]} or less, or set `block=` in a launch comment."
+        smaller = f"Set {tile} to {largest:,} or less, or set `block=` in a launch comment."
         return Step("large_tile", smaller)
     named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
     if _kind(report) in _OF_KIND:
@@ -175,8 +174,8 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
     line = next((finding.line for finding in leading if finding.line is not None), 0)
     if 0 < line <= len(lines) and is_launch_comment(lines[line - 1]):
         return Step("grid", _GRID)
-    if MBARRIER in leading[0].message:
-        return Step("other_barrier", OTHER_BARRIERS[MBARRIER])
+    if (other := other_barrier(leading[0])) is not None:
+        return other
     if (step := endless_step(leading[0], lines)) is not None:
         return step
     few = _few_threads(report) if _kind(report) not in _OF_KIND else ""
@@ -185,8 +184,8 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
 
 def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The step for accesses outside an array, in the words of the source; None if no array is known."""
-    if any("`printf`" in each.message for each in leading):
-        return Step("printf", "Give `printf`{at} one argument for each conversion in its format.")
+    if any(each.facts.mistake is Mistake.PRINTF for each in leading):
+        return _repair(Mistake.PRINTF)
     names = [name for name in dict.fromkeys(each.array for each in leading) if name.isidentifier()]
     if not names:
         return None
@@ -268,7 +267,7 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
             outside=bool(name) and not is_shared(name, lines),
             tiles=_kind(report) not in _OF_KIND and is_shared(name, lines),
             spread=[] if launch is None else _spread(launch),
-            in_warps=all("`__syncwarp()`" in each.message for each in leading),
+            in_warps=all(each.facts.one_warp for each in leading),
         )
     )
 
@@ -287,7 +286,7 @@ def _order(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> 
     finding = leading[0]
     if finding.other_line in {None, finding.line}:
         return Step("order.first_come", _FIRST_COME)
-    return Step("order.blocks", _BLOCKS_COME) if finding.message.count(" of block ") > 1 else None
+    return Step("order.blocks", _BLOCKS_COME) if finding.facts.between_blocks else None
 
 
 _KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], Step | None]] = {

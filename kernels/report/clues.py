@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from kernels.exercise.model import InputKind, Operation
+from kernels.facts import Diagnosed
 from kernels.launch import is_launch_comment
 from kernels.report.model import Report, Step, first_error
 from kernels.report.source_facts import (
@@ -29,12 +30,9 @@ from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import lines_named, listed, plural
 
 _SIZE = re.compile(r"=(\d+)")
-_TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
-_SWAPPED = re.compile(r"\bcomputes (\w+)\*(\w+): the operands are swapped\b")
-_OF_SOME = re.compile(r"\bIn \d+ of \d+ failing cases: [^.]*\.")
-_LEFT_OUT = re.compile(r"\btile is left out\b")
-_RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
-_UNWRITTEN = re.compile(r"\bunwritten\b")
+_TURNED = ("left_transposed", "right_transposed", "both_transposed")
+_LEFT_OUT = ("last_tile", "tile_missing")
+_UNWRITTEN = "partly_written"
 _PARTIAL_TILE = "The last tile is then partial. Load 0 where the row or the column is outside the matrix."
 _ONE_TILE = "in a single tile."
 PARTIAL = "Only sizes that aren't a multiple"
@@ -46,12 +44,10 @@ _STORED_TILES = re.compile(r"^[ \t]*+(\w++)[ \t]*+\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
 _INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
-_EVERY_SECOND = re.compile(r"\badds up every second element\b")
+_EVERY_SECOND = ("even", "odd")
 _ENDS_EARLY = re.compile(
     r"\bfor\s*+\([^;]{0,200};\s*+(\w++)\s*+>\s*+1u?\s*+;[^;]{0,200}(?:/=?\s*+2|>>=?\s*+1)"
 )
-_NARROW = re.compile(r"\bnarrower format\b")
-_VALUES = re.compile(r" is (-?[\d.]+(?:e[-+]?\d+)?), not (-?[\d.]+(?:e[-+]?\d+)?)(?= \()")
 _NARROW_TYPE = re.compile(
     r"^(?!\s*#\s*include).*(?:__half|\bhalf2?(?=\s+[A-Za-z_]|\s*\()|\(\s*half2?\s*\)|bfloat|2half|__h(?:add|mul|fma|sub)\b)"
 )
@@ -99,13 +95,13 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
     if (reset := _reset(lines)) is not None:
         return {reset[0]: f"resets {reset[1]}"}
     comment = _launch_comment(lines)
-    if comment and _UNWRITTEN.search(leading.message) and _too_few_threads(report):
+    if comment and leading.facts.diagnosis(_UNWRITTEN) and _too_few_threads(report):
         return {comment: "too few threads"}
     if _is_rounded(leading, lines):
         return dict.fromkeys(_rounding_lines(lines)[:_MOST], "rounds")
-    if (of_sum := sum_repair(leading.message, lines)) is not None:
+    if (of_sum := sum_repair(leading.facts, lines)) is not None:
         return {of_sum.line: of_sum.label}
-    if wrong := repairs(leading.message, lines):
+    if wrong := repairs(leading.facts, lines):
         return {each.line: f"indices of {each.name}" for each in wrong[:_MOST]}
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
     patterns = [*_tile_loads(report, lines), *_patterns(leading)]
@@ -131,19 +127,23 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
     if _is_rounded(leading, lines):
         text = f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
         return Step("narrow_format", text)
-    if (of_sum := sum_repair(leading.message, lines)) is not None:
+    if (of_sum := sum_repair(leading.facts, lines)) is not None:
         return Step(of_sum.key, of_sum.text)
     if (exchange := _exchange(leading, found, lines)) is not None:
         return exchange
-    if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
+    if leading.facts.diagnosis(*_LEFT_OUT) and not any(map(_ROUNDED_UP.search, lines)):
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
         return Step("tiles_rounded_down", text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}")
-    if _UNWRITTEN.search(leading.message):
+    if leading.facts.diagnosis(_UNWRITTEN):
         if few := _too_few_threads(report):
             return Step("too_few_threads", _enough_threads(few, lines))
         text = f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
         return Step("unwritten_output", text)
-    if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
+    if (
+        leading.facts.diagnosis(*_EVERY_SECOND)
+        and found
+        and (head := _ENDS_EARLY.search(lines[found[0] - 1]))
+    ):
         return Step(
             "tree_ends_early",
             f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums.",
@@ -194,31 +194,27 @@ def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> S
 
     found: the lines to look at
     """
-    if wrong := repairs(leading.message, lines):
+    if wrong := repairs(leading.facts, lines):
         return Step("tile_indices", repair_text(wrong).replace("{", "{{").replace("}", "}}"))
-    message, index = _of_all_cases(leading), "Which of the two belongs to `threadIdx.x`?"
-    if turned := _TRANSPOSED.findall(message):
-        at = _at(found) if len(found) == len(turned) else ""
-        names = listed([f"`{name}`" for name in turned])
+    facts, index = leading.facts, "Which of the two belongs to `threadIdx.x`?"
+    # A tile that is transposed looks like a matrix in a single tile.
+    if (turned := facts.diagnosis(*_TURNED, in_all=True)) is not None:
+        at = _at(found) if len(found) == len(turned.names) else ""
+        names = listed([f"`{name}`" for name in turned.names])
         text = f"Exchange row and column where your kernel reads {names}{at}. {index}"
         return Step("transposed_reads", text)
-    if swapped := _SWAPPED.search(message):
+    if (swapped := facts.diagnosis("swapped", in_all=True)) is not None:
         at = _at(found) if len(found) == 2 else ""
-        text = f"Exchange `{swapped[2]}` and `{swapped[1]}` where your kernel reads them{at}."
+        text = f"Exchange `{swapped.names[0]}` and `{swapped.names[1]}` where your kernel reads them{at}."
         return Step("swapped_operands", text)
     at = _at(found) if len(found) == 1 else ""
-    if _RESULT_TRANSPOSED.search(message):
+    if facts.diagnosis("transposed", in_all=True):
         text = f"Exchange row and column in the index of the output{at}. {index}"
         return Step("transposed_output", text)
-    if turns_tiles_of_result(message):
+    if turns_tiles_of_result(facts):
         text = f"Exchange `threadIdx.x` and `threadIdx.y` in the index of the output{at}."
         return Step("exchanged_threads", text)
     return None
-
-
-def _of_all_cases(finding: Finding) -> str:
-    """The sentences without those on some cases. A tile that is transposed looks like a matrix in a single tile."""
-    return _OF_SOME.sub("", finding.message)
 
 
 def cause(report: Report, lines: Sequence[str]) -> str:
@@ -233,12 +229,11 @@ def _at(found: Sequence[int]) -> str:
 
 def _is_rounded(finding: Finding, lines: Sequence[str]) -> bool:
     """Whether the diagnosis is a narrower format, or the source has one and the example's error is as small."""
-    if _NARROW.search(finding.message):
+    if finding.facts.diagnosis("narrow_format"):
         return True
-    values = _VALUES.search(finding.message)
-    if values is None or not any(map(_NARROW_TYPE.search, code_of_all(lines).split("\n"))):
+    if not finding.facts.values or not any(map(_NARROW_TYPE.search, code_of_all(lines).split("\n"))):
         return False
-    found, right = float(values[1]), float(values[2])
+    found, right = finding.facts.values
     return abs(found - right) <= _SMALL_ERROR * abs(right)
 
 
@@ -317,18 +312,23 @@ def _changing(load: str, lines: Sequence[str]) -> set[str]:
 
 def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
     """Patterns of lines with their labels, the most telling first."""
-    turned = _TRANSPOSED.findall(_of_all_cases(finding))
-    if _EVERY_SECOND.search(finding.message):
+    facts = finding.facts
+    if facts.diagnosis(*_EVERY_SECOND):
         yield _ENDS_EARLY, "stops early"
-    if turned:
-        yield re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(turned)})\s*+\["), f"reads {listed(turned)}"
-    if swapped := _SWAPPED.search(_of_all_cases(finding)):
-        yield re.compile(rf"^[^=\n]*+=.*\b(?:{swapped[1]}|{swapped[2]})\s*+\["), "reads the other matrix"
-    if _LEFT_OUT.search(finding.message):
+    if (turned := facts.diagnosis(*_TURNED, in_all=True)) is not None:
+        yield _reads(turned), f"reads {listed(turned.names)}"
+    if (swapped := facts.diagnosis("swapped", in_all=True)) is not None:
+        yield _reads(swapped), "reads the other matrix"
+    if facts.diagnosis(*_LEFT_OUT):
         yield _TILES, "number of tiles"
     name = finding.array
     if name:
         yield re.compile(rf"\b{re.escape(name)}\s*+\[.{{0,200}}\]\s*+[-+*/]?=(?!=)"), f"writes {name}"
+
+
+def _reads(diagnosis: Diagnosed) -> re.Pattern[str]:
+    """A pattern of the lines that read one of the matrices."""
+    return re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(diagnosis.names)})\s*+\[")
 
 
 def _sizes(report: Report, status: CaseStatus) -> Iterator[tuple[int, ...]]:

@@ -120,8 +120,8 @@ def _limit(finding: Finding, index: str, limit: str, lines: Sequence[str]) -> st
     if parts is None or parts["width"] not in integer_parameters(lines):
         return "Its row and its column must be inside the matrix."
     row, column, width = parts["row"].strip("()"), parts["column"], parts["width"]
-    size, elements = _only_size(finding), _elements(finding)
-    if integer_parameters(lines) == [width] and size is not None and elements == size * size:
+    size = _only_size(finding)
+    if integer_parameters(lines) == [width] and size is not None and finding.facts.elements == size * size:
         return f"`{row}` and `{column}` must both be less than `{width}`."
     return f"`{column}` must be less than `{width}`, and `{row}` less than the number of rows."
 
@@ -133,8 +133,7 @@ def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
     """
     lengths = integer_parameters(lines)
     of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
-    elements = _elements(finding)
-    same = elements is not None and elements == _only_size(finding)
+    same = finding.facts.elements == _only_size(finding)
     return lengths[0] if same and of_thread and len(lengths) == 1 else ""
 
 
@@ -142,12 +141,6 @@ def _only_size(finding: Finding) -> int | None:
     """The size of the example's case, if it has only one."""
     sizes = re.findall(r"=(\d+)", (finding.example and finding.example.case) or "")
     return int(sizes[0]) if len(sizes) == 1 else None
-
-
-def _elements(finding: Finding) -> int | None:
-    """The number of elements of the finding's array."""
-    found = re.search(r"\(([\d,]+) elements?[,)]", finding.message)
-    return None if found is None else int(found[1].replace(",", ""))
 
 
 def _stores_together(index: str, code: str) -> bool:

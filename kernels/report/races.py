@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kernels.facts import AccessKind
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -43,10 +44,6 @@ class Race:
     spread: Sequence[str]
     in_warps: bool
 
-    def says(self, pattern: str) -> bool:
-        """Whether the finding's sentence matches the pattern."""
-        return re.search(pattern, self.finding.message) is not None
-
     def uses(self, pattern: str) -> bool:
         """Whether a line of the source matches the pattern. NAME in it means the array."""
         wanted = re.compile(pattern.replace("NAME", re.escape(self.name)))
@@ -59,7 +56,7 @@ class Race:
 
     @property
     def one_store(self) -> bool:
-        return self.one_line and self.says(r"\bboth write\b")
+        return self.one_line and self.finding.facts.both_write
 
     @property
     def one_update(self) -> bool:
@@ -77,8 +74,13 @@ class Race:
 
     @property
     def in_block(self) -> bool:
-        """Whether both threads are of one block. Only a second block has a name of its own in the sentence."""
-        return len(re.findall(r"\bof block\b", self.finding.message)) == 1
+        """Whether both threads are of one block."""
+        return self.finding.facts.in_block
+
+    @property
+    def copies(self) -> bool:
+        """Whether a thread copies asynchronously."""
+        return any(access.kind is AccessKind.COPY for access in self.finding.facts.accesses)
 
     @property
     def same_in_blocks(self) -> bool:
@@ -161,7 +163,7 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("own_element", lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
     (
         "copy",
-        lambda race: race.says(r"\basynchronous|\bthe copy\b"),
+        lambda race: race.copies,
         "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
     ),
     ("own_cell", lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernels.facts import Mistake
 from kernels.report.guards import too_far
 from kernels.report.model import Step
 from kernels.report.source_facts import (
@@ -51,9 +52,8 @@ def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> S
     element = (finding.example.element if finding.example is not None else None) or ""
     name = element.partition("[")[0]
     if not name:
-        return (
-            Step("unwritten.shuffle", _SHUFFLE) if "shuffle" in finding.message else _variable(finding, lines)
-        )
+        shuffle = finding.facts.mistake is Mistake.SHUFFLE
+        return Step("unwritten.shuffle", _SHUFFLE) if shuffle else _variable(finding, lines)
     if not name.isidentifier():
         return Step("unwritten.local", _LOCAL)
     if not is_shared(name, lines):

@@ -2,6 +2,8 @@
 
 A missing field gets its default, and an unknown field is ignored. An unreadable value is left out with the smallest
 optional part around it. So a page shows everything that is readable.
+
+Findings of older versions have no facts. Their messages give these.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernels.report import Report, from_json
+from kernels.report.old_messages import with_facts
 from kernels.verdict import Verdict
 from kernels.wire import WireError, from_plain
 
@@ -34,4 +37,9 @@ def read_report(plain: Mapping[str, Any], verdict: Verdict) -> Report:
             needed[name] = ""
     if not isinstance(needed["tile"], int):
         needed["tile"] = 0
-    return from_plain(Report, needed, salvage=True)
+    report = from_plain(Report, needed, salvage=True)
+    findings = plain.get("findings")
+    known = isinstance(findings, list) and any(
+        isinstance(each, dict) and "facts" in each for each in findings
+    )
+    return report if known else with_facts(report)

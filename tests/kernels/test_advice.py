@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.facts import Facts, Mistake
 from kernels.launch import Launch
 from kernels.report import Report
 from kernels.verdict import Example, Finding, Verdict
 from tests.kernels.explanations import advice_for, card_of
+from tests.kernels.facts_of import of_race
 
 LINES = ["__shared__ float Mds[16][16];", "Pvalue += Mds[ty][k];", "P[i] += Pvalue;"]
 
@@ -99,7 +101,7 @@ def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, adv
 def test_a_square_matrix_is_limited_by_the_kernels_only_size(elements, square):
     found = replace(
         outside(4, "M[17][0]"),
-        message=f"`M` ({elements:,} elements, Width=17).",
+        facts=Facts(elements=elements),
         example=Example(element="M[17][0]", case="Width=17 real"),
     )
     advice = advice_for(of(found), KERNEL)
@@ -185,23 +187,19 @@ RACY = [
 
 
 @pytest.mark.parametrize(
-    ("element", "message", "words"),
+    ("element", "facts", "words"),
     [
-        ("Mds[0][0]", "Thread a and thread b both write it at line 1.", "threadIdx.y"),
-        (
-            "Mds[0][0]",
-            "A reads it. B writes it, with no `__syncwarp()` between them.",
-            "`__syncwarp()` between",
-        ),
-        ("Mds[0][0]", "A reads it. B copies asynchronously to it.", "__pipeline_wait_prior"),
-        ("Mds[0][0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "A tile needs two"),
-        ("part[0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "must reach it."),
-        ("P[0][0]", "A atomically updates it. B writes it.", "another launch"),
-        ("total", "A reads it. B writes it.", "__threadfence"),
+        ("Mds[0][0]", of_race("write", together=True), "threadIdx.y"),
+        ("Mds[0][0]", of_race(one_warp=True), "`__syncwarp()` between"),
+        ("Mds[0][0]", of_race("read", "copy"), "__pipeline_wait_prior"),
+        ("Mds[0][0]", of_race(), "A tile needs two"),
+        ("part[0]", of_race(), "must reach it."),
+        ("P[0][0]", of_race("update"), "another launch"),
+        ("total", of_race(), "__threadfence"),
     ],
 )
-def test_a_race_gets_the_advice_of_its_kind(element, message, words):
-    finding = Finding(Verdict.DATA_RACE, message, 1, 1, example=Example(element=element))
+def test_a_race_gets_the_advice_of_its_kind(element, facts, words):
+    finding = Finding(Verdict.DATA_RACE, "", 1, 1, example=Example(element=element), facts=facts)
     launch = Launch((1, 1, 1), (16, 16, 1), 0)
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,), launch=launch)
     advice = advice_for(report, RACY)
@@ -210,35 +208,26 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
 
 
 @pytest.mark.parametrize(
-    ("second", "words"),
-    [("", "an element of the next row"), (" of block (1,0)", "Let one thread own each element")],
+    ("blocks", "words"),
+    [(False, "an element of the next row"), (True, "Let one thread own each element")],
 )
-def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(second, words):
-    message = f"Thread (2,0) of block (0,0) and thread (0,1){second} both write `P[1][0]` at line 1."
-    finding = Finding(Verdict.DATA_RACE, message, 1, example=Example(element="P[1][0]"))
+def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(blocks, words):
+    facts = of_race("write", blocks=blocks, together=True)
+    finding = Finding(Verdict.DATA_RACE, "", 1, example=Example(element="P[1][0]"), facts=facts)
     assert words in advice_for(of(finding), ["P[Row * Width + Col] = sum;"])
 
 
 @pytest.mark.parametrize(
-    ("verdict", "line", "message", "words"),
+    ("verdict", "line", "mistake", "words"),
     [
-        (Verdict.TIME_LIMIT, 1, "The launch has too many blocks.", "`grid=`"),
-        (
-            Verdict.BARRIER_DIVERGENCE,
-            2,
-            "9 threads arrive at this `cuda::barrier`.",
-            "init(&bar",
-        ),
-        (
-            Verdict.BARRIER_DIVERGENCE,
-            2,
-            "9 threads reach `bar.sync 1, 8`, which takes 8.",
-            "number of threads",
-        ),
+        (Verdict.TIME_LIMIT, 1, Mistake.OTHER, "`grid=`"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.NAMED_BARRIER, "number of threads"),
     ],
 )
-def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):
-    report = Report(verdict, "", "tiled", "cpu", "sm_90", 16, findings=(Finding(verdict, message, line),))
+def test_advice_fits_the_line_and_the_barrier(verdict, line, mistake, words):
+    found = Finding(verdict, "", line, facts=Facts(mistake))
+    report = Report(verdict, "", "tiled", "cpu", "sm_90", 16, findings=(found,))
     assert words in advice_for(report, ["//!tilelab grid=(99)", "x"])
 
 

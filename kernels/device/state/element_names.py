@@ -25,7 +25,7 @@ def plain_name(symbol: str) -> str:
 def element_name(allocation: Allocation, offset: int) -> str:
     """Name the element at a byte offset, with as many indices as the variable is known to have."""
     name = plain_name(allocation.name)
-    if name.startswith("__local_depot"):
+    if _is_local(name):
         return f"a local array (byte {offset})"
     element = allocation.element
     if element not in {1, 2, 4, 8, 16}:
@@ -37,12 +37,25 @@ def element_name(allocation: Allocation, offset: int) -> str:
     return name + "".join(f"[{index}]" for index in _indices(offset // element, allocation.shape))
 
 
-def whole_name(allocation: Allocation) -> str:
-    """Name a variable with its size: `` `Mds` (256 elements) ``."""
+def elements_of(allocation: Allocation) -> int:
+    """Return the number of elements of a variable; 0 for a thread's local arrays."""
+    return 0 if _is_local(plain_name(allocation.name)) else allocation.size // allocation.element
+
+
+def _is_local(name: str) -> bool:
+    return name.startswith("__local_depot")
+
+
+def whole_name(allocation: Allocation, sizes: str) -> str:
+    """Name a variable with its size: `` `Mds` (256 elements) ``.
+
+    sizes: of the case, which explain the number of elements; "" if unknown
+    """
     name = plain_name(allocation.name)
-    if name.startswith("__local_depot"):
+    if _is_local(name):
         return f"the thread's local arrays ({plural(allocation.size, 'byte')})"
-    return f"`{name}` ({plural(allocation.size // allocation.element, 'element')})"
+    size = ", ".join(filter(None, (plural(elements_of(allocation), "element"), sizes)))
+    return f"`{name}` ({size})"
 
 
 def _indices(number: int, shape: tuple[int, ...]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -10,7 +11,6 @@ from markupsafe import Markup
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Explanation, Report, first_error
-from kernels.report.race_accesses import race_accesses
 from kernels.verdict import Verdict
 from kernels.wording import lines_named
 
@@ -44,12 +44,11 @@ def race_view(report: Report) -> RaceView | None:
     race = first_error(report.findings, Verdict.DATA_RACE)
     if report.verdict is not Verdict.DATA_RACE or race is None or race.example is None:
         return None
-    found = race_accesses(race)
-    element = race.example.element or ""
-    if found is None or not _INDEX.search(element):
+    found, element = race.facts.accesses, race.example.element or ""
+    if len(found) != 2 or not _INDEX.search(element):
         return None
     first, second = (
-        Access(mark, each.thread, each.verb, each.line, each.block)
+        Access(mark, _index(each.thread), each.kind.verb, each.line, _index(each.block))
         for mark, each in zip("AB", found, strict=True)
     )
     source = explanation_of(report)
@@ -61,7 +60,7 @@ def race_view(report: Report) -> RaceView | None:
         (f"{first.sentence(element)}.", [Band((first,))]),
         (f"{second.sentence(element)} {together}", [Band((first, second))]),
     ]
-    if not first.block and first.line != second.line and "`__syncthreads()`" in race.message:
+    if not first.block and first.line != second.line and not race.facts.one_warp:
         text = "A barrier between the two makes two phases. Now the order is fixed."
         steps.append((text, [Band((first,)), Band((second,))]))
     return RaceView(
@@ -74,6 +73,10 @@ def race_view(report: Report) -> RaceView | None:
             for number, (text, bands) in enumerate(steps, 1)
         ),
     )
+
+
+def _index(coordinates: Sequence[int]) -> str:
+    return ",".join(map(str, coordinates))
 
 
 def _barriers(source: Explanation) -> str:
