@@ -245,11 +245,16 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """One case of the exercise and its outcome; `note` says why it failed or was not run."""
+    """One case of the exercise and its outcome; `note` says why it failed or was not run.
+
+    incorrect, elements: the incorrect elements of its output, of all; 0 if it wasn't compared
+    """
 
     case: str
     status: CaseStatus
     note: str = ""
+    incorrect: int = 0
+    elements: int = 0
 
 
 _PRECEDENCE = {verdict: rank for rank, verdict in enumerate(Verdict)}

@@ -431,4 +431,6 @@ def _between_warps(finding: Finding, launch: Launch | None) -> bool:
 
 
 def _check(outcome: Outcome) -> CaseCheck:
-    return CaseCheck(outcome.case.name, outcome.status, outcome.note)
+    bad = outcome.mismatch
+    counts = (0, 0) if bad is None else (bad.wrong, bad.elements)
+    return CaseCheck(outcome.case.name, outcome.status, outcome.note, *counts)

@@ -10,7 +10,7 @@ from kernels.exercise.model import InputKind, Operation
 from kernels.facts import Mistake
 from kernels.launch import Launch, is_launch_comment
 from kernels.report.barriers import barrier_place, barrier_step, other_barrier
-from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
+from kernels.report.clues import Sizes, advice_of_clues, sizes_that_fail
 from kernels.report.endless import endless_step
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
 from kernels.report.model import Report, Step
@@ -237,7 +237,7 @@ def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
 
 
 def _unwritten(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
-    padded = _kind(report) not in _OF_KIND and PARTIAL in failing_sizes(report)
+    padded = _kind(report) not in _OF_KIND and sizes_that_fail(report) is Sizes.PARTIAL_TILE
     return unwritten_step(leading[0], lines, padded=padded)
 
 

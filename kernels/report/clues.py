@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
 from itertools import islice
 
 from kernels.exercise.model import InputKind, Operation
@@ -34,16 +35,12 @@ _TURNED = ("left_transposed", "right_transposed", "both_transposed")
 _LEFT_OUT = ("last_tile", "tile_missing")
 _UNWRITTEN = "partly_written"
 _PARTIAL_TILE = "The last tile is then partial. Load 0 where the row or the column is outside the matrix."
-_ONE_TILE = "in a single tile."
-PARTIAL = "Only sizes that aren't a multiple"
-"""How the sentence begins if only sizes with a partial tile fail."""
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
 _ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
 _ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*0(?:\.0*)?f?\s*;")
 _STORED_TILES = re.compile(r"^[ \t]*+(\w++)[ \t]*+\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
-_INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
 _EVERY_SECOND = ("even", "odd")
 _ENDS_EARLY = re.compile(
     r"\bfor\s*+\([^;]{0,200};\s*+(\w++)\s*+>\s*+1u?\s*+;[^;]{0,200}(?:/=?\s*+2|>>=?\s*+1)"
@@ -59,20 +56,38 @@ _MOST_TILES = 16
 """More stored names, or more stores to tiles, take too long to follow."""
 
 
+class Sizes(Enum):
+    """A difference between the failing and the passing sizes."""
+
+    LARGER_THAN_A_TILE = auto()
+    PARTIAL_TILE = auto()
+    NOTHING = auto()
+
+
 def failing_sizes(report: Report) -> str:
     """What sets the failing sizes apart from the passing ones, in one sentence; "" if nothing does."""
+    tile = report.tile
+    return {
+        Sizes.LARGER_THAN_A_TILE: f"The result is correct only up to size {tile}, in a single tile.",
+        Sizes.PARTIAL_TILE: f"Only sizes that aren't a multiple of {tile} fail.",
+        Sizes.NOTHING: "",
+    }[sizes_that_fail(report)]
+
+
+def sizes_that_fail(report: Report) -> Sizes:
+    """What sets the failing sizes apart from the passing ones."""
     passed = list(_sizes(report, CaseStatus.PASSED))
     failed = list(_sizes(report, CaseStatus.FAILED))
     tile = report.tile
     if tile < 2 or not passed or not failed:
-        return ""
+        return Sizes.NOTHING
     one_tile = all(max(sizes) <= tile for sizes in passed) and all(max(sizes) > tile for sizes in failed)
     if one_tile and _of_matrix(report):
-        return f"The result is correct only up to size {tile}, {_ONE_TILE}"
+        return Sizes.LARGER_THAN_A_TILE
     partial = [any(size % tile for size in sizes) for sizes in (*passed, *failed)]
     if partial == [False] * len(passed) + [True] * len(failed):
-        return f"{PARTIAL} of {tile} fail."
-    return ""
+        return Sizes.PARTIAL_TILE
+    return Sizes.NOTHING
 
 
 def _of_matrix(report: Report) -> bool:
@@ -148,7 +163,7 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
             "tree_ends_early",
             f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums.",
         )
-    if failing_sizes(report).endswith(_ONE_TILE):
+    if sizes_that_fail(report) is Sizes.LARGER_THAN_A_TILE:
         at = _at(found) if len(found) == 2 else at
         if {*labels.values()} == {_SAME_TILE}:
             loads = "This load reads" if len(found) == 1 else "These loads read"
@@ -164,12 +179,10 @@ def _too_few_threads(report: Report) -> tuple[int, int] | None:
         return None
     threads = report.launch.threads * report.launch.blocks
     for check in report.checks:
-        found = _INCORRECT.search(check.note)
-        if found is None or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
+        if not check.incorrect or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
             continue
-        missing, elements = (int(count.replace(",", "")) for count in found.groups())
-        if threads == elements - missing:
-            return threads, elements
+        if threads == check.elements - check.incorrect:
+            return threads, check.elements
     return None
 
 
@@ -287,7 +300,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
     stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
-    if not stored or not failing_sizes(report).endswith(_ONE_TILE):
+    if not stored or sizes_that_fail(report) is not Sizes.LARGER_THAN_A_TILE:
         return
     load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"
     if changing := _changing(load, lines):

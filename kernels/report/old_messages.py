@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from kernels.facts import Access, AccessKind, Diagnosed, Facts, Mistake
 from kernels.report.model import Report
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import CaseCheck, Finding, Verdict
 
 _MISTAKES: tuple[tuple[Verdict, str, Mistake], ...] = (
     (Verdict.REJECTED, "`main` is host code", Mistake.MAIN),
@@ -45,6 +45,8 @@ _DIAGNOSES: tuple[tuple[str, str], ...] = (
     ("right_transposed", r"\btimes (\w+) transposed\b"),
     ("tile_cells", r"\bmultiplies `(\w+)\[(\w+)\]\[(\w+)\]` by `(\w+)\[(\w+)\]\[(\w+)\]`"),
 )
+_GOAL = re.compile(r"Goal (?:of the exercise )?not met: .*?\b[Tt]he limit is [\d,.]*\d(?: bytes)?\.")
+_INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
 _UNDEFINED = re.compile(r"`(\w+)` is undefined\. Did you mean `([\w:]+)`")
 _LARGEST = re.compile(r"largest tile is (\d[\d,]*)")
 _ELEMENTS = re.compile(r"\(([\d,]+) elements?[,)]")
@@ -65,7 +67,26 @@ _VERBS = {kind.verb: kind for kind in AccessKind} | {
 
 def with_facts(report: Report) -> Report:
     """The report of an older version, with the facts that its messages have."""
-    return replace(report, findings=tuple(replace(each, facts=_facts(each)) for each in report.findings))
+    findings = tuple(replace(each, facts=_facts(each)) for each in report.findings)
+    advice = tuple(replace(each, goal=_goal(each.text)) for each in report.evidence.advice)
+    return replace(
+        report,
+        findings=findings,
+        checks=tuple(map(_counted, report.checks)),
+        evidence=replace(report.evidence, advice=advice),
+    )
+
+
+def _goal(text: str) -> str:
+    found = _GOAL.match(text)
+    return "" if found is None else found[0]
+
+
+def _counted(check: CaseCheck) -> CaseCheck:
+    found = _INCORRECT.search(check.note)
+    if found is None:
+        return check
+    return replace(check, incorrect=_number(found[1]), elements=_number(found[2]))
 
 
 def _facts(finding: Finding) -> Facts:

@@ -190,7 +190,7 @@ def race_step(race: Race) -> Step:
     if (step := _in_steps(race)) is not None:
         return step
     key, text = next((key, text) for key, fits, text in _ADVICE if fits(race))
-    if text == _IN_PLACE:
+    if key == "in_place":
         text += _braces(race)
     text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")
     return Step(f"race.{key}", text)

@@ -38,8 +38,11 @@ def read_report(plain: Mapping[str, Any], verdict: Verdict) -> Report:
     if not isinstance(needed["tile"], int):
         needed["tile"] = 0
     report = from_plain(Report, needed, salvage=True)
-    findings = plain.get("findings")
-    known = isinstance(findings, list) and any(
-        isinstance(each, dict) and "facts" in each for each in findings
-    )
-    return report if known else with_facts(report)
+    return report if _has_facts(plain) else with_facts(report)
+
+
+def _has_facts(plain: Mapping[str, Any]) -> bool:
+    """Whether the version that wrote a report knew facts. Since then, every finding and every case has some."""
+    parts = (plain.get(name) for name in ("findings", "checks"))
+    items = (each for part in parts if isinstance(part, list) for each in part if isinstance(each, dict))
+    return any("facts" in each or "incorrect" in each for each in items)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kernels.evidence import Advice, Evidence
 from kernels.facts import Diagnosed, Facts
 from kernels.report.old_messages import with_facts
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from kernels.wire import from_plain
 from tests.kernels.test_report_text import report
 
@@ -23,6 +24,18 @@ def test_an_old_message_gives_the_facts_that_were_read_from_it(old):
     assert finding.facts == from_plain(Facts, old.get("facts", {}), lenient=True)
     told = " ".join([finding.facts.example, *(each.sentences for each in finding.facts.diagnoses)])
     assert finding.kind is not Verdict.WRONG_ANSWER or told == finding.message
+
+
+def test_old_notes_and_goals_give_their_counts_and_sentences():
+    check = CaseCheck("n=64 integers", CaseStatus.FAILED, "3,072 of 4,096 elements incorrect")
+    goals = (
+        "Goal of the exercise not met: Few. Counted 1,024 bytes; the limit is 1,000 bytes.",
+        "Goal not met: Few.",
+    )
+    evidence = Evidence(advice=tuple(Advice(f"{goal} Do less.") for goal in goals))
+    found = with_facts(report(checks=(check,), evidence=evidence))
+    assert (found.checks[0].incorrect, found.checks[0].elements) == (3072, 4096)
+    assert [advice.goal for advice in found.evidence.advice] == [goals[0], ""]
 
 
 def test_a_diagnosis_is_shown_with_its_cases_after_the_first_sentence():

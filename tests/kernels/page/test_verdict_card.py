@@ -73,7 +73,7 @@ def test_an_accepted_kernel_gets_the_next_idea():
     assert (card.role, card.where, card.state) == ("", "", "good"), "the line with the most work isn't a flaw"
     assert [line.label for line in card.excerpt if line.hit] == ["most work"]
     goal = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
-    evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7),), goals=(goal,))
+    evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7, goal.missed),), goals=(goal,))
     card = card_of(replace(found, evidence=evidence), LINES)
     assert (card.role, card.where, card.state) == ("goal missed at", "line 7", "fair")
     assert (card.detail, card.step) == (goal.missed, "Pad.")
