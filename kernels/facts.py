@@ -50,6 +50,21 @@ class AccessKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, or a variable without indices.
+
+    text: names memory without a name in the source
+    """
+
+    array: str
+    indices: tuple[int, ...] = ()
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or self.array + "".join(f"[{index}]" for index in self.indices)
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One of two accesses that race.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
-from kernels.facts import Facts
+from kernels.facts import Element, Facts
 from kernels.wording import lines_named, plural
 
 CPU_DEVICE = "cpu"
@@ -167,12 +167,28 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One concrete instance of a finding, in the words of the course."""
+    """One concrete instance of a finding, in the words of the course.
+
+    array, indices: of the element; "" and empty if it has none
+    """
 
     block: tuple[int, int, int] | None = None
     threads: tuple[tuple[int, int, int], ...] = ()
     element: str | None = None
     case: str | None = None
+    array: str = ""
+    indices: tuple[int, ...] = ()
+
+    @classmethod
+    def at(
+        cls,
+        element: Element,
+        block: tuple[int, int, int] | None = None,
+        threads: tuple[tuple[int, int, int], ...] = (),
+        case: str | None = None,
+    ) -> Self:
+        """An instance at this element."""
+        return cls(block, threads, str(element), case, element.array, element.indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +229,12 @@ class Finding:
     @property
     def array(self) -> str:
         """The array of the example's element; "" without one."""
-        element = self.example.element if self.example is not None else None
-        return (element or "").partition("[")[0]
+        return "" if self.example is None else self.example.array
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The indices of the example's element."""
+        return () if self.example is None else self.example.indices
 
     @property
     def lines(self) -> str:

@@ -279,7 +279,7 @@ def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], executi
         None if pair is None else pair.line,
         None if pair is None else pair.other_line,
         bad.wrong,
-        replace(example, element=bad.element, case=case.name),
+        Example.at(bad.element, example.block, example.threads, case.name),
         facts=Facts() if pair is None else pair.facts,
     )
     return Outcome(
@@ -360,7 +360,7 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
             f" `{matrix.name}` is an input. Don't write to it.",
             line=next(iter(execution.stored.get(matrix.name, ())), None),
             count=int(changed.sum()),
-            example=Example(element=element, case=case.name),
+            example=Example.at(element, case=case.name),
         )
 
 

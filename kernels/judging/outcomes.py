@@ -69,7 +69,7 @@ def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
             kind=Verdict.WRONG_ANSWER,
             message=" ".join([example, *(each.sentences for each in found)]),
             count=sum(outcome.mismatch.wrong for outcome in failing if outcome.mismatch is not None),
-            example=Example(element=bad.element, case=first.case.name),
+            example=Example.at(bad.element, case=first.case.name),
             facts=Facts(values=bad.values, example=example if found else "", diagnoses=found),
         ),
     )

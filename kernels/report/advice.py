@@ -137,10 +137,9 @@ def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
     wide = re.search(r"\b(float|u?int|double)([24])\b", code_of(finding.line, lines))
     elements = "floats" if wide is not None and wide[1] == "float" else "elements"
     text = f"{'Write' if finding.facts.stores else 'Read'} single {elements}{{at}}."
-    place = re.search(r"\[\d+\]\[(\d+)\]", (finding.example and finding.example.element) or "")
     widths = integer_parameters(lines)
     # Only the start of a row is at a multiple of the width alone.
-    if wide is None or place is None or int(place[1]) % int(wide[2]) or len(widths) != 1:
+    if wide is None or not finding.indices[1:] or finding.indices[1] % int(wide[2]) or len(widths) != 1:
         return text
     if is_shared(finding.array, lines):
         return text

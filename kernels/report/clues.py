@@ -96,7 +96,7 @@ def _of_matrix(report: Report) -> bool:
     if kind in {InputKind.INTEGERS, InputKind.MANTISSAS, *InputKind.of(Operation.SOLUTION)}:
         return False
     leading = first_error(report.findings, report.verdict)
-    return leading is not None and leading.example is not None and "][" in (leading.example.element or "")
+    return leading is not None and len(leading.indices) > 1
 
 
 def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:

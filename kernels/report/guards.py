@@ -37,15 +37,14 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> tuple[s
     quoted = f"`{name}[{']['.join(indices)}]`"
     access = quoted if indices and len(quoted) <= _LONGEST else f"each access to `{name}`"
     index = indices[0] if len(indices) == 1 and access == quoted else ""
-    element = finding.example.element if finding.example is not None and finding.example.element else ""
     if (line := declared_shared(name, lines)) is not None:
         text = f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
         return "guard.shared", text
-    if "[-" in element:
+    if any(each < 0 for each in finding.indices):
         return "guard.negative", f"Guard {access}{at}. Its index must not be below 0."
     length = _length_name(finding, index, lines)
     limit = f"`{length}`" if length else "the number of elements"
-    if element.count("[") < 2 and _stores_together(index, code):
+    if len(finding.indices) < 2 and _stores_together(index, code):
         condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
         return "guard.line", f"Run line {finding.line} only if {condition}."
     inside = _limit(finding, index, limit, lines)
@@ -96,10 +95,10 @@ def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
 
 def limit_of_all(findings: Sequence[Finding], names: Sequence[str], lines: Sequence[str]) -> str:
     """What the indices of accesses to several lines or arrays must be less than."""
-    elements = [each.example.element or "" for each in findings if each.example is not None]
-    if any(is_shared(name, lines) for name in names) or any("[-" in element for element in elements):
+    below = any(index < 0 for each in findings for index in each.indices)
+    if below or any(is_shared(name, lines) for name in names):
         return "Compare each index with the size of its array."
-    if all(element.count("[") > 1 for element in elements):
+    if all(len(each.indices) > 1 for each in findings if each.example is not None):
         return "Its row and its column must be inside the matrix."
     return "Its index must be less than the number of elements."
 
@@ -112,8 +111,7 @@ def filled(findings: Sequence[Finding], lines: Sequence[str]) -> str:
 
 
 def _limit(finding: Finding, index: str, limit: str, lines: Sequence[str]) -> str:
-    element = (finding.example and finding.example.element) or ""
-    if element.count("[") < 2:
+    if len(finding.indices) < 2:
         return f"{f'`{index}`' if index else 'Its index'} must be less than {limit}."
     parts = _ROW_MAJOR.fullmatch(index)
     # `ph * TILE + tx + Row * Width` has the same form. Only a parameter can be the width of a matrix.

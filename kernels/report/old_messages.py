@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from kernels.facts import Access, AccessKind, Diagnosed, Facts, Mistake
 from kernels.report.model import Report
-from kernels.verdict import CaseCheck, Finding, Verdict
+from kernels.verdict import CaseCheck, Example, Finding, Verdict
 
 _MISTAKES: tuple[tuple[Verdict, str, Mistake], ...] = (
     (Verdict.REJECTED, "`main` is host code", Mistake.MAIN),
@@ -49,6 +49,7 @@ _GOAL = re.compile(r"Goal (?:of the exercise )?not met: .*?\b[Tt]he limit is [\d
 _INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
 _UNDEFINED = re.compile(r"`(\w+)` is undefined\. Did you mean `([\w:]+)`")
 _LARGEST = re.compile(r"largest tile is (\d[\d,]*)")
+_ELEMENT = re.compile(r"(\w+)((?:\[-?\d+\])*)")
 _ELEMENTS = re.compile(r"\(([\d,]+) elements?[,)]")
 _VALUES = re.compile(r" is (-?[\d.]+(?:e[-+]?\d+)?), not (-?[\d.]+(?:e[-+]?\d+)?)(?= \()")
 _SHARE = re.compile(r"(?<= incorrect\.) ")
@@ -67,7 +68,7 @@ _VERBS = {kind.verb: kind for kind in AccessKind} | {
 
 def with_facts(report: Report) -> Report:
     """The report of an older version, with the facts that its messages have."""
-    findings = tuple(replace(each, facts=_facts(each)) for each in report.findings)
+    findings = tuple(replace(each, facts=_facts(each), example=_example(each)) for each in report.findings)
     advice = tuple(replace(each, goal=_goal(each.text)) for each in report.evidence.advice)
     return replace(
         report,
@@ -75,6 +76,14 @@ def with_facts(report: Report) -> Report:
         checks=tuple(map(_counted, report.checks)),
         evidence=replace(report.evidence, advice=advice),
     )
+
+
+def _example(finding: Finding) -> Example | None:
+    example = finding.example
+    found = _ELEMENT.fullmatch((example and example.element) or "")
+    if example is None or found is None:
+        return example
+    return replace(example, array=found[1], indices=tuple(map(_number, re.findall(r"-?\d+", found[2]))))
 
 
 def _goal(text: str) -> str:

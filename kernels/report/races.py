@@ -111,8 +111,7 @@ class Race:
 
     @property
     def in_matrix(self) -> bool:
-        example = self.finding.example
-        return example is not None and (example.element or "").count("[") > 1
+        return len(self.finding.indices) > 1
 
 
 _ATOMIC_OF_IT = r"\batomic\w++\s*+\(\s*+&?\s*+NAME\b"

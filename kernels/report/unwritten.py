@@ -49,9 +49,8 @@ def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> S
 
     padded: whether only sizes with a partial tile fail, in a product of matrices
     """
-    element = (finding.example.element if finding.example is not None else None) or ""
-    name = element.partition("[")[0]
-    if not name:
+    name = finding.array
+    if finding.example is None or not finding.example.element:
         shuffle = finding.facts.mistake is Mistake.SHUFFLE
         return Step("unwritten.shuffle", _SHUFFLE) if shuffle else _variable(finding, lines)
     if not name.isidentifier():

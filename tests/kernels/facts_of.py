@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kernels.facts import Access, AccessKind, Diagnosed, Facts
+from typing import Any
+
+from kernels.facts import Access, AccessKind, Diagnosed, Element, Facts
+from kernels.verdict import Example
 
 
 def of_race(
@@ -30,3 +33,13 @@ def of_diagnosis(key: str, *names: str, cases: int = 1) -> Facts:
     """The facts of an incorrect result with one diagnosis, which explains one failing case of so many."""
     diagnosis = Diagnosed(key, f"It is {key}.", names=names, cases=1, failing=cases)
     return Facts(example="An example.", diagnoses=(diagnosis,))
+
+
+def at(name: str | None, **more: Any) -> Example:
+    """The example of an element by its name, such as `M[3][-1]`."""
+    if name is None:
+        return Example(**more)
+    array, *indices = name.replace("]", "").split("[")
+    known = array.replace("{", "").replace("}", "").isidentifier()
+    element = Element(array, tuple(map(int, indices))) if known else Element("", text=name)
+    return Example.at(element, **more)

@@ -10,9 +10,9 @@ from kernels.facts import Diagnosed, Facts, Mistake
 from kernels.rendering.findings import headline
 from kernels.rendering.report import log_text
 from kernels.report.clues import failing_sizes
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from tests.kernels.explanations import advice_for, card_of, with_source
-from tests.kernels.facts_of import of_diagnosis, of_race
+from tests.kernels.facts_of import at, of_diagnosis, of_race
 from tests.kernels.test_report_text import PLAIN, report
 
 VALUE = "`P[0][0]` is 1, not 2 (Width=17). 289 of 289 elements are incorrect."
@@ -27,7 +27,7 @@ SOURCE = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Wi
 def _wrong(*diagnosis: str, passed: tuple[int, ...] = (), failed: tuple[int, ...] = (17,), cases: int = 1):
     """A report on an incorrect result with a diagnosis, by its key and names. cases: of so many failing ones."""
     facts = of_diagnosis(*diagnosis, cases=cases) if diagnosis else Facts()
-    finding = Finding(Verdict.WRONG_ANSWER, VALUE, example=Example(element="P[0][0]"), facts=facts)
+    finding = Finding(Verdict.WRONG_ANSWER, VALUE, example=at("P[0][0]"), facts=facts)
     checks = [
         CaseCheck(f"Width={size} integers_left", status)
         for sizes, status in ((passed, CaseStatus.PASSED), (failed, CaseStatus.FAILED))
@@ -158,9 +158,7 @@ def test_other_parameters_have_a_next_step():
 
 @pytest.mark.parametrize(("line", "atomic"), [("own[v[i]]++;", True), ("s[t] += s[t + 1];", False)])
 def test_a_lost_update_needs_an_atomic(line, atomic):
-    race = Finding(
-        Verdict.DATA_RACE, "", 2, 2, facts=of_race(), example=Example(element=f"{line.partition('[')[0]}[1]")
-    )
+    race = Finding(Verdict.DATA_RACE, "", 2, 2, facts=of_race(), example=at(f"{line.partition('[')[0]}[1]"))
     source = [f"__shared__ int {line.partition('[')[0]}[32];", line]
     assert ("atomicAdd" in advice_for(report(race), source)) is atomic
 

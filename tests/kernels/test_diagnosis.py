@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kernels.facts import Element
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, Transposed, mismatch, show, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Expected
@@ -197,7 +198,7 @@ def test_the_first_wrong_element_is_shown():
     product = product_of(3, lambda a, b: a @ b + np.diag([0.0, 0.0, 5.0]))
     found = mismatch(product, wrong_elements(product.actual, product.expected))
     assert found is not None
-    assert (found.element, found.wrong, found.elements) == ("P[2][2]", 1, 9)
+    assert (found.element, found.wrong, found.elements) == (Element("P", (2, 2)), 1, 9)
     assert int(found.found) == int(found.right) + 5
 
 
@@ -205,7 +206,7 @@ def test_an_element_that_nobody_wrote_is_called_so():
     product = product_of(3, without((slice(1, 2), slice(1, 2))))
     found = mismatch(product, wrong_elements(product.actual, product.expected))
     assert found is not None
-    assert (found.element, found.found) == ("P[1][1]", NEVER_WRITTEN)
+    assert (str(found.element), found.found) == ("P[1][1]", NEVER_WRITTEN)
 
 
 def test_the_place_of_elements_never_written_is_said_once():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.exercise.model import InputKind
+from kernels.facts import Element
 from kernels.judging.compare import POISON, Solved, Sums, Transposed, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Expected
@@ -151,6 +152,11 @@ def test_a_diagnosis_of_a_transpose_leads_to_its_step(change):
 def test_an_output_of_another_exercise_leads_to_its_element():
     expected = Expected(np.ones((1, 4)), np.zeros((1, 4)))
     output = Solved(
-        expected, np.zeros((1, 4), np.float32), 16, ("C",), vector=True, name_of=lambda _, at: f"C[{at}]"
+        expected,
+        np.zeros((1, 4), np.float32),
+        16,
+        ("C",),
+        vector=True,
+        name_of=lambda _, at: Element("C", (at,)),
     )
     assert step_after(output, "", "n=4 random") == ("follow.element", [])

@@ -16,6 +16,7 @@ from kernels.judging.judge import PRINT_LIMIT, Judgement, arguments, full_budget
 from kernels.judging.outcomes import CUT_SHORT, REPEATED, explain
 from kernels.judging.plan import CasePlan, Plan, make_plan, select_cases
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
+from tests.kernels.facts_of import at
 
 SEED = "00112233445566778899aabbccddeeff"
 SMALL = Resources(32, 2048, 0, 0, 0, 0, 1)
@@ -72,7 +73,7 @@ def wrong_at(*widths: int) -> Change:
 
 
 def race(width: int, count: int = 3) -> Finding:
-    example = Example((0, 0, 0), ((0, 2, 0), (0, 0, 0)), f"Mds[0][{width}]")
+    example = at(f"Mds[0][{width}]", block=(0, 0, 0), threads=((0, 2, 0), (0, 0, 0)))
     return Finding(Verdict.DATA_RACE, f"Race at {width}.", 14, 11, count, example)
 
 
@@ -108,7 +109,7 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
     assert finding.message.startswith("`P[16][0]` is ")
     assert "(Width=17). 1 of 289 elements is incorrect" in finding.message
     assert "a single element" in finding.message
-    assert finding.example == Example(element="P[16][0]", case="Width=17 integers_left")
+    assert finding.example == at("P[16][0]", case="Width=17 integers_left")
     assert statuses(found)["Width=17 integers_right"] is CaseStatus.FAILED
     assert statuses(found)["Width=16 permutation"] is CaseStatus.PASSED
 

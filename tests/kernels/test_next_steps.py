@@ -11,9 +11,9 @@ from kernels.exercise import find_exercise
 from kernels.facts import Facts, Mistake
 from kernels.report import Report
 from kernels.report.advice import next_step
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import card_of
-from tests.kernels.facts_of import of_diagnosis, of_race
+from tests.kernels.facts_of import at, of_diagnosis, of_race
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "wrong"
 
@@ -35,7 +35,7 @@ def step(finding: Finding, source: str) -> tuple[str, list[int]]:
 
 
 def unwritten(line: int, element: str) -> Finding:
-    return Finding(Verdict.UNINITIALIZED_READ, "", line, example=Example(element=element))
+    return Finding(Verdict.UNINITIALIZED_READ, "", line, example=at(element))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_array_with_many_stores_gets_general_advice_soon():
 
 
 def race(line: int, other: int, element: str, facts: Facts | None = None) -> Finding:
-    example = Example(element=element)
+    example = at(element)
     return Finding(Verdict.DATA_RACE, "", line, other, example=example, facts=facts or of_race())
 
 
@@ -209,7 +209,7 @@ def test_a_counter_that_never_changes_is_named_only_if_nothing_changes_it(source
 
 
 def beyond(line: int, element: str, elements: int = 0, case: str = "") -> Finding:
-    example = Example(element=element, case=case)
+    example = at(element, case=case)
     return Finding(Verdict.OUT_OF_BOUNDS, "", line, example=example, facts=Facts(elements=elements))
 
 
@@ -258,7 +258,7 @@ def test_one_condition_guards_all_arrays_of_a_store(line, elements, words):
 )
 def test_a_misaligned_access_is_done_in_single_elements(source, line, stores, element, words):
     facts = Facts(Mistake.MISALIGNED, stores=stores)
-    found = Finding(Verdict.RUNTIME_ERROR, "", line, example=Example(element=element), facts=facts)
+    found = Finding(Verdict.RUNTIME_ERROR, "", line, example=at(element), facts=facts)
     text = step(found, source)[0]
     assert words in text
     assert ("Or use" in text) is ("Or use" in words)
@@ -272,7 +272,7 @@ def test_a_misaligned_access_is_done_in_single_elements(source, line, stores, el
     ],
 )
 def test_a_second_store_of_the_same_value_is_deleted(source, line, name, words):
-    found = Finding(Verdict.INPUT_MODIFIED, "", line, example=Example(element=f"{name}[0][0]"))
+    found = Finding(Verdict.INPUT_MODIFIED, "", line, example=at(f"{name}[0][0]"))
     assert words in step(found, source)[0]
 
 
@@ -328,7 +328,7 @@ def test_a_tile_that_is_too_large_is_set_at_its_line():
 )
 def test_a_narrower_format_is_shown_where_the_source_has_it(source, value, diagnosis, lines):
     facts = replace(of_diagnosis(diagnosis), values=(float(value), -2425.0))
-    found = Finding(Verdict.WRONG_ANSWER, "", example=Example(element="P[0][0]"), facts=facts)
+    found = Finding(Verdict.WRONG_ANSWER, "", example=at("P[0][0]"), facts=facts)
     report = Report(found.kind, found.message, "tiled", "cpu", "sm_90", 16, findings=(found,))
     card = card_of(report, lines_of(source))
     assert [line.number for line in card.excerpt if line.hit] == lines
@@ -344,7 +344,7 @@ def test_tiles_that_are_rounded_up_need_loads_that_test_their_place(guarded):
     if guarded:
         source = source.replace("Row < Width ?", GUARDED[0]).replace("Col < Width ?", GUARDED[1])
     facts = of_diagnosis("last_tile")
-    text, _ = step(Finding(Verdict.WRONG_ANSWER, "", example=Example(element="P[0][0]"), facts=facts), source)
+    text, _ = step(Finding(Verdict.WRONG_ANSWER, "", example=at("P[0][0]"), facts=facts), source)
     assert "Round the number of tiles up at line 8" in text
     assert ("Load 0" in text) is not guarded
 
@@ -360,7 +360,7 @@ def test_a_limit_above_a_thousand_keeps_its_digits():
 )
 def test_only_a_type_is_a_narrow_format(line, narrow):
     facts = Facts(values=(10040.0, 10060.0))
-    found = Finding(Verdict.WRONG_ANSWER, "", example=Example(element="P[0]"), facts=facts)
+    found = Finding(Verdict.WRONG_ANSWER, "", example=at("P[0]"), facts=facts)
     assert (
         "Keep the numbers in `float`" in step(found, f"__global__ void f(float* P) {{\n{line}\n}}")[0]
     ) is narrow

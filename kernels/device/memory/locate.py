@@ -251,7 +251,7 @@ def _report_outside(
             f" {whole_name(allocation, machine.findings.sizes)}."
         )
         return (
-            Example(block, (thread,), element),
+            Example.at(element, block, (thread,)),
             message,
             Facts(elements=elements_of(allocation), stores=site.store),
         )
@@ -286,6 +286,6 @@ def _report_refused(
         block, thread = machine.geometry.who(int(lanes[0]))
         element = element_name(allocation, int(offsets[0]))
         message = f"{machine.geometry.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}."
-        return Example(block, (thread,), element), message, facts
+        return Example.at(element, block, (thread,)), message, facts
 
     machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

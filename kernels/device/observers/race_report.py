@@ -9,7 +9,7 @@ from kernels.device.state.accesses import Kind
 from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
-from kernels.facts import Access, AccessKind, Facts
+from kernels.facts import Access, AccessKind, Element, Facts
 from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import at_line
 
@@ -38,7 +38,7 @@ class Race:
 
     earlier: Party
     later: Party
-    element: str
+    element: Element
     count: int
     severity: Severity
     together: bool
@@ -91,7 +91,7 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     one, other = race.earlier, race.later
     first, second = geometry.thread(one.thread), geometry.thread(other.thread)
     block = geometry.numbered(other.block)
-    example = Example(block, (second, first), race.element)
+    example = Example.at(race.element, block, (second, first))
     names = geometry.thread_name(first), geometry.thread_name(second)
     where = f" of block {geometry.block_name(geometry.numbered(one.block))}"
     there = f" of block {geometry.block_name(block)}" if one.block != other.block else ""

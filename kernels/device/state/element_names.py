@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 
 from kernels.device.state.space import Allocation
+from kernels.facts import Element
 from kernels.wording import plural
 
 
@@ -22,19 +23,19 @@ def plain_name(symbol: str) -> str:
     return rest.split("#")[0].rpartition(":")[2] or symbol
 
 
-def element_name(allocation: Allocation, offset: int) -> str:
+def element_name(allocation: Allocation, offset: int) -> Element:
     """Name the element at a byte offset, with as many indices as the variable is known to have."""
     name = plain_name(allocation.name)
     if _is_local(name):
-        return f"a local array (byte {offset})"
+        return Element("", text=f"a local array (byte {offset})")
     element = allocation.element
     if element not in {1, 2, 4, 8, 16}:
         element = 4
     if not allocation.shape and allocation.size == element and offset == 0:
-        return name
+        return Element(name)
     if not allocation.shape or prod(allocation.shape) * element != allocation.size:
-        return f"{name}[{offset // element}]"
-    return name + "".join(f"[{index}]" for index in _indices(offset // element, allocation.shape))
+        return Element(name, (offset // element,))
+    return Element(name, tuple(_indices(offset // element, allocation.shape)))
 
 
 def elements_of(allocation: Allocation) -> int:

@@ -63,7 +63,7 @@ class UnsetObserver:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
             message = f"{self._geometry.lane_name(lane)} reads `{name}`, which no thread has written."
-            self._elements[pc] = Example(block, (thread,), name), message, Facts()
+            self._elements[pc] = Example.at(name, block, (thread,)), message, Facts()
         here = np.int32(pc + 1)
         found = here if carried is None else np.where(carried != 0, carried, here)
         self._set(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
@@ -191,6 +191,6 @@ class UnsetObserver:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
             message = f"{self._geometry.lane_name(lane)} updates `{name}`, which no thread has written."
-            return Example(block, (thread,), name), message
+            return Example.at(name, block, (thread,)), message
 
         self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)

@@ -8,9 +8,9 @@ from kernels.evidence import Advice, Evidence, GoalResult, LineEvidence
 from kernels.facts import Diagnosed, Facts
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import card_of, with_source
-from tests.kernels.facts_of import of_race
+from tests.kernels.facts_of import at, of_race
 from tests.kernels.test_report_text import RACE, SOURCE, report
 
 LINES = SOURCE.split("\n")
@@ -91,7 +91,7 @@ def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out(
 
 def test_the_common_indentation_is_left_out_and_a_lost_update_is_named():
     source = "__global__ void K(float* total) {\n        {\n            total[0] += 1;\n        }\n}\n"
-    update = replace(RACE, line=3, other_line=3, example=Example(element="total[0]"))
+    update = replace(RACE, line=3, other_line=3, example=at("total[0]"))
     html = str(render_sections(with_source(report(update), source.splitlines()), source, ReportContext()))
     assert '<code><i class="deeper">    </i>total[0] += 1;</code>' in html
     assert "one change is lost" in html

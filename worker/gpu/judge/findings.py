@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels.exercise import Layout
 from kernels.exercise.values import ElementType
-from kernels.facts import Facts
+from kernels.facts import Element, Facts
 from kernels.judging.compare import finite, show
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.outcomes import size_text
@@ -104,8 +104,8 @@ def _finding(
     message: str,
     case: CasePlan,
     count: int = 1,
-    element: str | None = None,
+    element: Element | None = None,
     facts: Facts | None = None,
 ) -> Finding:
-    example = Example(element=element, case=case.name)
+    example = Example(case=case.name) if element is None else Example.at(element, case=case.name)
     return Finding(kind, message, count=count, example=example, facts=facts or Facts())
