@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from kernels.exercise.input_words import case_sizes
 from kernels.exercise.model import InputKind, Operation
 from kernels.facts import Mistake
 from kernels.launch import Launch, is_launch_comment
@@ -147,7 +148,7 @@ def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
 
 
 def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
-    return advice_of_clues(report, lines) or _OF_KIND.get(_kind(report))
+    return advice_of_clues(report, lines) or _OF_KIND.get(report.inputs)
 
 
 def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
@@ -161,7 +162,7 @@ def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) ->
         smaller = f"Set {tile} to {largest:,} or less, or set `block=` in a launch comment."
         return Step("large_tile", smaller)
     named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
-    if _kind(report) in _OF_KIND:
+    if report.inputs in _OF_KIND:
         text = text.replace("its tiles", "its shared arrays")
     if any(map(is_launch_comment, named)):
         return Step("launch_comment", _LAUNCH_COMMENT)
@@ -177,7 +178,7 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
         return other
     if (step := endless_step(leading[0], lines)) is not None:
         return step
-    few = _few_threads(report) if _kind(report) not in _OF_KIND else ""
+    few = _few_threads(report) if report.inputs not in _OF_KIND else ""
     return Step("few_threads" if few else report.verdict.value, report.verdict.advice + few)
 
 
@@ -236,7 +237,7 @@ def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
 
 
 def _unwritten(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
-    padded = _kind(report) not in _OF_KIND and sizes_that_fail(report) is Sizes.PARTIAL_TILE
+    padded = report.inputs not in _OF_KIND and sizes_that_fail(report) is Sizes.PARTIAL_TILE
     return unwritten_step(leading[0], lines, padded=padded)
 
 
@@ -264,7 +265,7 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
             name,
             lines,
             outside=bool(name) and not is_shared(name, lines),
-            tiles=_kind(report) not in _OF_KIND and is_shared(name, lines),
+            tiles=report.inputs not in _OF_KIND and is_shared(name, lines),
             spread=[] if launch is None else _spread(launch),
             in_warps=all(each.facts.one_warp for each in leading),
         )
@@ -312,17 +313,12 @@ _OF_KIND: Mapping[str, Step] = {
 """Advice for exercises without a matrix product. The inputs of their cases tell them apart."""
 
 
-def _kind(report: Report) -> str:
-    return report.checks[0].case.rpartition(" ")[2] if report.checks else ""
-
-
 def _few_threads(report: Report) -> str:
     """A hint that the launch may have too few threads for the work; "" if it has many."""
     if report.launch is None:
         return ""
     ran = (check.case for check in report.checks if check.status is not CaseStatus.NOT_RUN)
-    sizes = ([int(size) for size in re.findall(r"=(\d+)", case)] for case in ran)
-    elements = max((min(found) ** 2 for found in sizes if found), default=0)
+    elements = max((min(sizes) ** 2 for sizes in map(case_sizes, ran) if sizes), default=0)
     threads = report.launch.threads * report.launch.blocks
     if threads * _FEW_THREADS >= elements:
         return ""

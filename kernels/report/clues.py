@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from itertools import islice
 
+from kernels.exercise.input_words import case_sizes
 from kernels.exercise.model import InputKind, Operation
 from kernels.facts import Diagnosed
 from kernels.launch import is_launch_comment
@@ -30,7 +31,6 @@ from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import lines_named, listed, plural
 
-_SIZE = re.compile(r"=(\d+)")
 _TURNED = ("left_transposed", "right_transposed", "both_transposed")
 _LEFT_OUT = ("last_tile", "tile_missing")
 _UNWRITTEN = "partly_written"
@@ -92,8 +92,7 @@ def sizes_that_fail(report: Report) -> Sizes:
 
 def _of_matrix(report: Report) -> bool:
     """Whether the incorrect element has two indices in a matrix product. Other exercises load no tiles."""
-    kind = report.checks[0].case.rpartition(" ")[2] if report.checks else ""
-    if kind in {InputKind.INTEGERS, InputKind.MANTISSAS, *InputKind.of(Operation.SOLUTION)}:
+    if report.inputs in {InputKind.INTEGERS, InputKind.MANTISSAS, *InputKind.of(Operation.SOLUTION)}:
         return False
     leading = first_error(report.findings, report.verdict)
     return leading is not None and len(leading.indices) > 1
@@ -179,7 +178,7 @@ def _too_few_threads(report: Report) -> tuple[int, int] | None:
         return None
     threads = report.launch.threads * report.launch.blocks
     for check in report.checks:
-        if not check.incorrect or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
+        if not check.incorrect or case_sizes(check.case) != (*report.launch_sizes.values(),):
             continue
         if threads == check.elements - check.incorrect:
             return threads, check.elements
@@ -346,6 +345,6 @@ def _reads(diagnosis: Diagnosed) -> re.Pattern[str]:
 
 def _sizes(report: Report, status: CaseStatus) -> Iterator[tuple[int, ...]]:
     for check in report.checks:
-        found = tuple(map(int, _SIZE.findall(check.case)))
+        found = case_sizes(check.case)
         if check.status is status and found:
             yield found

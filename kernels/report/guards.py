@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
+from kernels.exercise.input_words import case_sizes
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -137,8 +138,8 @@ def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
 
 def _only_size(finding: Finding) -> int | None:
     """The size of the example's case, if it has only one."""
-    sizes = re.findall(r"=(\d+)", (finding.example and finding.example.case) or "")
-    return int(sizes[0]) if len(sizes) == 1 else None
+    sizes = case_sizes((finding.example and finding.example.case) or "")
+    return sizes[0] if len(sizes) == 1 else None
 
 
 def _stores_together(index: str, code: str) -> bool:

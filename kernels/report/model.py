@@ -8,6 +8,7 @@ from typing import Any
 
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.evidence import CodeLine, Evidence
+from kernels.exercise.input_words import case_parts
 from kernels.exercise.model import BOUND, InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
@@ -117,6 +118,11 @@ class Report:
     ptx: tuple[CodeLine, ...] = ()
     explanation: Explanation | None = None
     schema: int = SCHEMA
+
+    @property
+    def inputs(self) -> str:
+        """The kind of inputs of the first case; "" without one."""
+        return case_parts(self.checks[0].case)[1] if self.checks else ""
 
 
 def launch_sentence(report: Report) -> str:

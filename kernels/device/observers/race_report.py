@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kernels.device.state.accesses import Kind
 from kernels.device.state.findings import Described, Findings
-from kernels.device.state.geometry import WARP
+from kernels.device.state.geometry import WARP, Geometry
 from kernels.device.state.machine import Machine
 from kernels.facts import Access, AccessKind, Element, Facts
 from kernels.verdict import Example, Severity, Verdict
@@ -45,9 +45,14 @@ class Race:
     atomic: bool = False
 
     @property
+    def apart(self) -> bool:
+        """Whether the accesses are of two blocks."""
+        return self.earlier.block != self.later.block
+
+    @property
     def near(self) -> bool:
         one, other = self.earlier, self.later
-        return one.block == other.block and one.thread // WARP == other.thread // WARP
+        return not self.apart and one.thread // WARP == other.thread // WARP
 
 
 class RaceReport:
@@ -94,19 +99,10 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
     example = Example.at(race.element, block, (second, first))
     names = geometry.thread_name(first), geometry.thread_name(second)
     where = f" of block {geometry.block_name(geometry.numbered(one.block))}"
-    there = f" of block {geometry.block_name(block)}" if one.block != other.block else ""
+    there = f" of block {geometry.block_name(block)}" if race.apart else ""
     end = _any_order(race) if race.atomic else ""
-    facts = Facts(
-        accesses=tuple(
-            Access(
-                geometry.named_thread(thread), _KINDS[party.kind] if not party.value else AccessKind.SET, party.line,
-                geometry.named_block(geometry.numbered(party.block)) if there else (),
-            )
-            for thread, party in ((first, one), (second, other))
-        ),
-        together=race.together,
-        one_warp=not race.together and _of_one_warp(race, block_barrier=block_barrier),
-    )  # fmt: skip
+    one_warp = _of_one_warp(race, block_barrier=block_barrier)
+    facts = Facts(accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
         message = f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}"
@@ -117,6 +113,18 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Describe
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
     )
     return example, message, facts
+
+
+def _accesses(geometry: Geometry, race: Race) -> tuple[Access, ...]:
+    return tuple(
+        Access(
+            geometry.named_thread(geometry.thread(party.thread)),
+            AccessKind.SET if party.value else _KINDS[party.kind],
+            party.line,
+            geometry.named_block(geometry.numbered(party.block)) if race.apart else (),
+        )
+        for party in (race.earlier, race.later)
+    )
 
 
 def _verb(race: Race, party: Party, *, plural: bool = False) -> str:
@@ -162,12 +170,12 @@ _PLURAL = {
 def _of_one_warp(race: Race, *, block_barrier: bool) -> bool:
     """Whether `__syncwarp()` would order the accesses."""
     copied = Kind.COPY in {race.earlier.kind, race.later.kind}
-    return race.near and not (block_barrier or copied or race.atomic)
+    return race.near and not (block_barrier or copied or race.atomic or race.together)
 
 
 def _missing(race: Race, *, block_barrier: bool) -> str:
     """Return the end of the sentences: what would order the two accesses."""
-    if race.earlier.block != race.later.block:
+    if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if Kind.COPY in {race.earlier.kind, race.later.kind}:
         return ". A wait for the copy and then `__syncthreads()` are missing between them."
