@@ -202,10 +202,14 @@ class ChecklistRow:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One suggestion; the most promising comes first."""
+    """One suggestion; the most promising comes first.
+
+    goal: the sentences on a missed goal that the text begins with; "" for none
+    """
 
     text: str
     line: int | None = None
+    goal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

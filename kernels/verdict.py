@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
+from kernels.facts import Element, Facts
 from kernels.wording import lines_named, plural
 
 CPU_DEVICE = "cpu"
@@ -166,12 +167,28 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One concrete instance of a finding, in the words of the course."""
+    """One concrete instance of a finding, in the words of the course.
+
+    array, indices: of the element; "" and empty if it has none
+    """
 
     block: tuple[int, int, int] | None = None
     threads: tuple[tuple[int, int, int], ...] = ()
     element: str | None = None
     case: str | None = None
+    array: str = ""
+    indices: tuple[int, ...] = ()
+
+    @classmethod
+    def at(
+        cls,
+        element: Element,
+        block: tuple[int, int, int] | None = None,
+        threads: tuple[tuple[int, int, int], ...] = (),
+        case: str | None = None,
+    ) -> Self:
+        """An instance at this element."""
+        return cls(block, threads, str(element), case, element.array, element.indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +201,7 @@ class Finding:
     other_line: for a race, the line of the first access
     count: threads or elements; for races, pairs of accesses
     message: one plain sentence for the student
+    facts: what it says, for programs
     """
 
     kind: Verdict
@@ -194,6 +212,7 @@ class Finding:
     example: Example | None = None
     severity: Severity = Severity.ERROR
     column: int | None = None
+    facts: Facts = field(default_factory=Facts)
 
     @property
     def title(self) -> str:
@@ -210,8 +229,12 @@ class Finding:
     @property
     def array(self) -> str:
         """The array of the example's element; "" without one."""
-        element = self.example.element if self.example is not None else None
-        return (element or "").partition("[")[0]
+        return "" if self.example is None else self.example.array
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The indices of the example's element."""
+        return () if self.example is None else self.example.indices
 
     @property
     def lines(self) -> str:
@@ -242,11 +265,16 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """One case of the exercise and its outcome; `note` says why it failed or was not run."""
+    """One case of the exercise and its outcome; `note` says why it failed or was not run.
+
+    incorrect, elements: the incorrect elements of its output, of all; 0 if it wasn't compared
+    """
 
     case: str
     status: CaseStatus
     note: str = ""
+    incorrect: int = 0
+    elements: int = 0
 
 
 _PRECEDENCE = {verdict: rank for rank, verdict in enumerate(Verdict)}

@@ -17,7 +17,23 @@ T = TypeVar("T")
 
 
 class WireError(ValueError):
-    """The value doesn't fit the class; the text names the field."""
+    """The value doesn't fit the class; the text names the field.
+
+    path: of the value, as in `[0].name`
+    needed: the kind of value that fits, as in `int` or `a list`; "" if the text says more
+    """
+
+    def __init__(self, reason: str, path: str = "", needed: str = "") -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.reason, self.path, self.needed = reason, path, needed
+
+    def within(self, place: str) -> WireError:
+        """The error of the value around it."""
+        return WireError(self.reason, place + self.path, self.needed)
+
+
+def _needed(what: str, instead: str = "") -> WireError:
+    return WireError(f"{what} is needed{instead}", needed=what)
 
 
 def to_plain(value: object) -> Any:
@@ -45,7 +61,7 @@ def from_plain(cls: type[T], data: object, *, lenient: bool = False, salvage: bo
         root: Any = cls
         return _Reader(lenient or salvage, salvage).read(_shape(root), data)  # type: ignore[no-any-return]
     except WireError as error:
-        raise WireError(f"{cls.__name__}{error}") from None
+        raise error.within(cls.__name__) from None
 
 
 class _Form(Enum):
@@ -78,7 +94,7 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads plain values as `from_plain` does. An error's text begins with the path of the value."""
+    """Reads plain values as `from_plain` does. An error has the path of the value."""
 
     lenient: bool
     salvage: bool
@@ -95,34 +111,34 @@ class _Reader:
             return self._tuple(shape, data)
         if form is _Form.MAPPING:
             if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-                raise WireError(": an object is needed")
+                raise _needed("an object")
             return self._each(((key, shape.inner[0], item) for key, item in data.items()), ".{}")
         return _enum(shape.kind, data) if form is _Form.ENUM else data
 
     def _tuple(self, shape: _Shape, data: object) -> tuple[Any, ...]:
         if not isinstance(data, list):
-            raise WireError(": a list is needed")
+            raise _needed("a list")
         if shape.form is _Form.LIST:
             (inner,) = shape.inner
             return tuple(self._each(((i, inner, item) for i, item in enumerate(data)), "[{}]").values())
         if len(shape.inner) != len(data):
-            raise WireError(f": {len(shape.inner)} values are needed, not {len(data)}")
+            raise WireError(f"{len(shape.inner)} values are needed, not {len(data)}")
         values = self._each(zip(range(len(data)), shape.inner, data, strict=True), "[{}]")
         if len(values) < len(data):
-            raise WireError(": a value cannot be read")
+            raise WireError("a value cannot be read")
         return tuple(values.values())
 
     def _dataclass(self, cls: Any, data: object) -> Any:
         if not isinstance(data, dict):
-            raise WireError(": an object is needed")
+            raise _needed("an object")
         shapes = _shapes(cls)
         if self.lenient and data.keys() != shapes.keys():
             data = _defaults(cls) | {name: value for name, value in data.items() if name in shapes}
         if data.keys() != shapes.keys():
-            raise WireError(f": fields {sorted(shapes)} are needed, not {sorted(map(str, data))}")
+            raise WireError(f"fields {sorted(shapes)} are needed, not {sorted(map(str, data))}")
         values = self._each(((name, shape, data[name]) for name, shape in shapes.items()), ".{}")
         if self.salvage and (lost := shapes.keys() - values.keys() - _defaults(cls).keys()):
-            raise WireError(f": {sorted(lost)} cannot be read")
+            raise WireError(f"{sorted(lost)} cannot be read")
         return cls(**values)
 
     def _each(self, items: Iterable[tuple[Any, _Shape, object]], place: str) -> dict[Any, Any]:
@@ -133,7 +149,7 @@ class _Reader:
                 values[key] = data if type(data) is shape.scalar else self.read(shape, data)
             except WireError as error:
                 if not self.salvage:
-                    raise WireError(f"{place.format(key)}{error}") from None
+                    raise error.within(place.format(key)) from None
         return values
 
 
@@ -184,12 +200,12 @@ def _enum(cls: type[Enum], data: object) -> Enum:
     try:
         return cls(data)
     except ValueError:
-        raise WireError(f": {data!r} is not a {cls.__name__}") from None
+        raise WireError(f"{data!r} is not a {cls.__name__}") from None
 
 
 def _scalar(cls: Any, data: object) -> Any:
     if cls is float and type(data) is int:
         return float(data)
     if type(data) is not cls:
-        raise WireError(f": {getattr(cls, '__name__', cls)} is needed, not {type(data).__name__}")
+        raise _needed(getattr(cls, "__name__", str(cls)), f", not {type(data).__name__}")
     return data

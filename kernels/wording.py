@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-CUT_FACTORS = "inputs without their fractions"
-"""What a result matches if a value was stored in an integer. The next step looks for these words."""
-
 _MOST_PLACES = 6
 
 

@@ -272,13 +272,13 @@ def _cause(goal: GoalResult, possible: Sequence[_Candidate]) -> _Candidate | Non
 def _unmet(subject: Subject, goal: GoalResult, cause: _Candidate | None) -> Advice:
     """The missed goal with the known problem behind it, or with the busiest line."""
     if cause is not None:
-        return Advice(f"{goal.missed} {cause.advice.text}", cause.advice.line)
+        return Advice(f"{goal.missed} {cause.advice.text}", cause.advice.line, goal.missed)
     space, _, verb = goal.counter.partition("_")
     verbs = [each for each in Verb if verb.startswith(each)]
     line = subject.busiest_line(space, verbs[0]) if verbs else None
     where = f"Look at line {line}, which raises this count most." if line is not None else ""
     step = _step(subject) if goal.counter.startswith("global_load") else ""
-    return Advice(" ".join(part for part in (goal.missed, where, step) if part), line)
+    return Advice(" ".join(part for part in (goal.missed, where, step) if part), line, goal.missed)
 
 
 def _queued_updates(subject: Subject) -> Iterator[_Candidate]:

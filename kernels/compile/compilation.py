@@ -21,6 +21,7 @@ from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
+from kernels.facts import Facts, Mistake
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_items
 from kernels.source.launch.probe import probe_text, read_values
@@ -213,7 +214,7 @@ def _other_parameters(text: str, kernel: str, expected: tuple[str, ...], found: 
         f"The compiled `{kernel}` has different parameters from the exercise. "
         f"Expected: ({', '.join(expected)}). Found: ({', '.join(found)[:_LONGEST_LIST]})."
     )
-    return Finding(Verdict.REJECTED, message, _first_line(text, kernel))
+    return Finding(Verdict.REJECTED, message, _first_line(text, kernel), facts=Facts(Mistake.PARAMETERS))
 
 
 def _unknown_function(text: str, function: str) -> Finding:
@@ -262,12 +263,14 @@ def _error(item: Diagnostic, text: str) -> Finding:
     if plain := explain(item.message, item.line, text):
         return Finding(Verdict.COMPILE_ERROR, plain, item.line, column=column)
     if gap := missing_semicolon(item.message, item.line, item.column, text):
-        return Finding(Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column)
+        return Finding(
+            Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column, facts=Facts(gap.mistake)
+        )
     unknown = diagnostics.undefined_name(item.message)
     meant = nearest_name(unknown, text) if unknown else ""
     advice = declare_or_use(unknown, item.line, text) if unknown else ""
-    message = diagnostics.sentence(item.message, meant, advice)
-    return Finding(Verdict.COMPILE_ERROR, message, item.line, column=column)
+    message, facts = diagnostics.sentence(item.message, meant, advice)
+    return Finding(Verdict.COMPILE_ERROR, message, item.line, column=column, facts=facts)
 
 
 def _first_line(text: str, name: str) -> int | None:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from kernels.compile import prelude
+from kernels.facts import Mistake
 from kernels.source.conditions import visible_items
 from kernels.source.constants import Macro, declares, find_macros
 from kernels.source.kernel import unused_parameters
@@ -31,6 +32,7 @@ class Gap:
     line: int
     column: int
     sentence: str
+    mistake: Mistake
 
 
 def missing_semicolon(message: str, line: int | None, column: int | None, text: str) -> Gap | None:
@@ -51,12 +53,9 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
         return None
     before = tokens[noticed - 1]
     at, after = places.end(before)
-    sentence = (
-        "A `;` is missing at the end of this line."
-        if at != line
-        else f"Expected a `;` after `{before.text}`."
-    )
-    return Gap(at, after, sentence)
+    if at != line:
+        return Gap(at, after, "A `;` is missing at the end of this line.", Mistake.SEMICOLON)
+    return Gap(at, after, f"Expected a `;` after `{before.text}`.", Mistake.OTHER)
 
 
 def in_characters(text: str, line: int | None, column: int | None) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from kernels.facts import Facts, Mistake
 from kernels.source.headers import header_of
 from kernels.source.stand_ins import missing_sentence
 from kernels.verdict import Severity
@@ -159,7 +160,6 @@ WITHOUT_MASK = {
     "__ballot": "__ballot_sync(0xffffffff, ...)",
 }
 """Warp functions that CUDA 12 removed, and their successors, whose first argument is a mask of lanes."""
-NEVER_CLOSED = "A `{` is never closed"
 _WAY_OUT = "remove it, or put it between `#ifndef TILELAB` and `#endif`."
 _PLAIN = (
     (
@@ -233,8 +233,8 @@ def mask_sentence(name: str) -> str:
     return f"CUDA no longer has `{name}`. Use `{WITHOUT_MASK[name]}`, with the mask of lanes first."
 
 
-def sentence(message: str, meant: str = "", otherwise: str = "") -> str:
-    """The compiler's message as a sentence, with advice for common mistakes.
+def sentence(message: str, meant: str = "", otherwise: str = "") -> tuple[str, Facts]:
+    """The compiler's message as a sentence, with advice for common mistakes, and its facts.
 
     meant: the closest name of the file to an undefined name
     otherwise: the advice for an undefined name that isn't close to another one
@@ -242,43 +242,42 @@ def sentence(message: str, meant: str = "", otherwise: str = "") -> str:
     member = _NO_MEMBER.search(message)
     name = f"{member[1]}::{member[2]}" if member else undefined_name(message) or ""
     if missing := missing_sentence(name):
-        return missing
+        return missing, Facts()
     if header := header_of(name):
-        return f"`{name}` comes from `<{header}>`. Add `#include <{header}>`."
+        return f"`{name}` comes from `<{header}>`. Add `#include <{header}>`.", Facts()
     if name in WITHOUT_MASK:
-        return mask_sentence(name)
+        return mask_sentence(name), Facts()
     for words, plain in _PLAIN:
         if words in message:
-            return plain
+            return plain, Facts()
     plain_message = _QUOTED.sub(r"`\1`", message.rstrip(" :"))  # candidates follow a colon on other lines
     text = plain_message[:1].upper() + plain_message[1:]
     text = text if text.endswith((".", "?", "!")) else text + "."
-    return f"{text} {advice}" if (advice := hint(message, meant, otherwise)) else text
+    advice, facts = hint(message, meant, otherwise)
+    return f"{text} {advice}".rstrip(), facts
 
 
-def hint(message: str, meant: str = "", otherwise: str = "") -> str:
-    """The advice for a common mistake; "" for none."""
+def hint(message: str, meant: str = "", otherwise: str = "") -> tuple[str, Facts]:
+    """The advice for a common mistake, and its facts; "" for none."""
     if 'expected a ";"' in message:
-        return "Add the missing `;` at the end of this line or the line before."
+        return "Add the missing `;` at the end of this line or the line before.", Facts()
     if 'expected a "}"' in message:
-        return f"{NEVER_CLOSED}. Count the braces."
+        return "A `{` is never closed. Count the braces.", Facts(Mistake.NEVER_CLOSED)
     if "initializer not allowed for __shared__" in message:
-        return "Let the threads store the first values, then call `__syncthreads()`."
+        return "Let the threads store the first values, then call `__syncthreads()`.", Facts()
     if "has already been declared in the current scope" in message:
-        return "Two declarations in one block share this name. Rename one."
+        return "Two declarations in one block share this name. Rename one.", Facts()
     if match := _UNDEFINED.search(message):
         return _undefined_hint(match[1], meant, otherwise)
-    return ""
+    return "", Facts()
 
 
-def _undefined_hint(name: str, meant: str, otherwise: str) -> str:
+def _undefined_hint(name: str, meant: str, otherwise: str) -> tuple[str, Facts]:
     if name == "main" or name.startswith("cuda"):
-        return "Only the kernel and its helpers belong in this file. Tilelab has the host code."
+        return "Only the kernel and its helpers belong in this file. Tilelab has the host code.", Facts()
     bare = name.strip("_").lower()
-    for builtin in _BUILTINS:
-        if bare == builtin.strip("_").lower():
-            return f"Did you mean `{builtin}`?"
-    meant = meant or next(iter(get_close_matches(name, _BUILTINS, 1, _CLOSE)), "")
+    alike = (builtin for builtin in _BUILTINS if bare == builtin.strip("_").lower())
+    meant = next(alike, "") or meant or next(iter(get_close_matches(name, _BUILTINS, 1, _CLOSE)), "")
     if meant:
-        return f"Did you mean `{meant}`?"
-    return otherwise or "Check its spelling. It must be declared before this line."
+        return f"Did you mean `{meant}`?", Facts(Mistake.UNDEFINED, (name, meant))
+    return otherwise or "Check its spelling. It must be declared before this line.", Facts()

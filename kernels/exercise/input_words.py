@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -46,6 +47,11 @@ def case_parts(name: str) -> tuple[str, str]:
     """The size and the kind of inputs in a case's name; the kind is "" in other names."""
     size, _, kind = name.rpartition(" ")
     return (size, kind) if kind in INPUT_WORDS else (name, "")
+
+
+def case_sizes(name: str) -> tuple[int, ...]:
+    """The sizes in a case's name."""
+    return tuple(map(int, re.findall(r"=(\d+)", name)))
 
 
 def case_words(name: str) -> str:

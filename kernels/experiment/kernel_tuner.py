@@ -39,12 +39,14 @@ _SMALLEST_FIGURE, _LARGEST_FIGURE = 1e-12, 1e15
 class CacheError(ValueError):
     """A file that can't be used as a cache.
 
-    place: the line or the field of the mistake
+    place: the field of the mistake, or ""; line: the line of one that isn't JSON, or 0
     """
 
-    def __init__(self, place: str, reason: str) -> None:
-        super().__init__(f"{place}: {reason}" if place else reason)
+    def __init__(self, place: str, reason: str, line: int = 0) -> None:
+        where = f"line {line}" if line else place
+        super().__init__(f"{where}: {reason}" if where else reason)
         self.place = place
+        self.line = line
         self.reason = reason
 
 
@@ -109,7 +111,7 @@ def _json(text: str) -> Mapping[str, Any]:
         try:
             json.loads(text)
         except json.JSONDecodeError as error:
-            raise CacheError(f"line {error.lineno}", f"This isn't JSON: {error.msg}.") from None
+            raise CacheError("", f"This isn't JSON: {error.msg}.", error.lineno) from None
         except (ValueError, RecursionError):
             pass
         raise CacheError("", "This isn't JSON that can be read.") from None

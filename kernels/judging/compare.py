@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.facts import Element
 from kernels.judging.inputs import Expected
 
 Matrix = NDArray[Any]
@@ -95,7 +96,7 @@ class Transposed:
 class Solved:
     """One output of a case, with the result of the exercise's own solution.
 
-    name_of: the name of an element by its row and column
+    name_of: an element by its row and column
     allowed: the tolerance in words; "" for none
     flat: whether its elements have one or two indices
     """
@@ -105,7 +106,7 @@ class Solved:
     tile: int
     names: tuple[str, ...]
     vector: bool
-    name_of: Callable[[int, int], str]
+    name_of: Callable[[int, int], Element]
     allowed: str = ""
     flat: bool = True
 
@@ -116,13 +117,15 @@ class Mismatch:
 
     element: the first incorrect element, row by row, in the course's notation.
     found: its value, or NEVER_WRITTEN; right: its expected value, with the tolerance if there is one
+    values: both as numbers; empty unless both are finite
     """
 
     wrong: int
     elements: int
-    element: str
+    element: Element
     found: str
     right: str
+    values: tuple[float, ...] = ()
 
 
 def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
@@ -131,8 +134,7 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         return None
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
     found = output.actual[row, column]
-    index = f"[{row}]" if output.vector else f"[{row}][{column}]"
-    element, allowed = f"{output.names[-1]}{index}", ""
+    element, allowed = Element(output.names[-1], (row,) if output.vector else (row, column)), ""
     if isinstance(output, Solved):
         element, allowed = output.name_of(row, column), output.allowed and f" ({output.allowed})"
     return Mismatch(
@@ -141,6 +143,7 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         element=element,
         found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else _number(found, found.dtype),
         right=_number(output.expected.values[row, column], found.dtype) + allowed,
+        values=finite(float(found), float(output.expected.values[row, column])),
     )
 
 
@@ -172,6 +175,11 @@ def with_poison(values: Matrix, unwritten: Mask | None) -> Matrix:
     if unwritten is not None:
         wide.view(np.uint32)[unwritten] = _POISON_BITS
     return wide
+
+
+def finite(*values: float) -> tuple[float, ...]:
+    """The values; none of them if one isn't finite."""
+    return values if np.isfinite(values).all() else ()
 
 
 def _number(value: Any, kind: np.dtype[Any]) -> str:

@@ -5,7 +5,6 @@ All cases run, the smallest first. The verdict follows from the findings of all 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
+from kernels.facts import Facts
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Mismatch, Output, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
@@ -279,7 +279,8 @@ def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], executi
         None if pair is None else pair.line,
         None if pair is None else pair.other_line,
         bad.wrong,
-        replace(example, element=bad.element, case=case.name),
+        Example.at(bad.element, example.block, example.threads, case.name),
+        facts=Facts() if pair is None else pair.facts,
     )
     return Outcome(
         case,
@@ -321,15 +322,7 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
 
 def _in_case(finding: Finding, case: CasePlan) -> Finding:
     example = replace(finding.example or Example(), case=case.name)
-    return replace(finding, message=_with_size(finding, case), example=example)
-
-
-def _with_size(finding: Finding, case: CasePlan) -> str:
-    """The message. An array's number of elements gets the case's sizes, which explain it."""
-    sizes = size_text(case)
-    if finding.kind is not Verdict.OUT_OF_BOUNDS or not sizes:
-        return finding.message
-    return re.sub(r"( elements?)\)(?=\.$)", rf"\1, {sizes})", finding.message)
+    return replace(finding, example=example)
 
 
 def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
@@ -367,7 +360,7 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
             f" `{matrix.name}` is an input. Don't write to it.",
             line=next(iter(execution.stored.get(matrix.name, ())), None),
             count=int(changed.sum()),
-            example=Example(element=element, case=case.name),
+            example=Example.at(element, case=case.name),
         )
 
 
@@ -434,8 +427,10 @@ def _between_warps(finding: Finding, launch: Launch | None) -> bool:
     threads = finding.example.threads if finding.example is not None else ()
     x, y, _ = launch.block
     warps = {(i + x * (j + y * k)) // _WARP for i, j, k in threads}
-    return len(warps) != 1 or finding.message.count(" of block ") > 1
+    return len(warps) != 1 or finding.facts.between_blocks
 
 
 def _check(outcome: Outcome) -> CaseCheck:
-    return CaseCheck(outcome.case.name, outcome.status, outcome.note)
+    bad = outcome.mismatch
+    counts = (0, 0) if bad is None else (bad.wrong, bad.elements)
+    return CaseCheck(outcome.case.name, outcome.status, outcome.note, *counts)

@@ -9,6 +9,7 @@ from kernels.exercise import Binding, Layout, Operand, Role
 from kernels.exercise.model import Parameter
 from kernels.exercise.values import ElementType, ValueKind, Values
 from kernels.expression import Expression
+from kernels.facts import Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,20 @@ class MatrixPlan:
     values: ValuesPlan | None = None
     sorted_by: tuple[str, ...] = ()
 
-    def element(self, row: int, column: int) -> str:
-        """The name of an element in the course's notation."""
+    def element(self, row: int, column: int) -> Element:
+        """An element in the course's notation."""
         if self.vector:
-            return f"{self.name}[{row}]"
+            return Element(self.name, (row,))
         if not self.planes:
-            return f"{self.name}[{row}][{column}]"
-        plane, row = divmod(row, self.rows // self.planes)
-        return f"{self.name}[{plane}][{row}][{column}]"
+            return Element(self.name, (row, column))
+        return Element(self.name, (*divmod(row, self.rows // self.planes), column))
 
-    def result(self, row: int, column: int) -> str:
-        """The name of an element as results are compared."""
+    def result(self, row: int, column: int) -> Element:
+        """An element as results are compared."""
         if not self.sorted_by:
             return self.element(row, column)
         rows = f"sorted({', '.join(self.sorted_by)})[{row}]"
-        return f"{rows}.{self.name}" if len(self.sorted_by) > 1 else rows
+        return Element("", text=f"{rows}.{self.name}" if len(self.sorted_by) > 1 else rows)
 
     @property
     def elements(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kernels.facts import Diagnosed, Facts
 from kernels.judging.compare import NEVER_WRITTEN, Mismatch
 from kernels.judging.diagnosis import Diagnosis
 from kernels.judging.plan import CasePlan
@@ -61,29 +62,32 @@ def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
     first, bad = failing[0], failing[0].mismatch
     assert bad is not None
     share = f"{part_of(bad.wrong, bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} incorrect"
-    message = f"{value_text(bad)} ({size_text(first.case)}). {share}."
+    example = f"{value_text(bad)} ({size_text(first.case)}). {share}."
+    found = explain([outcome.diagnoses for outcome in failing])
     return (
         Finding(
             kind=Verdict.WRONG_ANSWER,
-            message=" ".join([message, *explain([outcome.diagnoses for outcome in failing])]),
+            message=" ".join([example, *(each.sentences for each in found)]),
             count=sum(outcome.mismatch.wrong for outcome in failing if outcome.mismatch is not None),
-            example=Example(element=bad.element, case=first.case.name),
+            example=Example.at(bad.element, case=first.case.name),
+            facts=Facts(values=bad.values, example=example if found else "", diagnoses=found),
         ),
     )
 
 
-def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
+def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> tuple[Diagnosed, ...]:
     """The mistake and the place that explain most failing cases, with the number of cases."""
-    texts = []
+    explained = []
     for wanted in (False, True):
-        counts: dict[str, int] = {}
-        first: dict[str, Diagnosis] = {}
+        counts: dict[tuple[object, ...], int] = {}
+        first: dict[tuple[object, ...], Diagnosis] = {}
         for case in diagnoses:
             for diagnosis in case:
                 if diagnosis.is_place is wanted:
-                    first.setdefault(diagnosis.key, diagnosis)
-                    counts[diagnosis.key] = counts.get(diagnosis.key, 0) + 1
-        proven = {each.key for case in diagnoses for each in case if each.proves}
+                    key = _same(diagnosis)
+                    first.setdefault(key, diagnosis)
+                    counts[key] = counts.get(key, 0) + 1
+        proven = {_same(each) for case in diagnoses for each in case if each.proves}
         counts = {
             key: count
             for key, count in counts.items()
@@ -92,11 +96,16 @@ def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
         if not counts:
             continue
         key = max(counts, key=counts.__getitem__)
-        if counts[key] == len(diagnoses):
-            texts.append(first[key].text)
-        elif 2 * counts[key] >= len(diagnoses):
-            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases: {first[key].text}")
-    return texts
+        if 2 * counts[key] >= len(diagnoses):
+            best = first[key]
+            explained.append(
+                Diagnosed(best.key, best.text, best.more, best.names, counts[key], len(diagnoses))
+            )
+    return tuple(explained)
+
+
+def _same(diagnosis: Diagnosis) -> tuple[object, ...]:
+    return diagnosis.key, diagnosis.names
 
 
 def value_text(bad: Mismatch, verb: str = "is") -> str:

@@ -19,6 +19,7 @@ from kernels.exercise import (
 from kernels.exercise.input_words import case_words
 from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
+from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
 from kernels.launch import MOST_THREADS, Launch, LaunchError
 from kernels.source.array_shapes import array_shapes
@@ -283,11 +284,13 @@ def _resolve_launch(
     try:
         return rule.resolve(names), None
     except LaunchError as error:
-        message, line = str(error), error.line
+        message, line, facts = str(error), error.line, Facts()
         own_block = source is not None and source.launch is not None and source.launch.block is not None
         if not own_block and block_threads(exercise, tile) > MOST_THREADS:
             message, line = _too_large(exercise, tile), (source and source.tile_line) or line
-        return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name))
+            facts = Facts(Mistake.LARGE_TILE, largest_tile=largest_fitting(exercise))
+        example = Example(case=case.name)
+        return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=example, facts=facts)
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
@@ -19,8 +18,6 @@ _CONTEXT = 1
 _NEAR = 6
 
 _RED, _YELLOW, _BOLD, _DIM = "31;1", "33;1", "1", "2"
-_SHARE = re.compile(r"(?<= incorrect\.) ")
-_OF_CASES = re.compile(r"In (\d+ of \d+ failing cases): (.{1,1000}?)\.(?= |$)")
 _SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
 _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
 """Verdicts whose first finding says more than the verdict's own sentence."""
@@ -48,9 +45,10 @@ def headline(report: Report) -> tuple[str, str]:
             report
         ), ""
     if report.verdict is Verdict.WRONG_ANSWER:
-        example, *diagnosis = _SHARE.split(leading.message, maxsplit=1)
-        sentence = _OF_CASES.sub(r"\2 (\1).", diagnosis[0]) if diagnosis else failing_sizes(report)
-        return explanation_of(report).cause or sentence or report.verdict.headline, example
+        facts = leading.facts
+        sentence = " ".join(each.headline for each in facts.diagnoses) or failing_sizes(report)
+        detail = facts.example or leading.message
+        return explanation_of(report).cause or sentence or report.verdict.headline, detail
     if report.verdict in _EXACT:
         return leading.message, ""
     sentence = report.verdict.headline if leading.lines else summary_sentence(report)

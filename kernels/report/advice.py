@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from kernels.compile.diagnostics import NEVER_CLOSED
+from kernels.exercise.input_words import case_sizes
 from kernels.exercise.model import InputKind, Operation
+from kernels.facts import Mistake
 from kernels.launch import Launch, is_launch_comment
-from kernels.report.barriers import MBARRIER, OTHER_BARRIERS, barrier_place, barrier_step
-from kernels.report.clues import PARTIAL, advice_of_clues, failing_sizes
+from kernels.report.barriers import barrier_place, barrier_step, other_barrier
+from kernels.report.clues import Sizes, advice_of_clues, sizes_that_fail
 from kernels.report.endless import endless_step
 from kernels.report.guards import either_is_enough, filled, guard, limit_of_all, too_far
 from kernels.report.model import Report, Step
 from kernels.report.races import Race, race_step
 from kernels.report.source_facts import code_of, declared_shared, integer_parameters, is_shared
 from kernels.report.unwritten import unwritten_step
-from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import lines_named, listed, plural
 
@@ -49,20 +49,17 @@ _LAUNCH_COMMENT = (
 
 
 _ONE_ERROR = "Correct this one error{first}. The compiler found no other."
-_REPAIRS = (
-    (r"^A `;` is missing at the end of this line", "Add `;` at the end of{end}."),
-    (NEVER_CLOSED, "Add a `}}` where the unclosed block ends, often at the end of the file."),
-    (r"`(\w+)` is undefined\. Did you mean `([\w:]+)`\?", r"Write `\2` instead of `\1`{first}."),
-)
-"""Sentences of compiler errors, each with its repair."""
-
-_STOPS: Mapping[str, str] = {
-    "the assertion": "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
-    "a trap instruction": "Let the kernel handle this case instead of stopping{at}.",
+_REPAIRS: Mapping[Mistake, str] = {
+    Mistake.PARAMETERS: "Write the expected parameters{first}. Then use their names in the kernel's body.",
+    Mistake.SEMICOLON: "Add `;` at the end of{end}.",
+    Mistake.NEVER_CLOSED: "Add a `}}` where the unclosed block ends, often at the end of the file.",
+    Mistake.UNDEFINED: "Write `{meant}` instead of `{unknown}`{first}.",
+    Mistake.LAUNCH_BOUNDS: "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads.",
+    Mistake.PRINTF: "Give `printf`{at} one argument for each conversion in its format.",
+    Mistake.ASSERTION: "Let the kernel work without the condition of the assertion{at}, or make the condition true.",
+    Mistake.TRAP: "Let the kernel handle this case instead of stopping{at}.",
 }
-
-_PARAMETERS = "has different parameters"
-_EXPECTED = "Write the expected parameters{first}. Then use their names in the kernel's body."
+"""The advice after a mistake, whatever the source says."""
 
 
 def next_step(report: Report, lines: Sequence[str]) -> Step:
@@ -74,7 +71,10 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
     leading = [finding for finding in leading if finding.severity is Severity.ERROR] or leading
     first = leading[0] if leading else Finding(report.verdict, "")
     step = _general(report, lines, leading)
+    unknown, meant = (*first.facts.names, "", "")[:2]
     text = step.text.format(
+        unknown=unknown,
+        meant=meant,
         name=first.array,
         at=_at(leading),
         first=_at(leading[:1]),
@@ -97,83 +97,95 @@ def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -
     """The step with its placeholders."""
     known = _KNOWN.get(report.verdict) if leading else None
     step = known(leading, report, lines) if known is not None else None
-    return Step(report.verdict.advice) if step is None else Step(step) if isinstance(step, str) else step
+    return step or Step(report.verdict.value, report.verdict.advice)
 
 
-def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
-    """The advice for a file that can't be graded; "" if its findings say how to repair it."""
-    main = next((finding.line for finding in leading if f"`main` {HOST_CODE}" in finding.message), None)
+def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
+    """The advice for a file that can't be graded; empty if its findings name the repair."""
+    kinds = {finding.facts.mistake: finding.line for finding in reversed(leading)}
+    main = kinds.get(Mistake.MAIN)
     if re.search(r"\S\s*\b(?:int|void|auto)\s+main\s*\(", code_of(main, lines)):
-        return f"Begin a new line before `main` at line {main}. Then Tilelab leaves `main` out."
-    known = {_PARAMETERS: _EXPECTED, HOST_CODE: report.verdict.advice}
-    return next((advice for part, advice in known.items() if any(part in f.message for f in leading)), "")
+        text = f"Begin a new line before `main` at line {main}. Then Tilelab leaves `main` out."
+        return Step("main_in_line", text)
+    if Mistake.PARAMETERS in kinds:
+        return _repair(Mistake.PARAMETERS)
+    host = kinds.keys() & {Mistake.MAIN, Mistake.HOST_CODE}
+    return Step("host_code", report.verdict.advice) if host else Step("", "")
 
 
-def _compile_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
-    """The advice for the compiler's errors: the repair, if there is only one and its sentence shows it."""
+def _repair(mistake: Mistake) -> Step:
+    return Step(mistake.value, _REPAIRS[mistake])
+
+
+def _compile_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
+    """The advice for the compiler's errors: the repair, if there is only one and its repair is known."""
     if len(leading) > 1:
-        return report.verdict.advice
-    found = ((re.search(part, leading[0].message), advice) for part, advice in _REPAIRS)
-    return next((match.expand(advice) for match, advice in found if match is not None), _ONE_ERROR)
+        return None
+    mistake = leading[0].facts.mistake
+    return _repair(mistake) if mistake in _REPAIRS else Step("one_error", _ONE_ERROR)
 
 
-def _runtime_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str | None:
-    """The advice for a kernel that stops; None if its sentence isn't known."""
-    if "aligned to its size" in leading[0].message:
-        return _misaligned(leading[0], lines)
-    return next((advice for part, advice in _STOPS.items() if part in leading[0].message), None)
+def _runtime_error(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
+    """The advice for a kernel that stops; None if its mistake isn't known."""
+    mistake = leading[0].facts.mistake
+    if mistake is Mistake.MISALIGNED:
+        return Step("misaligned", _misaligned(leading[0], lines))
+    return _repair(mistake) if mistake in _REPAIRS else None
 
 
 def _misaligned(finding: Finding, lines: Sequence[str]) -> str:
     """The advice for a wide access at an address that isn't a multiple of its size."""
     wide = re.search(r"\b(float|u?int|double)([24])\b", code_of(finding.line, lines))
     elements = "floats" if wide is not None and wide[1] == "float" else "elements"
-    text = f"{'Write' if ' writes ' in finding.message else 'Read'} single {elements}{{at}}."
-    place = re.search(r"\[\d+\]\[(\d+)\]", (finding.example and finding.example.element) or "")
+    text = f"{'Write' if finding.facts.stores else 'Read'} single {elements}{{at}}."
     widths = integer_parameters(lines)
     # Only the start of a row is at a multiple of the width alone.
-    if wide is None or place is None or int(place[1]) % int(wide[2]) or len(widths) != 1:
+    if wide is None or not finding.indices[1:] or finding.indices[1] % int(wide[2]) or len(widths) != 1:
         return text
     if is_shared(finding.array, lines):
         return text
     return f"{text} Or use `{wide[0]}` only if `{widths[0]}` is a multiple of {wide[2]}."
 
 
-def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
-    return advice_of_clues(report, lines) or _OF_KIND.get(_kind(report), report.verdict.advice)
+def _wrong_answer(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
+    return advice_of_clues(report, lines) or _OF_KIND.get(report.inputs)
 
 
-def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+def _limits(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The advice for a launch that exceeds a limit."""
     text = report.verdict.advice
-    if any("`__launch_bounds__`" in finding.message for finding in leading):
-        return "Make the block smaller, or raise `__launch_bounds__`{at} to the block's number of threads."
-    if (largest := re.search(r"largest tile is (\d[\d,]*\d|\d)", leading[0].message)) is not None:
+    if any(finding.facts.mistake is Mistake.LAUNCH_BOUNDS for finding in leading):
+        return _repair(Mistake.LAUNCH_BOUNDS)
+    if largest := leading[0].facts.largest_tile:
         defined = re.search(r"\b(?:define\s+|int\s+)(\w+)", code_of(leading[0].line, lines))
         tile = f"`{defined[1]}`{{first}}" if defined is not None else "the tile"
-        return f"Set {tile} to {largest[1]} or less, or set `block=` in a launch comment."
+        smaller = f"Set {tile} to {largest:,} or less, or set `block=` in a launch comment."
+        return Step("large_tile", smaller)
     named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
-    if _kind(report) in _OF_KIND:
+    if report.inputs in _OF_KIND:
         text = text.replace("its tiles", "its shared arrays")
-    return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+    if any(map(is_launch_comment, named)):
+        return Step("launch_comment", _LAUNCH_COMMENT)
+    return Step(report.verdict.value, text)
 
 
-def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | str:
+def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
     """The step if a launch, a barrier or a loop runs too long."""
     line = next((finding.line for finding in leading if finding.line is not None), 0)
     if 0 < line <= len(lines) and is_launch_comment(lines[line - 1]):
-        return _GRID
-    if MBARRIER in leading[0].message:
-        return OTHER_BARRIERS[MBARRIER]
+        return Step("grid", _GRID)
+    if (other := other_barrier(leading[0])) is not None:
+        return other
     if (step := endless_step(leading[0], lines)) is not None:
         return step
-    return report.verdict.advice + (_few_threads(report) if _kind(report) not in _OF_KIND else "")
+    few = _few_threads(report) if report.inputs not in _OF_KIND else ""
+    return Step("few_threads" if few else report.verdict.value, report.verdict.advice + few)
 
 
-def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | str | None:
+def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The step for accesses outside an array, in the words of the source; None if no array is known."""
-    if any("`printf`" in each.message for each in leading):
-        return "Give `printf`{at} one argument for each conversion in its format."
+    if any(each.facts.mistake is Mistake.PRINTF for each in leading):
+        return _repair(Mistake.PRINTF)
     names = [name for name in dict.fromkeys(each.array for each in leading) if name.isidentifier()]
     if not names:
         return None
@@ -184,24 +196,28 @@ def _outside(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
     if declared is None and (len(names) > 1 or len({finding.line for finding in leading}) > 1):
         arrays = listed([f"`{name}`" for name in names[:_MOST_LINES]])
         text = f"Guard each access to {arrays}{{at}}. {limit_of_all(leading, names, lines)}"
-        return f"{text} If a size isn't a multiple of the block, some threads have no element.{filled(leading, lines)}"
-    text = guard(leading[0], names[0], _at(leading[:1]), lines).replace("{", "{{").replace("}", "}}")
-    return Step(text, {} if declared is None else {declared: f"declares {names[0]}"})
+        text += " If a size isn't a multiple of the block, some threads have no element."
+        return Step("guard.all", text + filled(leading, lines))
+    key, text = guard(leading[0], names[0], _at(leading[:1]), lines)
+    text = text.replace("{", "{{").replace("}", "}}")
+    return Step(key, text, {} if declared is None else {declared: f"declares {names[0]}"})
 
 
-def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str | None:
+def _changed_input(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     """The advice for a write to an input; None if its name isn't known."""
     name = leading[0].array
     if not name:
         return None
     if (elsewhere := _same_store(leading, lines)) is not None:
-        return f"Delete line {leading[0].line}. Line {elsewhere} stores the same value in the output."
+        text = f"Delete line {leading[0].line}. Line {elsewhere} stores the same value in the output."
+        return Step("input.same_store", text)
     pattern = rf"(const\s+)?\b({_NUMBERS})\s*\*\s*(__restrict__\s+)?{re.escape(name)}\b"
     pointer = re.search(pattern, "\n".join(lines))
     text = "Store the result{at} in the output, not in `{name}`."
     if pointer is None or pointer[1] is not None:
-        return text
-    return f"{text} Declare `const {pointer[2]}* {{name}}` to let the compiler find such stores."
+        return Step("input", text)
+    text = f"{text} Declare `const {pointer[2]}* {{name}}` to let the compiler find such stores."
+    return Step("input.not_const", text)
 
 
 def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
@@ -221,7 +237,7 @@ def _same_store(leading: Sequence[Finding], lines: Sequence[str]) -> int | None:
 
 
 def _unwritten(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:
-    padded = _kind(report) not in _OF_KIND and PARTIAL in failing_sizes(report)
+    padded = report.inputs not in _OF_KIND and sizes_that_fail(report) is Sizes.PARTIAL_TILE
     return unwritten_step(leading[0], lines, padded=padded)
 
 
@@ -249,9 +265,9 @@ def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> S
             name,
             lines,
             outside=bool(name) and not is_shared(name, lines),
-            tiles=_kind(report) not in _OF_KIND and is_shared(name, lines),
+            tiles=report.inputs not in _OF_KIND and is_shared(name, lines),
             spread=[] if launch is None else _spread(launch),
-            in_warps=all("`__syncwarp()`" in each.message for each in leading),
+            in_warps=all(each.facts.one_warp for each in leading),
         )
     )
 
@@ -266,14 +282,14 @@ _BLOCKS_COME = (
 )
 
 
-def _order(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+def _order(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step | None:
     finding = leading[0]
     if finding.other_line in {None, finding.line}:
-        return _FIRST_COME
-    return _BLOCKS_COME if finding.message.count(" of block ") > 1 else report.verdict.advice
+        return Step("order.first_come", _FIRST_COME)
+    return Step("order.blocks", _BLOCKS_COME) if finding.facts.between_blocks else None
 
 
-_KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], Step | str | None]] = {
+_KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], Step | None]] = {
     Verdict.REJECTED: _rejected,
     Verdict.COMPILE_ERROR: _compile_error,
     Verdict.RESOURCE_LIMIT: _limits,
@@ -289,16 +305,12 @@ _KNOWN: Mapping[Verdict, Callable[[Sequence[Finding], Report, Sequence[str]], St
 }
 
 
-_OF_KIND: Mapping[str, str] = {
-    InputKind.INTEGERS: _WRONG_SUM,
-    InputKind.MANTISSAS: _WRONG_TRANSPOSE,
-    **dict.fromkeys(InputKind.of(Operation.SOLUTION), _WRONG_ELEMENT),
+_OF_KIND: Mapping[str, Step] = {
+    InputKind.INTEGERS: Step("follow.sum", _WRONG_SUM),
+    InputKind.MANTISSAS: Step("follow.transpose", _WRONG_TRANSPOSE),
+    **dict.fromkeys(InputKind.of(Operation.SOLUTION), Step("follow.element", _WRONG_ELEMENT)),
 }
 """Advice for exercises without a matrix product. The inputs of their cases tell them apart."""
-
-
-def _kind(report: Report) -> str:
-    return report.checks[0].case.rpartition(" ")[2] if report.checks else ""
 
 
 def _few_threads(report: Report) -> str:
@@ -306,8 +318,7 @@ def _few_threads(report: Report) -> str:
     if report.launch is None:
         return ""
     ran = (check.case for check in report.checks if check.status is not CaseStatus.NOT_RUN)
-    sizes = ([int(size) for size in re.findall(r"=(\d+)", case)] for case in ran)
-    elements = max((min(found) ** 2 for found in sizes if found), default=0)
+    elements = max((min(sizes) ** 2 for sizes in map(case_sizes, ran) if sizes), default=0)
     threads = report.launch.threads * report.launch.blocks
     if threads * _FEW_THREADS >= elements:
         return ""

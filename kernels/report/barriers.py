@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, takewhile
 
+from kernels.facts import Mistake
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -19,18 +20,16 @@ from kernels.report.source_facts import (
 from kernels.source.loops import Statement
 from kernels.verdict import Finding, Verdict
 
-MBARRIER = "`cuda::barrier`"
-
-OTHER_BARRIERS: Mapping[str, str] = {
-    MBARRIER: (
+_OTHER_BARRIERS: Mapping[Mistake, str] = {
+    Mistake.MBARRIER: (
         "Initialise the barrier{at} with the number of threads that arrive at it in each phase. If every thread of the "
         "block arrives, write `init(&bar, blockDim.x * blockDim.y)`."
     ),
-    "`bar.": (
+    Mistake.NAMED_BARRIER: (
         "Give the barrier{at} the number of threads that reach it. For the whole block, use `__syncthreads()`."
     ),
 }
-"""Advice for barriers other than `__syncthreads()`, by a word of their findings."""
+"""Advice for barriers other than `__syncthreads()`."""
 
 _BARRIER = re.compile(r"\b__syncthreads\s*\(\s*\)\s*;")
 _LEAVES = re.compile(r"\b(?:return|break|continue|goto)\b")
@@ -41,15 +40,20 @@ _MOST_RACES = 32
 
 def barrier_step(finding: Finding, lines: Sequence[str]) -> Step:
     """The step after this finding. It names the `if` around the barrier, if that is the cause."""
-    for part, text in OTHER_BARRIERS.items():
-        if part in finding.message:
-            return Step(text)
+    if (other := other_barrier(finding)) is not None:
+        return other
     for line in (finding.line, finding.other_line):
         around = statements_at(line, lines) if line is not None else []
         ifs = [each for each in takewhile(lambda each: not each.is_loop, around) if _splits(each, lines)]
         if ifs and line is not None:
-            return Step(_out_of(ifs[-1], line, lines), {ifs[-1].first: "only some threads enter"})
-    return Step(Verdict.BARRIER_DIVERGENCE.advice)
+            return Step(*_out_of(ifs[-1], line, lines), {ifs[-1].first: "only some threads enter"})
+    return Step("barrier", Verdict.BARRIER_DIVERGENCE.advice)
+
+
+def other_barrier(finding: Finding) -> Step | None:
+    """The step if the barrier isn't `__syncthreads()`; otherwise None."""
+    text = _OTHER_BARRIERS.get(finding.facts.mistake)
+    return None if text is None else Step("other_barrier", text)
 
 
 def _splits(statement: Statement, lines: Sequence[str]) -> bool:
@@ -58,18 +62,25 @@ def _splits(statement: Statement, lines: Sequence[str]) -> bool:
     return statement.word == "if" and bool(names_in(parts_of(statement, lines).condition) & differing)
 
 
-def _out_of(only: Statement, line: int, lines: Sequence[str]) -> str:
-    """How the barrier at a line leaves the `if` around it."""
+def _out_of(only: Statement, line: int, lines: Sequence[str]) -> tuple[str, str]:
+    """How the barrier at a line leaves the `if` around it, with the key of this advice."""
     body = parts_of(only, lines).body
     before, *after = _BARRIER.split(body)
     if _has_else(body):
-        return f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
+        text = f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
+        return "barrier.after_else", text
     if len(after) == 1 and not after[0].strip("} \n"):
-        return f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}."
+        return (
+            "barrier.after_if",
+            f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}.",
+        )
     if len(after) == 1 and not before.strip("{ \n"):
-        return f"Move `__syncthreads()` from line {line} to before the `if` of line {only.first}."
+        return (
+            "barrier.before_if",
+            f"Move `__syncthreads()` from line {line} to before the `if` of line {only.first}.",
+        )
     text = f"Move each `__syncthreads()` out of the `if` at line {only.first}, which only some threads enter."
-    return f"{text} Guard the loads and the store instead."
+    return "barrier.out_of_if", f"{text} Guard the loads and the store instead."
 
 
 def _has_else(body: str) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
 from itertools import islice
 
+from kernels.exercise.input_words import case_sizes
 from kernels.exercise.model import InputKind, Operation
+from kernels.facts import Diagnosed
 from kernels.launch import is_launch_comment
-from kernels.report.model import Report, first_error
+from kernels.report.model import Report, Step, first_error
 from kernels.report.source_facts import (
     code_between,
     code_of,
@@ -28,30 +31,20 @@ from kernels.source.loops import loop_line
 from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import lines_named, listed, plural
 
-_SIZE = re.compile(r"=(\d+)")
-_TRANSPOSED = re.compile(r"\b(?!is\b)(\w+) transposed\b")
-_SWAPPED = re.compile(r"\bcomputes (\w+)\*(\w+): the operands are swapped\b")
-_OF_SOME = re.compile(r"\bIn \d+ of \d+ failing cases: [^.]*\.")
-_LEFT_OUT = re.compile(r"\btile is left out\b")
-_RESULT_TRANSPOSED = re.compile(r"\bresult is transposed\b")
-_UNWRITTEN = re.compile(r"\bunwritten\b")
+_TURNED = ("left_transposed", "right_transposed", "both_transposed")
+_LEFT_OUT = ("last_tile", "tile_missing")
+_UNWRITTEN = "partly_written"
 _PARTIAL_TILE = "The last tile is then partial. Load 0 where the row or the column is outside the matrix."
-_ONE_TILE = "in a single tile."
-PARTIAL = "Only sizes that aren't a multiple"
-"""How the sentence begins if only sizes with a partial tile fail."""
 _TILES = re.compile(r"/\s*(?:TILE|BLOCK)\w*")
 _ROUNDED_UP = re.compile(r"-\s*1\s*\)\s*/|\bceil")
 _ZEROED = re.compile(r"(?:^|[;{]|\b(?:float|double|int|unsigned))\s*(\w+)\s*=\s*0(?:\.0*)?f?\s*;")
 _STORED_TILES = re.compile(r"^[ \t]*+(\w++)[ \t]*+\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
-_INCORRECT = re.compile(r"^([\d,]+) of ([\d,]+) elements? incorrect$")
-_EVERY_SECOND = re.compile(r"\badds up every second element\b")
+_EVERY_SECOND = ("even", "odd")
 _ENDS_EARLY = re.compile(
     r"\bfor\s*+\([^;]{0,200};\s*+(\w++)\s*+>\s*+1u?\s*+;[^;]{0,200}(?:/=?\s*+2|>>=?\s*+1)"
 )
-_NARROW = re.compile(r"\bnarrower format\b")
-_VALUES = re.compile(r" is (-?[\d.]+(?:e[-+]?\d+)?), not (-?[\d.]+(?:e[-+]?\d+)?)(?= \()")
 _NARROW_TYPE = re.compile(
     r"^(?!\s*#\s*include).*(?:__half|\bhalf2?(?=\s+[A-Za-z_]|\s*\()|\(\s*half2?\s*\)|bfloat|2half|__h(?:add|mul|fma|sub)\b)"
 )
@@ -63,29 +56,46 @@ _MOST_TILES = 16
 """More stored names, or more stores to tiles, take too long to follow."""
 
 
+class Sizes(Enum):
+    """A difference between the failing and the passing sizes."""
+
+    LARGER_THAN_A_TILE = auto()
+    PARTIAL_TILE = auto()
+    NOTHING = auto()
+
+
 def failing_sizes(report: Report) -> str:
     """What sets the failing sizes apart from the passing ones, in one sentence; "" if nothing does."""
+    tile = report.tile
+    return {
+        Sizes.LARGER_THAN_A_TILE: f"The result is correct only up to size {tile}, in a single tile.",
+        Sizes.PARTIAL_TILE: f"Only sizes that aren't a multiple of {tile} fail.",
+        Sizes.NOTHING: "",
+    }[sizes_that_fail(report)]
+
+
+def sizes_that_fail(report: Report) -> Sizes:
+    """What sets the failing sizes apart from the passing ones."""
     passed = list(_sizes(report, CaseStatus.PASSED))
     failed = list(_sizes(report, CaseStatus.FAILED))
     tile = report.tile
     if tile < 2 or not passed or not failed:
-        return ""
+        return Sizes.NOTHING
     one_tile = all(max(sizes) <= tile for sizes in passed) and all(max(sizes) > tile for sizes in failed)
     if one_tile and _of_matrix(report):
-        return f"The result is correct only up to size {tile}, {_ONE_TILE}"
+        return Sizes.LARGER_THAN_A_TILE
     partial = [any(size % tile for size in sizes) for sizes in (*passed, *failed)]
     if partial == [False] * len(passed) + [True] * len(failed):
-        return f"{PARTIAL} of {tile} fail."
-    return ""
+        return Sizes.PARTIAL_TILE
+    return Sizes.NOTHING
 
 
 def _of_matrix(report: Report) -> bool:
     """Whether the incorrect element has two indices in a matrix product. Other exercises load no tiles."""
-    kind = report.checks[0].case.rpartition(" ")[2] if report.checks else ""
-    if kind in {InputKind.INTEGERS, InputKind.MANTISSAS, *InputKind.of(Operation.SOLUTION)}:
+    if report.inputs in {InputKind.INTEGERS, InputKind.MANTISSAS, *InputKind.of(Operation.SOLUTION)}:
         return False
     leading = first_error(report.findings, report.verdict)
-    return leading is not None and leading.example is not None and "][" in (leading.example.element or "")
+    return leading is not None and len(leading.indices) > 1
 
 
 def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
@@ -99,13 +109,13 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
     if (reset := _reset(lines)) is not None:
         return {reset[0]: f"resets {reset[1]}"}
     comment = _launch_comment(lines)
-    if comment and _UNWRITTEN.search(leading.message) and _too_few_threads(report):
+    if comment and leading.facts.diagnosis(_UNWRITTEN) and _too_few_threads(report):
         return {comment: "too few threads"}
     if _is_rounded(leading, lines):
         return dict.fromkeys(_rounding_lines(lines)[:_MOST], "rounds")
-    if (of_sum := sum_repair(leading.message, lines)) is not None:
+    if (of_sum := sum_repair(leading.facts, lines)) is not None:
         return {of_sum.line: of_sum.label}
-    if wrong := repairs(leading.message, lines):
+    if wrong := repairs(leading.facts, lines):
         return {each.line: f"indices of {each.name}" for each in wrong[:_MOST]}
     code = {number: code_of(number, lines) for number in range(1, len(lines) + 1)}
     patterns = [*_tile_loads(report, lines), *_patterns(leading)]
@@ -116,39 +126,50 @@ def lines_to_look_at(report: Report, lines: Sequence[str]) -> Mapping[int, str]:
     return {}
 
 
-def advice_of_clues(report: Report, lines: Sequence[str]) -> str:
-    """What to change, by the diagnosis or by the failing sizes; "" if neither is clear."""
+def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
+    """What to change, by the diagnosis or by the failing sizes; None if neither is clear."""
     leading = first_error(report.findings, report.verdict)
     if leading is None or report.verdict is not Verdict.WRONG_ANSWER:
-        return ""
+        return None
     labels = lines_to_look_at(report, lines)
     found = sorted(labels)
     at = f" at line {found[0]}" if len(found) == 1 else ""
     if (reset := _reset(lines)) is not None:
         number, name, loop = reset
-        return f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
+        text = f"Line {number} sets `{name}` to 0 again for each tile. Set it once, before the loop at line {loop}."
+        return Step("sum.reset", text)
     if _is_rounded(leading, lines):
-        return f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
-    if (of_sum := sum_repair(leading.message, lines)) is not None:
-        return of_sum.text
-    if exchange := _exchange(leading, found, lines):
+        text = f"Keep the numbers in `float`{_at(found)}. Other formats and masks cut off their last bits."
+        return Step("narrow_format", text)
+    if (of_sum := sum_repair(leading.facts, lines)) is not None:
+        return Step(of_sum.key, of_sum.text)
+    if (exchange := _exchange(leading, found, lines)) is not None:
         return exchange
-    if _LEFT_OUT.search(leading.message) and not any(map(_ROUNDED_UP.search, lines)):
+    if leading.facts.diagnosis(*_LEFT_OUT) and not any(map(_ROUNDED_UP.search, lines)):
         text = f"Round the number of tiles up{at}, as in `(Width + TILE_WIDTH - 1) / TILE_WIDTH`."
-        return text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}"
-    if _UNWRITTEN.search(leading.message):
+        return Step("tiles_rounded_down", text if _loads_are_guarded(lines) else f"{text} {_PARTIAL_TILE}")
+    if leading.facts.diagnosis(_UNWRITTEN):
         if few := _too_few_threads(report):
-            return _enough_threads(few, lines)
-        return f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
-    if _EVERY_SECOND.search(leading.message) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
-        return f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
-    if failing_sizes(report).endswith(_ONE_TILE):
+            return Step("too_few_threads", _enough_threads(few, lines))
+        text = f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
+        return Step("unwritten_output", text)
+    if (
+        leading.facts.diagnosis(*_EVERY_SECOND)
+        and found
+        and (head := _ENDS_EARLY.search(lines[found[0] - 1]))
+    ):
+        return Step(
+            "tree_ends_early",
+            f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums.",
+        )
+    if sizes_that_fail(report) is Sizes.LARGER_THAN_A_TILE:
         at = _at(found) if len(found) == 2 else at
         if {*labels.values()} == {_SAME_TILE}:
             loads = "This load reads" if len(found) == 1 else "These loads read"
-            return f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
-        return f"Look at the indices of the loads{at}. Each phase must load another tile."
-    return ""
+            text = f"Use the number of the phase in the index{at}. {loads} the same tile in each phase."
+            return Step("same_tile", text)
+        return Step("one_tile", f"Look at the indices of the loads{at}. Each phase must load another tile.")
+    return None
 
 
 def _too_few_threads(report: Report) -> tuple[int, int] | None:
@@ -157,12 +178,10 @@ def _too_few_threads(report: Report) -> tuple[int, int] | None:
         return None
     threads = report.launch.threads * report.launch.blocks
     for check in report.checks:
-        found = _INCORRECT.search(check.note)
-        if found is None or _SIZE.findall(check.case) != [*map(str, report.launch_sizes.values())]:
+        if not check.incorrect or case_sizes(check.case) != (*report.launch_sizes.values(),):
             continue
-        missing, elements = (int(count.replace(",", "")) for count in found.groups())
-        if threads == elements - missing:
-            return threads, elements
+        if threads == check.elements - check.incorrect:
+            return threads, check.elements
     return None
 
 
@@ -182,32 +201,32 @@ def _launch_comment(lines: Sequence[str]) -> int:
     return next((number for number, line in enumerate(lines, 1) if is_launch_comment(line)), 0)
 
 
-def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> str:
-    """Which indices to correct, if some are exchanged; "" if none are known to be.
+def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> Step | None:
+    """Which indices to correct, if some are exchanged; None if none are known to be.
 
     found: the lines to look at
     """
-    if wrong := repairs(leading.message, lines):
-        return repair_text(wrong).replace("{", "{{").replace("}", "}}")
-    message, index = _of_all_cases(leading), "Which of the two belongs to `threadIdx.x`?"
-    if turned := _TRANSPOSED.findall(message):
-        at = _at(found) if len(found) == len(turned) else ""
-        names = listed([f"`{name}`" for name in turned])
-        return f"Exchange row and column where your kernel reads {names}{at}. {index}"
-    if swapped := _SWAPPED.search(message):
+    if wrong := repairs(leading.facts, lines):
+        return Step("tile_indices", repair_text(wrong).replace("{", "{{").replace("}", "}}"))
+    facts, index = leading.facts, "Which of the two belongs to `threadIdx.x`?"
+    # A tile that is transposed looks like a matrix in a single tile.
+    if (turned := facts.diagnosis(*_TURNED, in_all=True)) is not None:
+        at = _at(found) if len(found) == len(turned.names) else ""
+        names = listed([f"`{name}`" for name in turned.names])
+        text = f"Exchange row and column where your kernel reads {names}{at}. {index}"
+        return Step("transposed_reads", text)
+    if (swapped := facts.diagnosis("swapped", in_all=True)) is not None:
         at = _at(found) if len(found) == 2 else ""
-        return f"Exchange `{swapped[2]}` and `{swapped[1]}` where your kernel reads them{at}."
+        text = f"Exchange `{swapped.names[0]}` and `{swapped.names[1]}` where your kernel reads them{at}."
+        return Step("swapped_operands", text)
     at = _at(found) if len(found) == 1 else ""
-    if _RESULT_TRANSPOSED.search(message):
-        return f"Exchange row and column in the index of the output{at}. {index}"
-    if turns_tiles_of_result(message):
-        return f"Exchange `threadIdx.x` and `threadIdx.y` in the index of the output{at}."
-    return ""
-
-
-def _of_all_cases(finding: Finding) -> str:
-    """The sentences without those on some cases. A tile that is transposed looks like a matrix in a single tile."""
-    return _OF_SOME.sub("", finding.message)
+    if facts.diagnosis("transposed", in_all=True):
+        text = f"Exchange row and column in the index of the output{at}. {index}"
+        return Step("transposed_output", text)
+    if turns_tiles_of_result(facts):
+        text = f"Exchange `threadIdx.x` and `threadIdx.y` in the index of the output{at}."
+        return Step("exchanged_threads", text)
+    return None
 
 
 def cause(report: Report, lines: Sequence[str]) -> str:
@@ -222,12 +241,11 @@ def _at(found: Sequence[int]) -> str:
 
 def _is_rounded(finding: Finding, lines: Sequence[str]) -> bool:
     """Whether the diagnosis is a narrower format, or the source has one and the example's error is as small."""
-    if _NARROW.search(finding.message):
+    if finding.facts.diagnosis("narrow_format"):
         return True
-    values = _VALUES.search(finding.message)
-    if values is None or not any(map(_NARROW_TYPE.search, code_of_all(lines).split("\n"))):
+    if not finding.facts.values or not any(map(_NARROW_TYPE.search, code_of_all(lines).split("\n"))):
         return False
-    found, right = float(values[1]), float(values[2])
+    found, right = finding.facts.values
     return abs(found - right) <= _SMALL_ERROR * abs(right)
 
 
@@ -281,7 +299,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
     stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
-    if not stored or not failing_sizes(report).endswith(_ONE_TILE):
+    if not stored or sizes_that_fail(report) is not Sizes.LARGER_THAN_A_TILE:
         return
     load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"
     if changing := _changing(load, lines):
@@ -306,22 +324,27 @@ def _changing(load: str, lines: Sequence[str]) -> set[str]:
 
 def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
     """Patterns of lines with their labels, the most telling first."""
-    turned = _TRANSPOSED.findall(_of_all_cases(finding))
-    if _EVERY_SECOND.search(finding.message):
+    facts = finding.facts
+    if facts.diagnosis(*_EVERY_SECOND):
         yield _ENDS_EARLY, "stops early"
-    if turned:
-        yield re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(turned)})\s*+\["), f"reads {listed(turned)}"
-    if swapped := _SWAPPED.search(_of_all_cases(finding)):
-        yield re.compile(rf"^[^=\n]*+=.*\b(?:{swapped[1]}|{swapped[2]})\s*+\["), "reads the other matrix"
-    if _LEFT_OUT.search(finding.message):
+    if (turned := facts.diagnosis(*_TURNED, in_all=True)) is not None:
+        yield _reads(turned), f"reads {listed(turned.names)}"
+    if (swapped := facts.diagnosis("swapped", in_all=True)) is not None:
+        yield _reads(swapped), "reads the other matrix"
+    if facts.diagnosis(*_LEFT_OUT):
         yield _TILES, "number of tiles"
     name = finding.array
     if name:
         yield re.compile(rf"\b{re.escape(name)}\s*+\[.{{0,200}}\]\s*+[-+*/]?=(?!=)"), f"writes {name}"
 
 
+def _reads(diagnosis: Diagnosed) -> re.Pattern[str]:
+    """A pattern of the lines that read one of the matrices."""
+    return re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(diagnosis.names)})\s*+\[")
+
+
 def _sizes(report: Report, status: CaseStatus) -> Iterator[tuple[int, ...]]:
     for check in report.checks:
-        found = tuple(map(int, _SIZE.findall(check.case)))
+        found = case_sizes(check.case)
         if check.status is status and found:
             yield found

@@ -38,7 +38,7 @@ def endless_step(finding: Finding, lines: Sequence[str]) -> Step | None:
     if (unsigned := _NEVER_NEGATIVE.search(parts.condition)) is not None:
         name = unsigned[1]
         text = f"`{name}` is unsigned, so `{name} >= 0` is always true. Declare it as `int` at line {loop.first}."
-        return Step(text, {loop.first: f"{name} is never below 0"})
+        return Step("endless.unsigned", text, {loop.first: f"{name} is never below 0"})
     clauses = parts.condition.split(";")
     condition = clauses[1] if len(clauses) == 3 else parts.condition
     name = _counter(condition, lines)
@@ -48,7 +48,7 @@ def endless_step(finding: Finding, lines: Sequence[str]) -> Step | None:
     verb = {"<": "Increase", ">": "Decrease"}.get(condition.partition(name)[2].lstrip()[:1], "Change")
     where = "in the loop's head" if len(clauses) == 3 else "at the end of the loop"
     text = f"`{name}` never changes in the loop at line {loop.first}. {verb} it {where}."
-    return Step(text, {loop.first: f"{name} never changes"})
+    return Step("endless.unchanged", text, {loop.first: f"{name} never changes"})
 
 
 def _counter(condition: str, lines: Sequence[str]) -> str:

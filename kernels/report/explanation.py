@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from kernels.expression import Expression, ExpressionError
@@ -39,6 +40,7 @@ def explained(report: Report, lines: Sequence[str]) -> Explanation:
     found = Explanation(
         cause=cause(report, lines),
         step=step.text,
+        advice=step.key,
         marks=_notes(step.marks),
         clues=_notes(lines_to_look_at(report, lines)),
     )
@@ -47,9 +49,8 @@ def explained(report: Report, lines: Sequence[str]) -> Explanation:
         return found
     name = race.array
     barriers = (n for n in range(1, len(lines) + 1) if _BARRIER.search(code_of(n, lines)))
-    return Explanation(
-        step=found.step,
-        marks=found.marks,
+    return replace(
+        found,
         lost_update=only_updates(race, lines),
         barriers=tuple(islice(barriers, _MOST)),
         shared=bool(name) and is_shared(name, lines),

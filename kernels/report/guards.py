@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
+from kernels.exercise.input_words import case_sizes
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -27,8 +28,8 @@ _EITHER = re.compile(r"\b(\w+)\s*<\s*\w+\s*\|\|\s*(\w+)\s*<(?![<=])")
 _ROW_MAJOR = re.compile(r"(?P<row>\w+|\([^()]*\))\s*\*\s*(?P<width>\w+)\s*\+\s*(?P<column>.+)")
 
 
-def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
-    """What the finding's access to the array `name` needs.
+def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> tuple[str, str]:
+    """The key and the text of what the finding's access to the array `name` needs.
 
     at: the place of the findings, as ` at line 7`
     """
@@ -37,18 +38,18 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> str:
     quoted = f"`{name}[{']['.join(indices)}]`"
     access = quoted if indices and len(quoted) <= _LONGEST else f"each access to `{name}`"
     index = indices[0] if len(indices) == 1 and access == quoted else ""
-    element = finding.example.element if finding.example is not None and finding.example.element else ""
     if (line := declared_shared(name, lines)) is not None:
-        return f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
-    if "[-" in element:
-        return f"Guard {access}{at}. Its index must not be below 0."
+        text = f"Compare the index of {access}{at} with the size of `{name}`, which line {line} declares."
+        return "guard.shared", text
+    if any(each < 0 for each in finding.indices):
+        return "guard.negative", f"Guard {access}{at}. Its index must not be below 0."
     length = _length_name(finding, index, lines)
     limit = f"`{length}`" if length else "the number of elements"
-    if element.count("[") < 2 and _stores_together(index, code):
+    if len(finding.indices) < 2 and _stores_together(index, code):
         condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
-        return f"Run line {finding.line} only if {condition}."
+        return "guard.line", f"Run line {finding.line} only if {condition}."
     inside = _limit(finding, index, limit, lines)
-    return f"Guard {access}{at}. {inside}{filled([finding], lines)}"
+    return "guard", f"Guard {access}{at}. {inside}{filled([finding], lines)}"
 
 
 def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
@@ -68,7 +69,9 @@ def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
             if compared[1] == "<=" and not starts_later and (compared[2] in limits or compared[2].isupper()):
                 limit = compared[2]
                 text = f"Line {number} lets `{name}` reach `{limit}`, one past the last index."
-                return Step(f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"})
+                return Step(
+                    "too_far", f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"}
+                )
         if "__global__" in code:
             break
     return None
@@ -87,16 +90,16 @@ def either_is_enough(finding: Finding, lines: Sequence[str]) -> Step | None:
     for number, test in tests:
         if (found := _EITHER.search(test)) is not None and {found[1], found[2]} <= used:
             text = f"The `||` at line {number} lets a thread pass if only one index is inside. Write `&&` instead."
-            return Step(text, {number: "one of two is enough"})
+            return Step("either_is_enough", text, {number: "one of two is enough"})
     return None
 
 
 def limit_of_all(findings: Sequence[Finding], names: Sequence[str], lines: Sequence[str]) -> str:
     """What the indices of accesses to several lines or arrays must be less than."""
-    elements = [each.example.element or "" for each in findings if each.example is not None]
-    if any(is_shared(name, lines) for name in names) or any("[-" in element for element in elements):
+    below = any(index < 0 for each in findings for index in each.indices)
+    if below or any(is_shared(name, lines) for name in names):
         return "Compare each index with the size of its array."
-    if all(element.count("[") > 1 for element in elements):
+    if all(len(each.indices) > 1 for each in findings if each.example is not None):
         return "Its row and its column must be inside the matrix."
     return "Its index must be less than the number of elements."
 
@@ -109,16 +112,15 @@ def filled(findings: Sequence[Finding], lines: Sequence[str]) -> str:
 
 
 def _limit(finding: Finding, index: str, limit: str, lines: Sequence[str]) -> str:
-    element = (finding.example and finding.example.element) or ""
-    if element.count("[") < 2:
+    if len(finding.indices) < 2:
         return f"{f'`{index}`' if index else 'Its index'} must be less than {limit}."
     parts = _ROW_MAJOR.fullmatch(index)
     # `ph * TILE + tx + Row * Width` has the same form. Only a parameter can be the width of a matrix.
     if parts is None or parts["width"] not in integer_parameters(lines):
         return "Its row and its column must be inside the matrix."
     row, column, width = parts["row"].strip("()"), parts["column"], parts["width"]
-    size, elements = _only_size(finding), _elements(finding)
-    if integer_parameters(lines) == [width] and size is not None and elements == size * size:
+    size = _only_size(finding)
+    if integer_parameters(lines) == [width] and size is not None and finding.facts.elements == size * size:
         return f"`{row}` and `{column}` must both be less than `{width}`."
     return f"`{column}` must be less than `{width}`, and `{row}` less than the number of rows."
 
@@ -130,21 +132,14 @@ def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
     """
     lengths = integer_parameters(lines)
     of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
-    elements = _elements(finding)
-    same = elements is not None and elements == _only_size(finding)
+    same = finding.facts.elements == _only_size(finding)
     return lengths[0] if same and of_thread and len(lengths) == 1 else ""
 
 
 def _only_size(finding: Finding) -> int | None:
     """The size of the example's case, if it has only one."""
-    sizes = re.findall(r"=(\d+)", (finding.example and finding.example.case) or "")
-    return int(sizes[0]) if len(sizes) == 1 else None
-
-
-def _elements(finding: Finding) -> int | None:
-    """The number of elements of the finding's array."""
-    found = re.search(r"\(([\d,]+) elements?[,)]", finding.message)
-    return None if found is None else int(found[1].replace(",", ""))
+    sizes = case_sizes((finding.example and finding.example.case) or "")
+    return sizes[0] if len(sizes) == 1 else None
 
 
 def _stores_together(index: str, code: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.evidence import CodeLine, Evidence
+from kernels.exercise.input_words import case_parts
 from kernels.exercise.model import BOUND, InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
@@ -24,10 +25,12 @@ SCHEMA = 1
 class Step:
     """The next step after a result.
 
+    key: the same for each result with this advice
     text: with placeholders, as in `Verdict.advice`
     marks: lines besides the finding's own, each with what it does wrong
     """
 
+    key: str
     text: str
     marks: Mapping[int, str] = field(default_factory=dict)
 
@@ -46,6 +49,7 @@ class Explanation:
 
     cause: of an incorrect result, in one sentence; "" if the source doesn't show it
     step: what to do next
+    advice: the key of the step; "" in reports of older versions
     marks: the step's lines besides the findings' own
     clues: the lines behind an incorrect result
     lost_update: both accesses of the leading race are one line that adds to its element
@@ -62,6 +66,7 @@ class Explanation:
     barriers: tuple[int, ...] = ()
     shared: bool = False
     extents: tuple[int, ...] = ()
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,11 @@ class Report:
     ptx: tuple[CodeLine, ...] = ()
     explanation: Explanation | None = None
     schema: int = SCHEMA
+
+    @property
+    def inputs(self) -> str:
+        """The kind of inputs of the first case; "" without one."""
+        return case_parts(self.checks[0].case)[1] if self.checks else ""
 
 
 def launch_sentence(report: Report) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kernels.facts import AccessKind
 from kernels.report.model import Step
 from kernels.report.source_facts import (
     code_between,
@@ -43,10 +44,6 @@ class Race:
     spread: Sequence[str]
     in_warps: bool
 
-    def says(self, pattern: str) -> bool:
-        """Whether the finding's sentence matches the pattern."""
-        return re.search(pattern, self.finding.message) is not None
-
     def uses(self, pattern: str) -> bool:
         """Whether a line of the source matches the pattern. NAME in it means the array."""
         wanted = re.compile(pattern.replace("NAME", re.escape(self.name)))
@@ -59,7 +56,7 @@ class Race:
 
     @property
     def one_store(self) -> bool:
-        return self.one_line and self.says(r"\bboth write\b")
+        return self.one_line and self.finding.facts.both_write
 
     @property
     def one_update(self) -> bool:
@@ -77,8 +74,13 @@ class Race:
 
     @property
     def in_block(self) -> bool:
-        """Whether both threads are of one block. Only a second block has a name of its own in the sentence."""
-        return len(re.findall(r"\bof block\b", self.finding.message)) == 1
+        """Whether both threads are of one block."""
+        return self.finding.facts.in_block
+
+    @property
+    def copies(self) -> bool:
+        """Whether a thread copies asynchronously."""
+        return any(access.kind is AccessKind.COPY for access in self.finding.facts.accesses)
 
     @property
     def same_in_blocks(self) -> bool:
@@ -109,8 +111,7 @@ class Race:
 
     @property
     def in_matrix(self) -> bool:
-        example = self.finding.example
-        return example is not None and (example.element or "").count("[") > 1
+        return len(self.finding.indices) > 1
 
 
 _ATOMIC_OF_IT = r"\batomic\w++\s*+\(\s*+&?\s*+NAME\b"
@@ -147,25 +148,31 @@ _IN_PLACE = (
     "call it after the store, too."
 )
 
-_ADVICE: tuple[tuple[Callable[[Race], bool], str], ...] = (
-    (lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
-    (lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
-    (lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
-    (lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),
-    (lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
-    (lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
-    (lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
+_ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
+    ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
+    ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
+    ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
     (
-        lambda race: race.says(r"\basynchronous|\bthe copy\b"),
+        "next_row",
+        lambda race: race.outside and race.one_store and race.in_block and race.in_matrix,
+        _NEXT_ROW,
+    ),
+    ("one_cell", lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
+    ("offset", lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
+    ("own_element", lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
+    (
+        "copy",
+        lambda race: race.copies,
         "Wait for the copy with `__pipeline_wait_prior(0)`. Then put `__syncthreads()` {between}.",
     ),
-    (lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),
-    (lambda race: race.one_store, _ONE_CELL),
-    (lambda race: race.in_place and not race.in_warps, _IN_PLACE),
-    (lambda race: race.in_warps and not race.outside, "Put `__syncwarp()` {between}."),
-    (lambda race: race.tiles and race.uses(_LOADED), _TILE),
+    ("own_cell", lambda race: race.one_store and "threadIdx.y" in race.spread, _OWN_CELL),
+    ("one_cell", lambda race: race.one_store, _ONE_CELL),
+    ("in_place", lambda race: race.in_place and not race.in_warps, _IN_PLACE),
+    ("in_warps", lambda race: race.in_warps and not race.outside, "Put `__syncwarp()` {between}."),
+    ("tile", lambda race: race.tiles and race.uses(_LOADED), _TILE),
+    ("barrier", lambda race: True, Verdict.DATA_RACE.advice),
 )
-"""The first advice that fits is given."""
+"""The first advice that fits is given, with its key."""
 
 
 def race_step(race: Race) -> Step:
@@ -176,14 +183,16 @@ def race_step(race: Race) -> Step:
         place = "row" if axis == "y" else "column"
         text = f"The index of `{{name}}`{{first}} doesn't use `{unused}`, so several {which} store to one element. "
         return Step(
-            f"{text}Compute the {place} as in `blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}`."
+            "race.unused_index",
+            f"{text}Compute the {place} as in `blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}`.",
         )
     if (step := _in_steps(race)) is not None:
         return step
-    found = next((text for fits, text in _ADVICE if fits(race)), Verdict.DATA_RACE.advice)
-    if found == _IN_PLACE:
-        found += _braces(race)
-    return Step(found if race.name else found.replace(" of `{name}`", "").replace(" `{name}`", ""))
+    key, text = next((key, text) for key, fits, text in _ADVICE if fits(race))
+    if key == "in_place":
+        text += _braces(race)
+    text = text if race.name else text.replace(" of `{name}`", "").replace(" `{name}`", "")
+    return Step(f"race.{key}", text)
 
 
 def only_updates(race: Finding, lines: Sequence[str]) -> bool:
@@ -217,10 +226,11 @@ def _in_steps(race: Race) -> Step | None:
     braces = "" if body.startswith("{") else ", and give it braces"
     if re.search(tree, body):
         text = f"Make `__syncthreads()` the first statement in the loop at line {loop.first}{braces}."
-        return Step(f"{text} Every thread of the block must reach it.", {loop.first: "has no barrier"})
+        text += " Every thread of the block must reach it."
+        return Step("race.tree", text, {loop.first: "has no barrier"})
     text = f"Begin the loop at line {loop.first} with `__syncthreads()`{braces}. Read the other cell of `{{name}}`"
     text += " into a variable, and call `__syncthreads()` again. Only then change `{name}`."
-    return Step(text, {loop.first: "has no barrier"})
+    return Step("race.steps", text, {loop.first: "has no barrier"})
 
 
 def _loop_of_steps(race: Race) -> Statement | None:

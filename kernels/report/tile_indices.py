@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernels.facts import Facts
 from kernels.report.source_facts import code_of_all, line_at, names_in, one_name, reached_names
 from kernels.wording import lines_named, listed
 
-_MULTIPLIED = re.compile(r"\bmultiplies `(\w+)\[(\w+)\]\[(\w+)\]` by `(\w+)\[(\w+)\]\[(\w+)\]`")
 _NEEDED = (("ty", "k"), ("k", "tx"))
 _PAIR = re.compile(r"\[([^\[\]\n]+)\]\s*\[([^\[\]\n]+)\]")
 _FLAT = re.compile(r"\[\s*+(\w++|\([^()\[\]\n]*+\))\s*+\*\s*+(\w++)\s*+\+\s*+([^\[\]\n]++)\]")
@@ -56,25 +56,22 @@ class Repair:
     needed: str
 
 
-def repairs(message: str, lines: Sequence[str]) -> tuple[Repair, ...]:
-    """What to write instead, so that the product is correct; empty if the source doesn't show it.
-
-    message: of the wrong answer
-    """
-    match = _MULTIPLIED.search(message)
-    if match is None:
+def repairs(facts: Facts, lines: Sequence[str]) -> tuple[Repair, ...]:
+    """What to write instead, so that the product is correct; empty if the source doesn't show it."""
+    cells = facts.diagnosis("tile_cells")
+    if cells is None:
         return ()
     code = code_of_all(lines)
-    left, right = match.group(1, 2, 3), match.group(4, 5, 6)
-    wrong = [each for each in zip((left, right), _NEEDED, strict=True) if each[0][1:] != each[1]]
+    used = cells.names[:3], cells.names[3:]
+    wrong = [each for each in zip(used, _NEEDED, strict=True) if each[0][1:] != each[1]]
     found = [_of_tile(matrix, (row, column), needed, code) for (matrix, row, column), needed in wrong]
     return tuple(each for of_tile in found for each in of_tile) if all(found) else ()
 
 
-def turns_tiles_of_result(message: str) -> bool:
+def turns_tiles_of_result(facts: Facts) -> bool:
     """Whether each thread multiplies the cells of the thread with exchanged indices."""
-    match = _MULTIPLIED.search(message)
-    return match is not None and match.group(2, 3, 5, 6) == ("tx", "k", "k", "ty")
+    cells = facts.diagnosis("tile_cells")
+    return cells is not None and (*cells.names[1:3], *cells.names[4:]) == ("tx", "k", "k", "ty")
 
 
 def repair_text(found: Sequence[Repair]) -> str:

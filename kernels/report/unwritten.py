@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernels.facts import Mistake
 from kernels.report.guards import too_far
 from kernels.report.model import Step
 from kernels.report.source_facts import (
@@ -48,17 +49,18 @@ def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> S
 
     padded: whether only sizes with a partial tile fail, in a product of matrices
     """
-    element = (finding.example.element if finding.example is not None else None) or ""
-    name = element.partition("[")[0]
-    if not name:
-        return Step(_SHUFFLE) if "shuffle" in finding.message else _variable(finding, lines)
+    name = finding.array
+    if finding.example is None or not finding.example.element:
+        shuffle = finding.facts.mistake is Mistake.SHUFFLE
+        return Step("unwritten.shuffle", _SHUFFLE) if shuffle else _variable(finding, lines)
     if not name.isidentifier():
-        return Step(_LOCAL)
+        return Step("unwritten.local", _LOCAL)
     if not is_shared(name, lines):
-        return Step(_ELEMENT)
+        return Step("unwritten.element", _ELEMENT)
     rules = (_kept_out, _never_set, _outside, _short_loop, _some_threads)
     found = (too_far(finding, lines), *(rule(finding, name, lines) for rule in rules))
-    return next((step for step in found if step is not None), Step(f"{_CELL} {_ZERO}" if padded else _CELL))
+    cell = Step("unwritten.cell", f"{_CELL} {_ZERO}" if padded else _CELL)
+    return next((step for step in found if step is not None), cell)
 
 
 def _variable(finding: Finding, lines: Sequence[str]) -> Step:
@@ -68,8 +70,9 @@ def _variable(finding: Finding, lines: Sequence[str]) -> Step:
         for declared in _DECLARED.findall(code_of(number, lines)):
             for name in map(str.strip, declared.split(",")):
                 if name in used:
-                    return Step(f"Give `{name}` a first value at line {number}, before its use{{at}}.")
-    return Step(_VARIABLE)
+                    text = f"Give `{name}` a first value at line {number}, before its use{{at}}."
+                    return Step("unwritten.declared", text)
+    return Step("unwritten.variable", _VARIABLE)
 
 
 def _kept_out(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
@@ -79,7 +82,8 @@ def _kept_out(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
         return None
     text = f"Line {line} keeps threads from their loads. Let every thread of the block write its cell"
     filler = _ZERO if _sums(lines) else _NEUTRAL
-    return Step(f"{text} of `{{name}}` before each read{{at}}. {filler}", {line: "some threads leave here"})
+    text = f"{text} of `{{name}}` before each read{{at}}. {filler}"
+    return Step("unwritten.kept_out", text, {line: "some threads leave here"})
 
 
 def _sums(lines: Sequence[str]) -> bool:
@@ -131,7 +135,8 @@ def _never_set(finding: Finding, name: str, lines: Sequence[str]) -> Step | None
         return None
     which = f"Set every element of `{name}`" if is_array else f"Let one thread set `{name}`"
     return Step(
-        f"{which} to 0 before line {finding.line}. Then call `__syncthreads()`, which every thread must reach."
+        "unwritten.never_set",
+        f"{which} to 0 before line {finding.line}. Then call `__syncthreads()`, which every thread must reach.",
     )
 
 
@@ -168,7 +173,7 @@ def _outside(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     value = (
         "0 to them in an `else`, which adds nothing to a sum" if _sums(lines) else "them in an `else`, too"
     )
-    return Step(f"{text} {value}.", {only.first: f"skips cells of {name}"})
+    return Step("unwritten.outside", f"{text} {value}.", {only.first: f"skips cells of {name}"})
 
 
 def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
@@ -186,6 +191,7 @@ def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | Non
         return None
     text = f"The loop at line {loop.first} doesn't reach every cell of `{name}` that is read{{at}}, such as"
     return Step(
+        "unwritten.short_loop",
         f"{text} {{element}}. Correct its start, its end or its step.",
         {loop.first: f"leaves out cells of {name}"},
     )
@@ -199,4 +205,4 @@ def _some_threads(finding: Finding, name: str, lines: Sequence[str]) -> Step | N
     cells = re.search(rf"\b{re.escape(name)}\s*\[", code_of(finding.line, lines)) is not None
     what = f"cells of `{name}` unwritten, such as {{element}}" if cells else f"`{name}` unwritten"
     text = f"The `if` at line {only.first} leaves {what}. Let threads write all that is read{{at}}."
-    return Step(text, {only.first: f"skips {'cells of ' if cells else ''}{name}"})
+    return Step("unwritten.some_threads", text, {only.first: f"skips {'cells of ' if cells else ''}{name}"})

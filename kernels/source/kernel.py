@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.exercise.model import Parameter
+from kernels.facts import Facts, Mistake
 from kernels.source.constants import Macro
 from kernels.source.statements import statements
 from kernels.source.text import Kind, Token, closing, split_at_commas
@@ -274,7 +275,7 @@ def _wrong_parameters(exercise: Exercise, kernel: Kernel) -> Finding:
         f"`{kernel.name}` has different parameters from the exercise. "
         f"Expected: ({expected_parameters(exercise)}). Found: ({found[:300]})."
     )
-    return _rejected(kernel.line, message)
+    return Finding(Verdict.REJECTED, message, kernel.line, facts=Facts(Mistake.PARAMETERS))
 
 
 def unused_parameters(tokens: list[Token], line: int | None, *, arrays: bool) -> list[str]:

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from kernels.facts import Mistake
 from kernels.source.conditions import visible_items
 from kernels.source.text import Kind, Token, scan
 from kernels.verdict import Finding, Verdict
 
-_WAITS = "still waits"
-"""Part of a finding's sentence if its line is a wait, not a loop."""
 _JUMP = "goto"
 _LOOPS = {"for", "while", "do", _JUMP}
 _CONDITIONS = {"for", "while", "if", "switch"}
@@ -44,7 +43,8 @@ def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
         key: object = place
         if finding.kind is Verdict.TIME_LIMIT and finding.line is not None:
             loop = _enclosing(text, finding.line)
-            if loop is not None and _WAITS not in finding.message:
+            # The line of a wait isn't in an endless loop.
+            if loop is not None and finding.facts.mistake is not Mistake.MBARRIER:
                 message = f"{finding.message} The loop begins at line {loop.first}."
                 finding = replace(finding, line=loop.first, message=message)  # noqa: PLW2901
             key = finding.line, finding.severity
@@ -155,9 +155,9 @@ def point_at_names(findings: Iterable[Finding], text: str) -> tuple[Finding, ...
 
 
 def _line(finding: Finding, text: str) -> int | None:
-    if finding.kind is Verdict.RESOURCE_LIMIT and finding.line is None and _BOUNDS in finding.message:
+    if finding.facts.mistake is Mistake.LAUNCH_BOUNDS and finding.line is None:
         lines = [line for line, _ in _uses(text, _BOUNDS)]
-    elif finding.kind is Verdict.UNSUPPORTED and f"`{_GROUP}<" in finding.message:
+    elif finding.facts.mistake is Mistake.LARGE_GROUP:
         lines = [line for line, argument in _uses(text, _GROUP) if argument not in _NARROW]
     else:
         return finding.line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from kernels.facts import Facts, Mistake
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import VisibleItem
 from kernels.source.headers import HEADERS
@@ -18,7 +19,6 @@ FORBIDDEN_INCLUDE = (
 )
 MOVED_LINES = "`#line` isn't allowed, because findings must point to lines of your file. Remove it."
 
-HOST_CODE = "is host code"
 """Part of each finding about host code, and of no other finding."""
 
 BLANK = "____"
@@ -133,7 +133,13 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
     if _MAIN in places:
         places = {_MAIN: places[_MAIN]}  # without `main`, its calls are gone too
     return [
-        Finding(Verdict.REJECTED, _host_message(what), line=lines[0], count=len(lines))
+        Finding(
+            Verdict.REJECTED,
+            _host_message(what),
+            line=lines[0],
+            count=len(lines),
+            facts=Facts(Mistake.MAIN if what == _MAIN else Mistake.HOST_CODE),
+        )
         for what, lines in list(places.items())[:_MOST_HOST_FINDINGS]
     ]
 
@@ -161,6 +167,6 @@ def host_construct(tokens: Sequence[Token], index: int) -> str | None:
 
 def _host_message(what: str) -> str:
     return (
-        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab creates the matrices and launches the kernel. "
+        f"{what[:1].upper()}{what[1:]} is host code. Tilelab creates the matrices and launches the kernel. "
         f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`."
     )

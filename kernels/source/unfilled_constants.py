@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from kernels.facts import Diagnosed
 from kernels.source.conditions import visible_items
 from kernels.source.kernel import unused_parameters
 from kernels.source.statements import statements
@@ -25,22 +26,28 @@ def name_unfilled_constants(
     wrong = next((finding for finding in found if finding.kind is Verdict.WRONG_ANSWER), None)
     if wrong is None:
         return found
-    sentence = next((f" {each}" for each in _sentences(text, filled)), "")
-    return tuple(replace(each, message=each.message + sentence) if each is wrong else each for each in found)
+    constant = next(_unfilled(text, filled), None)
+    if constant is None:
+        return found
+    facts = replace(
+        wrong.facts,
+        example=wrong.facts.example or wrong.message,
+        diagnoses=(*wrong.facts.diagnoses, constant),
+    )
+    named = replace(wrong, message=f"{wrong.message} {constant.sentences}", facts=facts)
+    return tuple(named if each is wrong else each for each in found)
 
 
-def _sentences(text: str, filled: Collection[str]) -> Iterator[str]:
+def _unfilled(text: str, filled: Collection[str]) -> Iterator[Diagnosed]:
     tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
     for token in _declared(tokens):
         used = next((each.line for each in tokens if each.text == token.text and each is not token), None)
         if used is None or token.text in filled:
             continue
         free = [f"`{name}`" for name in unused_parameters(tokens, used, arrays=True)]
-        advice = f" Use the parameter {listed(free, 'or')}." if free else ""
-        yield (
-            f"The constant `{token.text}` (line {token.line}) holds only zeros, because host code doesn't run here."
-            f"{advice}"
-        )
+        advice = f"Use the parameter {listed(free, 'or')}." if free else ""
+        zeros = f"The constant `{token.text}` (line {token.line}) holds only zeros, because host code doesn't run here."
+        yield Diagnosed("unfilled_constant", zeros, advice, (token.text,))
 
 
 def _declared(tokens: list[Token]) -> Iterator[Token]:

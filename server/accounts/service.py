@@ -49,7 +49,14 @@ class ValidToken:
 
 
 class AccountError(ValueError):
-    """An invalid change of an account; the text says why."""
+    """An invalid change of an account; the text says why.
+
+    field: the name of the invalid field
+    """
+
+    def __init__(self, text: str, field: str = "name") -> None:
+        super().__init__(text)
+        self.field = field
 
 
 def create_person(
@@ -67,7 +74,7 @@ def create_person(
     """
     address = normal_email(email)
     if find_person(session, address) is not None:
-        raise AccountError(f"{address} already has an account.")
+        raise AccountError(f"{address} already has an account.", "email")
     (person,) = create_people(session, [(address, name)], proven=proven, now=now)
     if password is not None:
         person.password = hash_password(password)
@@ -102,7 +109,7 @@ def change_email(session: Session, person: Person, email: str) -> None:
     address = normal_email(email)
     other = find_person(session, address)
     if other is not None and other.id != person.id:
-        raise AccountError(f"{address} already has an account.")
+        raise AccountError(f"{address} already has an account.", "email")
     person.email = address
     end_links(session, person.id)
     session.flush()
@@ -136,9 +143,9 @@ def normal_email(text: str) -> str:
     """The address in its stored form; raises AccountError if it isn't one."""
     address = composed(text.strip(), LONGEST_EMAIL).lower()
     if len(address) > LONGEST_EMAIL or not _EMAIL.fullmatch(address) or not address.isprintable():
-        raise AccountError("An email address looks like name@university.edu.")
+        raise AccountError("An email address looks like name@university.edu.", "email")
     if _ERASED.match(address):
-        raise AccountError("An email address can't begin like an erased person's.")
+        raise AccountError("An email address can't begin like an erased person's.", "email")
     return address
 
 
@@ -150,7 +157,9 @@ def normal_name(text: str) -> str:
 def hash_password(password: str) -> str:
     """The hash of a password; raises AccountError if it is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise AccountError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
+        raise AccountError(
+            f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.", "password"
+        )
     return _HASHER.hash(unicodedata.normalize("NFC", password))
 
 

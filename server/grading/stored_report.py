@@ -2,6 +2,8 @@
 
 A missing field gets its default, and an unknown field is ignored. An unreadable value is left out with the smallest
 optional part around it. So a page shows everything that is readable.
+
+Findings of older versions have no facts. Their messages give these.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernels.report import Report, from_json
+from kernels.report.old_messages import with_facts
 from kernels.verdict import Verdict
 from kernels.wire import WireError, from_plain
 
@@ -34,4 +37,12 @@ def read_report(plain: Mapping[str, Any], verdict: Verdict) -> Report:
             needed[name] = ""
     if not isinstance(needed["tile"], int):
         needed["tile"] = 0
-    return from_plain(Report, needed, salvage=True)
+    report = from_plain(Report, needed, salvage=True)
+    return report if _has_facts(plain) else with_facts(report)
+
+
+def _has_facts(plain: Mapping[str, Any]) -> bool:
+    """Whether the version that wrote a report knew facts. Since then, every finding and every case has some."""
+    parts = (plain.get(name) for name in ("findings", "checks"))
+    items = (each for part in parts if isinstance(part, list) for each in part if isinstance(each, dict))
+    return any("facts" in each or "incorrect" in each for each in items)

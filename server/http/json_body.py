@@ -45,13 +45,12 @@ def read_body(cls: type[T], body: bytes) -> T:
     try:
         found = from_plain(cls, asked, lenient=True)
     except WireError as error:
-        where, _, reason = str(error).partition(": ")
-        field = where.removeprefix(cls.__name__).removeprefix(".")
-        wanted = reason.partition(" is needed")[0]
+        field = error.path.removeprefix(cls.__name__).removeprefix(".")
         if not field:
             missing = [name for name in hints if name not in asked]
             raise invalid(f"A field is missing: `{missing[0]}`.") from None
-        raise invalid(f"`{_short(field)}` must be {_WANTED.get(wanted, wanted)}.") from None
+        wanted = _WANTED.get(error.needed, error.needed or error.reason)
+        raise invalid(f"`{_short(field)}` must be {wanted}.") from None
     for name, hint in hints.items():
         value = getattr(found, name)
         texts = [bound for bound in getattr(hint, "__metadata__", ()) if isinstance(bound, Text)]

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.facts import Facts, Mistake
 from kernels.launch import Launch
 from kernels.report import Report
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import advice_for, card_of
+from tests.kernels.facts_of import at, of_race
 
 LINES = ["__shared__ float Mds[16][16];", "Pvalue += Mds[ty][k];", "P[i] += Pvalue;"]
 
 
 def after_unset(element):
-    finding = Finding(Verdict.UNINITIALIZED_READ, "it is read", 2, example=Example(element=element))
+    finding = Finding(Verdict.UNINITIALIZED_READ, "it is read", 2, example=at(element))
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,))
     return advice_for(report, LINES)
 
@@ -34,7 +36,7 @@ def test_an_unwritten_element_gets_the_advice_of_its_array(element, words):
 def test_an_unwritten_cell_leads_to_a_return_before_the_first_barrier():
     head = "__global__ void K() { int t = threadIdx.x;"
     lines = [head, LINES[0], "if (t > n) return;", "__syncthreads();", "x += Mds[0][15];"]
-    finding = Finding(Verdict.UNINITIALIZED_READ, "", 5, example=Example(element="Mds[0][15]"))
+    finding = Finding(Verdict.UNINITIALIZED_READ, "", 5, example=at("Mds[0][15]"))
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,))
     assert advice_for(report, lines).startswith("Line 3 keeps threads")
     assert "keeps" not in advice_for(report, [*lines[:2], lines[3], lines[2], lines[4]])
@@ -69,7 +71,7 @@ def of(*findings):
 
 
 def outside(line, element):
-    return Finding(Verdict.OUT_OF_BOUNDS, "", line, example=Example(element=element))
+    return Finding(Verdict.OUT_OF_BOUNDS, "", line, example=at(element))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def outside(line, element):
         (6, "M[17]", "Guard each access to `M` at line 6. Its index must be less"),
         (6, "M[-1]", "Its index must not be below 0."),
         (7, "Mds[16][0]", "the index of `Mds[ty][tx + 1]` at line 7 with the size of `Mds`, which line 2"),
-        (8, "P[{evil}]", "Guard `P[idx[t]]` at line 8."),
+        (8, "P[17]", "Guard `P[idx[t]]` at line 8."),
         (9, "P[17]", "Guard each access to `P` at line 9."),
         (99, "P[17]", "Guard each access to `P` at line 99."),
     ],
@@ -99,8 +101,8 @@ def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, adv
 def test_a_square_matrix_is_limited_by_the_kernels_only_size(elements, square):
     found = replace(
         outside(4, "M[17][0]"),
-        message=f"`M` ({elements:,} elements, Width=17).",
-        example=Example(element="M[17][0]", case="Width=17 real"),
+        facts=Facts(elements=elements),
+        example=at("M[17][0]", case="Width=17 real"),
     )
     advice = advice_for(of(found), KERNEL)
     assert ("`Row` and `k` must both" in advice) is square
@@ -162,14 +164,14 @@ def test_the_limit_of_several_accesses_fits_all_their_arrays(elements, words):
 
 @pytest.mark.parametrize(("element", "declares"), [("M[0][0]", True), ("N[0][0]", False)])
 def test_a_changed_input_is_named_with_its_line(element, declares):
-    found = Finding(Verdict.INPUT_MODIFIED, "", 6, example=Example(element=element))
+    found = Finding(Verdict.INPUT_MODIFIED, "", 6, example=at(element))
     advice = advice_for(of(found), KERNEL)
     assert advice.startswith(f"Store the result at line 6 in the output, not in `{element[0]}`.")
     assert (f"Declare `const float* {element[0]}`" in advice) is declares
 
 
 def test_a_changed_input_keeps_its_type():
-    found = Finding(Verdict.INPUT_MODIFIED, "", 2, example=Example(element="a[0]"))
+    found = Finding(Verdict.INPUT_MODIFIED, "", 2, example=at("a[0]"))
     lines = ["__global__ void any(unsigned int* a) {", "    a[0] = 1;", "}"]
     assert "Declare `const unsigned int* a`" in advice_for(of(found), lines)
 
@@ -185,23 +187,19 @@ RACY = [
 
 
 @pytest.mark.parametrize(
-    ("element", "message", "words"),
+    ("element", "facts", "words"),
     [
-        ("Mds[0][0]", "Thread a and thread b both write it at line 1.", "threadIdx.y"),
-        (
-            "Mds[0][0]",
-            "A reads it. B writes it, with no `__syncwarp()` between them.",
-            "`__syncwarp()` between",
-        ),
-        ("Mds[0][0]", "A reads it. B copies asynchronously to it.", "__pipeline_wait_prior"),
-        ("Mds[0][0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "A tile needs two"),
-        ("part[0]", "A reads it. B writes it, with no `__syncthreads()` between them.", "must reach it."),
-        ("P[0][0]", "A atomically updates it. B writes it.", "another launch"),
-        ("total", "A reads it. B writes it.", "__threadfence"),
+        ("Mds[0][0]", of_race("write", together=True), "threadIdx.y"),
+        ("Mds[0][0]", of_race(one_warp=True), "`__syncwarp()` between"),
+        ("Mds[0][0]", of_race("read", "copy"), "__pipeline_wait_prior"),
+        ("Mds[0][0]", of_race(), "A tile needs two"),
+        ("part[0]", of_race(), "must reach it."),
+        ("P[0][0]", of_race("update"), "another launch"),
+        ("total", of_race(), "__threadfence"),
     ],
 )
-def test_a_race_gets_the_advice_of_its_kind(element, message, words):
-    finding = Finding(Verdict.DATA_RACE, message, 1, 1, example=Example(element=element))
+def test_a_race_gets_the_advice_of_its_kind(element, facts, words):
+    finding = Finding(Verdict.DATA_RACE, "", 1, 1, example=at(element), facts=facts)
     launch = Launch((1, 1, 1), (16, 16, 1), 0)
     report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,), launch=launch)
     advice = advice_for(report, RACY)
@@ -210,35 +208,26 @@ def test_a_race_gets_the_advice_of_its_kind(element, message, words):
 
 
 @pytest.mark.parametrize(
-    ("second", "words"),
-    [("", "an element of the next row"), (" of block (1,0)", "Let one thread own each element")],
+    ("blocks", "words"),
+    [(False, "an element of the next row"), (True, "Let one thread own each element")],
 )
-def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(second, words):
-    message = f"Thread (2,0) of block (0,0) and thread (0,1){second} both write `P[1][0]` at line 1."
-    finding = Finding(Verdict.DATA_RACE, message, 1, example=Example(element="P[1][0]"))
+def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(blocks, words):
+    facts = of_race("write", blocks=blocks, together=True)
+    finding = Finding(Verdict.DATA_RACE, "", 1, example=at("P[1][0]"), facts=facts)
     assert words in advice_for(of(finding), ["P[Row * Width + Col] = sum;"])
 
 
 @pytest.mark.parametrize(
-    ("verdict", "line", "message", "words"),
+    ("verdict", "line", "mistake", "words"),
     [
-        (Verdict.TIME_LIMIT, 1, "The launch has too many blocks.", "`grid=`"),
-        (
-            Verdict.BARRIER_DIVERGENCE,
-            2,
-            "9 threads arrive at this `cuda::barrier`.",
-            "init(&bar",
-        ),
-        (
-            Verdict.BARRIER_DIVERGENCE,
-            2,
-            "9 threads reach `bar.sync 1, 8`, which takes 8.",
-            "number of threads",
-        ),
+        (Verdict.TIME_LIMIT, 1, Mistake.OTHER, "`grid=`"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.MBARRIER, "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, Mistake.NAMED_BARRIER, "number of threads"),
     ],
 )
-def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):
-    report = Report(verdict, "", "tiled", "cpu", "sm_90", 16, findings=(Finding(verdict, message, line),))
+def test_advice_fits_the_line_and_the_barrier(verdict, line, mistake, words):
+    found = Finding(verdict, "", line, facts=Facts(mistake))
+    report = Report(verdict, "", "tiled", "cpu", "sm_90", 16, findings=(found,))
     assert words in advice_for(report, ["//!tilelab grid=(99)", "x"])
 
 
@@ -251,8 +240,8 @@ def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):
         (Finding(Verdict.OUT_OF_BOUNDS, "", 7), "each store at line 7 with"),
         (Finding(Verdict.OUT_OF_BOUNDS, ""), "each store with"),
         (Finding(Verdict.TIME_LIMIT, "", 9), "a loop at line 9 that"),
-        (Finding(Verdict.WRONG_ANSWER, "", example=Example(element="P[0][3]")), "Follow `P[0][3]` by hand."),
-        (Finding(Verdict.DATA_RACE, "x", 3, 3, example=Example(element="{evil}[0]")), "element of `{evil}`"),
+        (Finding(Verdict.WRONG_ANSWER, "", example=at("P[0][3]")), "Follow `P[0][3]` by hand."),
+        (Finding(Verdict.DATA_RACE, "x", 3, 3, example=at("{evil}[0]")), "element of `{evil}`"),
     ],
 )
 def test_advice_names_the_lines_and_elements_that_are_known(finding, words):

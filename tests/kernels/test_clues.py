@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.facts import Diagnosed, Facts, Mistake
 from kernels.rendering.findings import headline
 from kernels.rendering.report import log_text
 from kernels.report.clues import failing_sizes
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from tests.kernels.explanations import advice_for, card_of, with_source
+from tests.kernels.facts_of import at, of_diagnosis, of_race
 from tests.kernels.test_report_text import PLAIN, report
 
 VALUE = "`P[0][0]` is 1, not 2 (Width=17). 289 of 289 elements are incorrect."
@@ -22,10 +24,10 @@ SOURCE = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Wi
 }"""
 
 
-def _wrong(diagnosis: str = "", passed: tuple[int, ...] = (), failed: tuple[int, ...] = (17,)):
-    finding = Finding(
-        Verdict.WRONG_ANSWER, f"{VALUE} {diagnosis}".strip(), example=Example(element="P[0][0]")
-    )
+def _wrong(*diagnosis: str, passed: tuple[int, ...] = (), failed: tuple[int, ...] = (17,), cases: int = 1):
+    """A report on an incorrect result with a diagnosis, by its key and names. cases: of so many failing ones."""
+    facts = of_diagnosis(*diagnosis, cases=cases) if diagnosis else Facts()
+    finding = Finding(Verdict.WRONG_ANSWER, VALUE, example=at("P[0][0]"), facts=facts)
     checks = [
         CaseCheck(f"Width={size} integers_left", status)
         for sizes, status in ((passed, CaseStatus.PASSED), (failed, CaseStatus.FAILED))
@@ -44,7 +46,7 @@ def _wrong(diagnosis: str = "", passed: tuple[int, ...] = (), failed: tuple[int,
     ],
 )
 def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed, found):
-    sentence = failing_sizes(_wrong("", passed, failed))
+    sentence = failing_sizes(_wrong(passed=passed, failed=failed))
     assert found in sentence
     assert bool(sentence) is bool(found)
 
@@ -52,41 +54,39 @@ def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed,
 @pytest.mark.parametrize(
     ("diagnosis", "lines", "label", "advice"),
     [
-        ("Your kernel computes M times N transposed.", [3], "reads N", "`N` at line 3"),
-        ("Each sum is 0: a tile is left out.", [2], "number of tiles", "up at line 2"),
-        ("The result is transposed: P[i][j] has the value of P[j][i].", [5], "writes P", "output at line 5"),
-        ("Your kernel leaves elements of P unwritten.", [5], "writes P", "element at line 5"),
-        (
-            "Within each tile, your kernel multiplies `M[tx][k]` by `N[k][ty]`.",
-            [5],
-            "writes P",
-            "threadIdx.y` in the",
-        ),
-        # A transposed tile looks like a transposed matrix where there is only one tile.
-        ("In 4 of 8 failing cases: Your kernel computes M times N transposed.", [5], "writes P", "P[0][0]"),
-        ("", [5], "writes P", "P[0][0]"),
+        (("right_transposed", "N"), [3], "reads N", "`N` at line 3"),
+        (("last_tile",), [2], "number of tiles", "up at line 2"),
+        (("transposed",), [5], "writes P", "output at line 5"),
+        (("partly_written",), [5], "writes P", "element at line 5"),
+        (("tile_cells", "M", "tx", "k", "N", "k", "ty"), [5], "writes P", "threadIdx.y` in the"),
+        ((), [5], "writes P", "P[0][0]"),
     ],
 )
 def test_a_diagnosis_leads_to_lines_of_the_source(diagnosis, lines, label, advice):
-    card = card_of(_wrong(diagnosis), SOURCE.split("\n"))
+    card = card_of(_wrong(*diagnosis), SOURCE.split("\n"))
     assert [line.number for line in card.excerpt if line.hit] == lines
     assert {line.label for line in card.excerpt if line.hit} == {label}
     assert (card.role, card.line) == ("look at", lines[0])
     assert advice in card.step
 
 
+def test_a_matrix_that_only_some_cases_transpose_may_be_a_tile():
+    card = card_of(_wrong("right_transposed", "N", cases=2), SOURCE.split("\n"))
+    assert {line.label for line in card.excerpt if line.hit} == {"writes P"}
+
+
 @pytest.mark.parametrize(
     ("missing", "written"),
     [
-        ("3,072 of 4,096", "4"),
+        (3072, "4"),
         # Some threads wrote more than one element, or none.
-        ("3,071 of 4,096", ""),
-        ("3,073 of 4,096", ""),
+        (3071, ""),
+        (3073, ""),
     ],
 )
 def test_a_launch_with_fewer_threads_than_elements_needs_several_writes(missing, written):
-    plain = _wrong("Your kernel leaves elements of P unwritten.")
-    check = CaseCheck("Width=64 integers_left", CaseStatus.FAILED, f"{missing} elements incorrect")
+    plain = _wrong("partly_written")
+    check = CaseCheck("Width=64 integers_left", CaseStatus.FAILED, "", missing, 4096)
     step = advice_for(replace(plain, checks=(check,), launch_sizes={"Width": 64}), SOURCE.split("\n"))
     assert ("1,024 threads for 4,096 elements" in step) is bool(written)
     assert step.endswith(f"must write {written}.") is bool(written)
@@ -116,7 +116,7 @@ def test_if_one_tile_alone_is_right_the_loads_of_tiles_are_shown():
 
 def test_a_tree_that_ends_before_its_last_step_is_shown():
     source = ["for (int s = blockDim.x; s > 1; s /= 2) {", "    if (t < s) sums[t] += sums[t + s];", "}"]
-    wrong = _wrong("Each incorrect sum adds up every second element of its section, from the first.")
+    wrong = _wrong("even")
     card = card_of(wrong, source)
     assert ([line.number for line in card.excerpt if line.hit], card.line) == ([1], 1)
     assert "`s` = 1" in card.step
@@ -136,7 +136,7 @@ RESET = """for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
     ids=["one sum", "a sum for each element", "a partial sum"],
 )
 def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(source, line):
-    card = card_of(_wrong("One tile is left out of each sum: k = 0 to 15."), source.split("\n"))
+    card = card_of(_wrong("tile_missing"), source.split("\n"))
     assert ("before the loop at line 1" in card.step, card.line == line) == (
         line is not None,
         line is not None,
@@ -145,27 +145,30 @@ def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(s
 
 
 def test_the_cause_in_the_source_leads_before_the_diagnosis():
-    wrong = _wrong("One tile is left out of each sum: k = 0 to 15.")
+    wrong = _wrong("tile_missing")
     assert "starts again" in card_of(wrong, RESET.split("\n")).sentence
-    assert "left out" in card_of(wrong, SOURCE.split("\n")).sentence
+    assert "tile_missing" in card_of(wrong, SOURCE.split("\n")).sentence
     assert "starts again" in " ".join(log_text(with_source(wrong, RESET.split("\n")), RESET, PLAIN).split())
 
 
 def test_other_parameters_have_a_next_step():
-    refused = Finding(Verdict.REJECTED, "`mm` has different parameters from the exercise.", 2)
+    refused = Finding(Verdict.REJECTED, "", 2, facts=Facts(Mistake.PARAMETERS))
     assert "line 2" in advice_for(report(refused, verdict=Verdict.REJECTED), [])
 
 
 @pytest.mark.parametrize(("line", "atomic"), [("own[v[i]]++;", True), ("s[t] += s[t + 1];", False)])
 def test_a_lost_update_needs_an_atomic(line, atomic):
-    message = "Thread (1,0) of block (0,0) reads it at line 2. Thread (0,0) writes it at line 2."
-    race = Finding(Verdict.DATA_RACE, message, 2, 2, example=Example(element=f"{line.partition('[')[0]}[1]"))
+    race = Finding(Verdict.DATA_RACE, "", 2, 2, facts=of_race(), example=at(f"{line.partition('[')[0]}[1]"))
     source = [f"__shared__ int {line.partition('[')[0]}[32];", line]
     assert ("atomicAdd" in advice_for(report(race), source)) is atomic
 
 
 def test_card_and_command_line_say_the_same_of_a_wrong_answer():
-    found = _wrong("In 4 of 5 failing cases: Each sum is short. Incorrect elements: exactly the last row.")
+    place = Diagnosed("last row", "Incorrect elements: exactly the last row.", cases=5, failing=5)
+    facts = Facts(
+        example=VALUE, diagnoses=(Diagnosed("short", "Each sum is short.", cases=4, failing=5), place)
+    )
+    found = report(Finding(Verdict.WRONG_ANSWER, "", facts=facts), verdict=Verdict.WRONG_ANSWER)
     sentence, example = headline(found)
     assert sentence == "Each sum is short (4 of 5 failing cases). Incorrect elements: exactly the last row."
     assert (example, card_of(found, []).sentence) == (VALUE, sentence)

@@ -16,6 +16,7 @@ from kernels.judging.judge import PRINT_LIMIT, Judgement, arguments, full_budget
 from kernels.judging.outcomes import CUT_SHORT, REPEATED, explain
 from kernels.judging.plan import CasePlan, Plan, make_plan, select_cases
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
+from tests.kernels.facts_of import at
 
 SEED = "00112233445566778899aabbccddeeff"
 SMALL = Resources(32, 2048, 0, 0, 0, 0, 1)
@@ -72,7 +73,7 @@ def wrong_at(*widths: int) -> Change:
 
 
 def race(width: int, count: int = 3) -> Finding:
-    example = Example((0, 0, 0), ((0, 2, 0), (0, 0, 0)), f"Mds[0][{width}]")
+    example = at(f"Mds[0][{width}]", block=(0, 0, 0), threads=((0, 2, 0), (0, 0, 0)))
     return Finding(Verdict.DATA_RACE, f"Race at {width}.", 14, 11, count, example)
 
 
@@ -108,7 +109,7 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
     assert finding.message.startswith("`P[16][0]` is ")
     assert "(Width=17). 1 of 289 elements is incorrect" in finding.message
     assert "a single element" in finding.message
-    assert finding.example == Example(element="P[16][0]", case="Width=17 integers_left")
+    assert finding.example == at("P[16][0]", case="Width=17 integers_left")
     assert statuses(found)["Width=17 integers_right"] is CaseStatus.FAILED
     assert statuses(found)["Width=16 permutation"] is CaseStatus.PASSED
 
@@ -133,12 +134,6 @@ def test_findings_of_all_cases_become_one_with_the_smallest_example():
     assert finding.message == "Race at 17."
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("Mds[0][17]", "Width=17 integers_left")
-
-
-def test_an_access_outside_an_array_shows_the_size_that_its_length_follows_from():
-    outside = Finding(Verdict.OUT_OF_BOUNDS, "Reads `M[1][0]`, past the end of `M` (1 element).", 9)
-    (finding,) = judge(plan(), FakeDevice(findings=lambda *_: [outside]), (SMALL,)).findings
-    assert finding.message.endswith("(1 element, Width=1).")
 
 
 def test_errors_come_before_warnings_and_in_order_of_precedence():
@@ -269,11 +264,12 @@ def test_what_the_kernel_prints_is_kept_for_one_case_and_bounded():
 
 def test_only_explanations_of_most_failing_cases_are_given():
     a, b, place = Diagnosis("a", "A."), Diagnosis("b", "B."), Diagnosis("where", "W.", is_place=True)
-    assert explain([[a, place], [a, b], [a]]) == ["A."]
-    assert explain([[b, place], [b, place], []]) == [
-        "In 2 of 3 failing cases: B.",
-        "In 2 of 3 failing cases: W.",
-    ]
+
+    def explained(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[tuple[str, int, int]]:
+        return [(each.text, each.cases, each.failing) for each in explain(diagnoses)]
+
+    assert explained([[a, place], [a, b], [a]]) == [("A.", 3, 3)]
+    assert explained([[b, place], [b, place], []]) == [("B.", 2, 3), ("W.", 2, 3)]
     in_all = Diagnosis("c", "C.", in_all=True)
-    assert explain([[a, in_all], [in_all], [in_all]]) == ["C."]
-    assert explain([[a, in_all], [a, in_all], []]) == ["In 2 of 3 failing cases: A."]
+    assert explained([[a, in_all], [in_all], [in_all]]) == [("C.", 3, 3)]
+    assert explained([[a, in_all], [a, in_all], []]) == [("A.", 2, 3)]

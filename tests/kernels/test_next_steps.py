@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.facts import Facts, Mistake
 from kernels.report import Report
 from kernels.report.advice import next_step
-from kernels.source.rules import HOST_CODE
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import card_of
+from tests.kernels.facts_of import at, of_diagnosis, of_race
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "wrong"
 
@@ -33,7 +35,7 @@ def step(finding: Finding, source: str) -> tuple[str, list[int]]:
 
 
 def unwritten(line: int, element: str) -> Finding:
-    return Finding(Verdict.UNINITIALIZED_READ, "", line, example=Example(element=element))
+    return Finding(Verdict.UNINITIALIZED_READ, "", line, example=at(element))
 
 
 @pytest.mark.parametrize(
@@ -69,8 +71,9 @@ def test_an_array_with_many_stores_gets_general_advice_soon():
     assert step(unwritten(4003, "s[1]"), source)[1] == []
 
 
-def race(line: int, other: int, element: str, message: str = "A reads it. B writes it.") -> Finding:
-    return Finding(Verdict.DATA_RACE, message, line, other, example=Example(element=element))
+def race(line: int, other: int, element: str, facts: Facts | None = None) -> Finding:
+    example = at(element)
+    return Finding(Verdict.DATA_RACE, "", line, other, example=example, facts=facts or of_race())
 
 
 SCAN = """
@@ -120,7 +123,7 @@ __global__ void mul(float* P, int Width) {
     P[Row * Width + threadIdx.x] += Ms[ty][k] * Ms[k][tx];
 }
 """,
-            race(3, 3, "P[0]", "A of block (0,0) and B of block (1,0)"),
+            race(3, 3, "P[0]", of_race(blocks=True)),
             [],
             "own each element",
         ),
@@ -132,7 +135,7 @@ __global__ void mul(float* P, int Width) {
         ),
         (
             "scratch_tiles_no_first_barrier",
-            race(10, 8, "scratch[0]", "A of block (0,0)"),
+            race(10, 8, "scratch[0]"),
             [],
             "after line 8.",
         ),
@@ -147,7 +150,7 @@ def test_a_race_gets_the_barrier_or_the_atomic_that_repairs_it(source, found, ma
 @pytest.mark.parametrize(("source", "offset"), [("{}", True), ("{} + blockIdx.x", False)])
 def test_a_kernel_without_blocks_in_its_indices_is_told_to_add_them(source, offset):
     kernel = f"__global__ void add(float* C) {{\n    C[{source.format('threadIdx.x')}] = 0;\n}}"
-    both = race(2, 2, "C[0]", "A of block (0,0) and B of block (1,0) both write it.")
+    both = race(2, 2, "C[0]", of_race("write", blocks=True, together=True))
     assert ("`blockIdx`" in step(both, kernel)[0]) is offset
 
 
@@ -205,8 +208,9 @@ def test_a_counter_that_never_changes_is_named_only_if_nothing_changes_it(source
     assert words in step(Finding(Verdict.TIME_LIMIT, "", line), source)[0]
 
 
-def beyond(line: int, element: str, message: str = "", case: str = "") -> Finding:
-    return Finding(Verdict.OUT_OF_BOUNDS, message, line, example=Example(element=element, case=case))
+def beyond(line: int, element: str, elements: int = 0, case: str = "") -> Finding:
+    example = at(element, case=case)
+    return Finding(Verdict.OUT_OF_BOUNDS, "", line, example=example, facts=Facts(elements=elements))
 
 
 VECTOR = """
@@ -221,50 +225,41 @@ __global__ void add(const float* A, const float* B, float* C, int n) {
 
 
 @pytest.mark.parametrize(
-    ("line", "message", "words"),
+    ("line", "elements", "words"),
     [
-        (3, "It has (1 element).", "Run line 3 only if `i < n`."),
+        (3, 1, "Run line 3 only if `i < n`."),
         # The array has another length than n.
-        (
-            3,
-            "It has (7 elements).",
-            "Run line 3 only if `i` is less",
-        ),
+        (3, 7, "Run line 3 only if `i` is less"),
         # An index of the block alone may end before n.
-        (4, "It has (1 element).", "only if `blockIdx.x` is less"),
-        (5, "It has (1 element).", "Guard `A[i + 1]` at line 5. `i + 1` must be"),
+        (4, 1, "only if `blockIdx.x` is less"),
+        (5, 1, "Guard `A[i + 1]` at line 5. `i + 1` must be"),
         # A declaration can't be in an `if` of its own.
-        (6, "It has (1 element).", "Guard `A[i]` at line 6."),
+        (6, 1, "Guard `A[i]` at line 6."),
     ],
 )
-def test_one_condition_guards_all_arrays_of_a_store(line, message, words):
-    assert words in step(beyond(line, "A[1]", message, "n=1 random"), VECTOR)[0]
+def test_one_condition_guards_all_arrays_of_a_store(line, elements, words):
+    assert words in step(beyond(line, "A[1]", elements, "n=1 random"), VECTOR)[0]
 
 
 @pytest.mark.parametrize(
-    ("source", "line", "message", "element", "words"),
+    ("source", "line", "stores", "element", "words"),
     [
-        (
-            "float4_misaligned",
-            9,
-            "A reads 16 bytes",
-            "M[1][0]",
-            "Or use `float4` only if `Width`",
-        ),
-        ("float4_misaligned", 9, "A reads 16 bytes", "M[0][1]", "floats at line 9."),
+        ("float4_misaligned", 9, False, "M[1][0]", "Or use `float4` only if `Width`"),
+        ("float4_misaligned", 9, False, "M[0][1]", "floats at line 9."),
         (
             "float2_store_misaligned",
             15,
-            "A writes 8 bytes",
+            True,
             "P[1][0]",
             "Write single floats at line 15. Or use `float2`",
         ),
-        ("shared_float4_misaligned", 11, "A writes 16 bytes", "Mds[0][4]", "floats at line 11."),
+        ("shared_float4_misaligned", 11, True, "Mds[0][4]", "floats at line 11."),
     ],
 )
-def test_a_misaligned_access_is_done_in_single_elements(source, line, message, element, words):
-    wide = f"{message}. A wide access must be aligned to its size."
-    text = step(Finding(Verdict.RUNTIME_ERROR, wide, line, example=Example(element=element)), source)[0]
+def test_a_misaligned_access_is_done_in_single_elements(source, line, stores, element, words):
+    facts = Facts(Mistake.MISALIGNED, stores=stores)
+    found = Finding(Verdict.RUNTIME_ERROR, "", line, example=at(element), facts=facts)
+    text = step(found, source)[0]
     assert words in text
     assert ("Or use" in text) is ("Or use" in words)
 
@@ -277,25 +272,23 @@ def test_a_misaligned_access_is_done_in_single_elements(source, line, message, e
     ],
 )
 def test_a_second_store_of_the_same_value_is_deleted(source, line, name, words):
-    found = Finding(Verdict.INPUT_MODIFIED, "", line, example=Example(element=f"{name}[0][0]"))
+    found = Finding(Verdict.INPUT_MODIFIED, "", line, example=at(f"{name}[0][0]"))
     assert words in step(found, source)[0]
 
 
 @pytest.mark.parametrize(
-    ("messages", "words"),
+    ("facts", "words"),
     [
-        (["A `;` is missing at the end of this line."], "Add `;`"),
-        (
-            ["Expected a `}`. A `{` is never closed. Count the braces."],
-            "Add a `}` where the unclosed block ends",
-        ),
-        (["`row` is undefined. Did you mean `Other`?"], "Write `Other`"),
-        (["Expected a declaration."], "this one error at line 1"),
-        (["Expected a declaration.", "`row` is undefined."], "Start with the first error at line 1"),
+        ([Facts(Mistake.SEMICOLON)], "Add `;`"),
+        ([Facts(Mistake.NEVER_CLOSED)], "Add a `}` where the unclosed block ends"),
+        ([Facts(Mistake.UNDEFINED, ("row", "Other"))], "Write `Other` instead of `row`"),
+        ([Facts(Mistake.UNDEFINED, ("{row}", "{other}"))], "Write `{other}` instead of `{row}`"),
+        ([Facts()], "this one error at line 1"),
+        ([Facts(), Facts()], "Start with the first error at line 1"),
     ],
 )
-def test_a_single_error_of_the_compiler_gets_its_repair(messages, words):
-    found = tuple(Finding(Verdict.COMPILE_ERROR, each, line) for line, each in enumerate(messages, 1))
+def test_a_single_error_of_the_compiler_gets_its_repair(facts, words):
+    found = tuple(Finding(Verdict.COMPILE_ERROR, "", line, facts=each) for line, each in enumerate(facts, 1))
     report = Report(Verdict.COMPILE_ERROR, "", "tiled", "cpu", "sm_90", 16, findings=found)
     assert words in next_step(report, ["x", "y"]).text
 
@@ -309,47 +302,33 @@ def test_a_single_error_of_the_compiler_gets_its_repair(messages, words):
 )
 def test_host_code_on_a_line_of_the_kernel_gets_its_own_line(source, words):
     line = next(number for number, text in enumerate(lines_of(source), 1) if "main" in text)
-    assert words in step(Finding(Verdict.REJECTED, f"`main` {HOST_CODE}.", line), source)[0]
+    assert words in step(Finding(Verdict.REJECTED, "", line, facts=Facts(Mistake.MAIN)), source)[0]
 
 
 def test_a_tile_that_is_too_large_is_set_at_its_line():
-    found = Finding(
-        Verdict.RESOURCE_LIMIT, "A block has at most 1,024, so the largest tile is 32.", 1, count=17
-    )
+    facts = Facts(Mistake.LARGE_TILE, largest_tile=32)
+    found = Finding(Verdict.RESOURCE_LIMIT, "", 1, count=17, facts=facts)
     assert "`TILE_WIDTH` at line 1 to 32 or less" in step(found, "limit_tile_of_64")[0]
-    assert step(replace_line(found), "limit_tile_of_64")[0].startswith("Set the tile to 32 or less")
+    assert step(replace(found, line=None), "limit_tile_of_64")[0].startswith("Set the tile to 32 or less")
     report = Report(found.kind, "", "tiled", "cpu", "sm_90", 16, findings=(found,))
     assert card_of(report, lines_of("limit_tile_of_64")).count == ""
-
-
-def replace_line(found: Finding) -> Finding:
-    return Finding(found.kind, found.message)
-
-
-WRONG = "P[0][0] is {}, not -2425 (Width=1). 1 of 1 element is incorrect."
 
 
 @pytest.mark.parametrize(
     ("source", "value", "diagnosis", "lines"),
     [
-        (
-            "half_accumulator",
-            "-2424",
-            "The numbers were rounded to a narrower format than float.",
-            [8, 10, 11],
-        ),
-        ("bfloat_by_truncation", "-2416", "The numbers were rounded to a narrower format than float.", [3]),
-        ("half_tiles", "-2424", "", [5, 6, 11]),
+        ("half_accumulator", -2424, "narrow_format", [8, 10, 11]),
+        ("bfloat_by_truncation", -2416, "narrow_format", [3]),
+        ("half_tiles", -2424, "other", [5, 6, 11]),
         # A large error has another cause, also with halves.
-        ("half_tiles", "-24", "", [18]),
+        ("half_tiles", -24, "other", [18]),
         # Without a narrower type, a small error may be any mistake.
-        ("tf32_by_mask", "-2424", "", [20]),
+        ("tf32_by_mask", -2424, "other", [20]),
     ],
 )
 def test_a_narrower_format_is_shown_where_the_source_has_it(source, value, diagnosis, lines):
-    found = Finding(
-        Verdict.WRONG_ANSWER, f"{WRONG.format(value)} {diagnosis}".strip(), example=Example(element="P[0][0]")
-    )
+    facts = replace(of_diagnosis(diagnosis), values=(float(value), -2425.0))
+    found = Finding(Verdict.WRONG_ANSWER, "", example=at("P[0][0]"), facts=facts)
     report = Report(found.kind, found.message, "tiled", "cpu", "sm_90", 16, findings=(found,))
     card = card_of(report, lines_of(source))
     assert [line.number for line in card.excerpt if line.hit] == lines
@@ -364,14 +343,14 @@ def test_tiles_that_are_rounded_up_need_loads_that_test_their_place(guarded):
     source = "\n".join(lines_of("last_tile_dropped"))
     if guarded:
         source = source.replace("Row < Width ?", GUARDED[0]).replace("Col < Width ?", GUARDED[1])
-    message = f"{WRONG.format(0)} Each sum is 0: the last, partial tile is left out."
-    text, _ = step(Finding(Verdict.WRONG_ANSWER, message, example=Example(element="P[0][0]")), source)
+    facts = of_diagnosis("last_tile")
+    text, _ = step(Finding(Verdict.WRONG_ANSWER, "", example=at("P[0][0]"), facts=facts), source)
     assert "Round the number of tiles up at line 8" in text
     assert ("Load 0" in text) is not guarded
 
 
 def test_a_limit_above_a_thousand_keeps_its_digits():
-    found = Finding(Verdict.RESOURCE_LIMIT, "A block has at most 1,024, so the largest tile is 1,024.", 1)
+    found = Finding(Verdict.RESOURCE_LIMIT, "", 1, facts=Facts(Mistake.LARGE_TILE, largest_tile=1024))
     assert "`BLOCK_SIZE` at line 1 to 1,024 or less" in step(found, "#define BLOCK_SIZE 2048\n\n")[0]
 
 
@@ -380,8 +359,8 @@ def test_a_limit_above_a_thousand_keeps_its_digits():
     [("int half = blockDim.x / 2;", False), ("half sum = 0;", True), ("P[0] = __half2float(sum);", True)],
 )
 def test_only_a_type_is_a_narrow_format(line, narrow):
-    message = "P[0] is 10040, not 10060 (n=255). 1 of 1 element is incorrect."
-    found = Finding(Verdict.WRONG_ANSWER, message, example=Example(element="P[0]"))
+    facts = Facts(values=(10040.0, 10060.0))
+    found = Finding(Verdict.WRONG_ANSWER, "", example=at("P[0]"), facts=facts)
     assert (
         "Keep the numbers in `float`" in step(found, f"__global__ void f(float* P) {{\n{line}\n}}")[0]
     ) is narrow
@@ -394,4 +373,4 @@ def test_only_a_type_is_a_narrow_format(line, narrow):
 @pytest.mark.timeout(20)
 def test_a_file_of_one_statement_ends_soon(kind, line):
     source = "\n".join(["__global__ void f(float* P, int n) {", *[line] * 3000, "P[0] = a;", "}"])
-    assert step(Finding(kind, "P[0] is 1, not 2 (n=1). 1 of 1 element is incorrect.", 3002), source)[0]
+    assert step(Finding(kind, "", 3002, facts=Facts(values=(1.0, 2.0))), source)[0]

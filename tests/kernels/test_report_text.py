@@ -8,14 +8,16 @@ from dataclasses import replace
 import pytest
 
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.facts import Access, AccessKind, Facts, Mistake
 from kernels.launch import Launch
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.report import NEXT, log_text, render
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
 from kernels.report import Report, from_json, launch_sentence, message_for, to_json
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from tests.kernels.explanations import with_source
+from tests.kernels.facts_of import at
 
 SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))
 RACE = Finding(
@@ -24,7 +26,8 @@ RACE = Finding(
     line=14,
     other_line=11,
     count=240,
-    example=Example((0, 1, 0), ((3, 0, 0), (3, 1, 0)), "Mds[0][3]", "Width=17 integers_left"),
+    example=at("Mds[0][3]", block=(0, 1, 0), threads=((3, 0, 0), (3, 1, 0)), case="Width=17 integers_left"),
+    facts=Facts(accesses=(Access((3, 1), AccessKind.WRITE, 11), Access((3, 0), AccessKind.READ, 14))),
 )
 PLAIN = Style()
 
@@ -245,7 +248,7 @@ def test_a_launch_that_the_comment_asks_for_is_to_be_corrected_there(comment):
 
 
 def test_only_host_code_is_advised_to_be_put_aside():
-    host = Finding(Verdict.REJECTED, "`main` is host code. Tilelab launches the kernel itself.", 1)
+    host = Finding(Verdict.REJECTED, "", 1, facts=Facts(Mistake.HOST_CODE))
     assert "only the kernel" in advice(host)
     assert advice(Finding(Verdict.REJECTED, "The file is empty.")) == ""
 

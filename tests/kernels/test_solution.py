@@ -80,7 +80,7 @@ def test_arguments_are_pointers_sizes_and_other_numbers():
 
 def test_an_element_of_three_indices_is_named_by_all_of_them():
     (b,) = (matrix for matrix in case_of().matrices if matrix.name == "b")
-    assert (b.rows, b.columns, b.element(4, 2)) == (6, 4, "b[1][1][2]")
+    assert (b.rows, b.columns, str(b.element(4, 2))) == (6, 4, "b[1][1][2]")
     (placed,) = (buffer for buffer in buffers(case_of(), make_inputs(case_of(), 1)) if buffer.name == "b")
     assert (placed.planes, placed.columns, placed.values.size) == (2, 4, 24)
 

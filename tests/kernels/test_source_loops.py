@@ -6,6 +6,7 @@ from time import process_time
 
 import pytest
 
+from kernels.facts import Facts, Mistake
 from kernels.source.loops import loop_line, name_loops, point_at_names
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from kernels.verdict import Finding, Severity, Verdict
@@ -96,7 +97,7 @@ def test_findings_that_do_not_end_are_moved_to_their_loop_and_counted_together()
 
 def test_bounds_of_a_launch_get_their_line():
     text = "// __launch_bounds__\n__global__ void\n__launch_bounds__(256) K(float* P) { P[0] = 0; }\n"
-    about = Finding(Verdict.RESOURCE_LIMIT, "`__launch_bounds__` allows less", None)
+    about = Finding(Verdict.RESOURCE_LIMIT, "too much", None, facts=Facts(Mistake.LAUNCH_BOUNDS))
     other = Finding(Verdict.RESOURCE_LIMIT, "too much", None)
     assert [each.line for each in point_at_names((about, other), text)] == [3, None]
 
@@ -104,11 +105,11 @@ def test_bounds_of_a_launch_get_their_line():
 @pytest.mark.parametrize(("more", "found"), [("", 3), ("cg::tiled_partition<128>(b);", 1)])
 def test_a_group_of_several_warps_gets_its_line(more, found):
     text = f"// tiled_partition<64>\nauto w = cg::tiled_partition<32>(b);\nauto g = cg::tiled_partition<64>(b);\n{more}"
-    about = Finding(Verdict.UNSUPPORTED, "groups of more than 32 threads (`tiled_partition<64>`)", 1)
+    about = Finding(Verdict.UNSUPPORTED, "large groups", 1, facts=Facts(Mistake.LARGE_GROUP))
     other = Finding(Verdict.UNSUPPORTED, "tensor cores", 1)
     assert [each.line for each in point_at_names((about, other), text)] == [found, 1]
 
 
 def test_a_wait_keeps_its_line():
-    finding = Finding(Verdict.TIME_LIMIT, "it still waits", 8)
+    finding = Finding(Verdict.TIME_LIMIT, "it waits", 8, facts=Facts(Mistake.MBARRIER))
     assert name_loops((finding,), NESTED) == (finding,)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kernels.facts import Facts
 from kernels.report.tile_indices import Repair, repair_text, repairs
+from tests.kernels.facts_of import of_diagnosis
 
 SOURCE = """
 __global__ void mul(float* M, float* N, float* P, int Width) {
@@ -17,16 +19,16 @@ __global__ void mul(float* M, float* N, float* P, int Width) {
 }""".strip().split("\n")
 
 
-def message(left: str = "[ty][k]", right: str = "[k][tx]") -> str:
-    return f"Within each tile, your kernel multiplies `M{left}` by `N{right}`, not `M[ty][k]` by `N[k][tx]`."
+def cells(left: str = "[ty][k]", right: str = "[k][tx]") -> Facts:
+    return of_diagnosis("tile_cells", "M", *left[1:-1].split("]["), "N", *right[1:-1].split("]["))
 
 
-def found(text: str, changes: dict[str, str]) -> list[tuple[int, str]]:
+def found(facts: Facts, changes: dict[str, str]) -> list[tuple[int, str]]:
     source = "\n".join(SOURCE)
     for right, wrong in changes.items():
         assert right in source
         source = source.replace(right, wrong)
-    return [(each.line, each.needed) for each in repairs(text, source.split("\n"))]
+    return [(each.line, each.needed) for each in repairs(facts, source.split("\n"))]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def found(text: str, changes: dict[str, str]) -> list[tuple[int, str]]:
     ],
 )  # fmt: skip
 def test_only_a_source_that_agrees_with_the_product_gets_a_repair(used, changes, repaired):
-    assert found(message(**used), changes) == repaired
+    assert found(cells(**used), changes) == repaired
 
 
 def test_many_cells_of_an_array_are_not_all_quoted():

@@ -18,6 +18,8 @@ RACE = Finding(Verdict.DATA_RACE, "Two threads race.")
 def said(before: str, kernel: str = KERNEL, filled: tuple[str, ...] = ()) -> str:
     race, wrong = name_unfilled_constants((RACE, WRONG), f"{before}\n{kernel}", filled)
     assert race == RACE
+    assert [each.names for each in wrong.facts.diagnoses] == ([] if wrong == WRONG else [("F",)])
+    assert wrong.facts.example == (WRONG.message if wrong.facts.diagnoses else "")
     return wrong.message.removeprefix(WRONG.message)
 
 

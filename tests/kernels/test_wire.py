@@ -46,24 +46,26 @@ def test_a_whole_plan_comes_back_equal():
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("change", "path", "needed"),
     [
-        ({"inner": {"number": "1", "share": 0.5}}, "inner.number"),
-        ({"inner": {"number": True, "share": 0.5}}, "inner.number"),
-        ({"inner": {"number": 1}}, "inner"),
-        ({"inner": []}, "inner"),
-        ({"pairs": [[1, 2, 3]]}, r"pairs\[0\]"),
-        ({"pairs": {}}, "pairs"),
-        ({"names": {"a": "blue"}}, "names.a"),
-        ({"names": []}, "names"),
-        ({"flag": 1}, "flag"),
-        ({"flag": None}, "flag"),
-        ({"more": 1}, "fields"),
+        ({"inner": {"number": "1", "share": 0.5}}, ".inner.number", "int"),
+        ({"inner": {"number": True, "share": 0.5}}, ".inner.number", "int"),
+        ({"inner": {"number": 1}}, ".inner", ""),
+        ({"inner": []}, ".inner", "an object"),
+        ({"pairs": [[1, 2, 3]]}, ".pairs[0]", ""),
+        ({"pairs": {}}, ".pairs", "a list"),
+        ({"names": {"a": "blue"}}, ".names.a", ""),
+        ({"names": []}, ".names", "an object"),
+        ({"flag": 1}, ".flag", "bool"),
+        ({"flag": None}, ".flag", "bool"),
+        ({"more": 1}, "", ""),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(change, place):
-    with pytest.raises(WireError, match=place):
+def test_what_does_not_fit_is_refused_with_its_place(change, path, needed):
+    with pytest.raises(WireError) as refused:
         from_plain(Outer, to_plain(GOOD) | change)
+    assert (refused.value.path, refused.value.needed) == (f"Outer{path}", needed)
+    assert str(refused.value).startswith(f"Outer{path}: ")
 
 
 def test_an_object_without_a_plain_form_is_refused():

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from kernels.source.paste.decoding import LARGEST_SOURCE
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
+from tests.kernels.facts_of import at
 from tests.regexes.attacks import ALIKE, attacks
 from tests.regexes.patterns import patterns
 
@@ -92,7 +93,7 @@ def finding(chance: random.Random, text: str) -> Finding:
     line = chance.randint(1, last) if kind is not Verdict.WRONG_ANSWER else None
     name = chance.choice(("a", "P", "Mds", "a" * 300, "x_1"))
     other = chance.randint(1, last) if kind in (Verdict.DATA_RACE, Verdict.BARRIER_DIVERGENCE) else None
-    example = Example(element=f"{name}[{chance.randint(0, 40)}][{chance.randint(0, 40)}]")
+    example = at(f"{name}[{chance.randint(0, 40)}][{chance.randint(0, 40)}]")
     return Finding(kind, said.format(name), line, other, 100, example)
 
 

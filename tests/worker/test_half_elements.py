@@ -63,6 +63,11 @@ def changed(old, new):
     return SOLUTION.replace(old, new)
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
 def on_gpu(text, exercise, cases=(CASE,)):
     return measured(request_for(text, exercise, {"n": 71}, cases=cases), Scripted([1.0]), real_judge=True)
 
@@ -72,9 +77,9 @@ def on_gpu(text, exercise, cases=(CASE,)):
     ("old", "new"),
     [("", ""), ("half* out", "__half out[]"), (PRODUCT, "__float2half((float)a[i] * (float)b[i])")],
 )
-def test_each_kernel_with_the_same_results_is_accepted(halves, old, new):
+def test_each_kernel_with_the_same_results_is_accepted(halves, cache, old, new):
     text = SOLUTION.replace(old, new, 1)
-    report = graded(halves, text)
+    report = graded(halves, text, cache=cache)
     assert report.verdict is Verdict.ACCEPTED, report.message
     assert on_gpu(text, halves).findings == ()
 
@@ -89,17 +94,17 @@ def test_each_kernel_with_the_same_results_is_accepted(halves, old, new):
         ("const half* b", "const short* b", Verdict.REJECTED, "const __half* b"),
     ],
 )
-def test_a_mistake_is_found_and_names_its_element(halves, old, new, verdict, element):
-    report = graded(halves, changed(old, new))
+def test_a_mistake_is_found_and_names_its_element(halves, cache, old, new, verdict, element):
+    report = graded(halves, changed(old, new), cache=cache)
     assert report.verdict is verdict, report.message
     assert element in report.message
 
 
 @linux
 @pytest.mark.parametrize(("old", "new", "element"), MISTAKES)
-def test_other_rounding_is_found_on_both_devices(halves, old, new, element):
+def test_other_rounding_is_found_on_both_devices(halves, cache, old, new, element):
     text = changed(old, new)
-    report = graded(halves, text)
+    report = graded(halves, text, cache=cache)
     assert report.verdict is Verdict.WRONG_ANSWER, report.message
     assert element in report.message
     for cases in (["none"], [CASE]):
@@ -110,10 +115,10 @@ def test_other_rounding_is_found_on_both_devices(halves, old, new, element):
 
 @linux
 @pytest.mark.parametrize(("ulps", "passes"), [(4, True), (0.25, False)])
-def test_a_tolerance_counts_the_last_places_of_a_half(tmp_path, ulps, passes):
+def test_a_tolerance_counts_the_last_places_of_a_half(tmp_path, cache, ulps, passes):
     exercise = made(tmp_path, f"{DEFINITION}tolerance = {{ ulps = {ulps} }}\n", SOLUTION)
     text = changed(PRODUCT, ROUNDED_TWICE)
-    assert (graded(exercise, text).verdict is Verdict.ACCEPTED) == passes
+    assert (graded(exercise, text, cache=cache).verdict is Verdict.ACCEPTED) == passes
     assert (decide(on_gpu(text, exercise, ["none"]).findings) is Verdict.ACCEPTED) == passes
 
 

@@ -10,8 +10,10 @@ from typing import Any
 from kernels.compile import nvrtc
 from kernels.compile.compilation import MEMORY_MESSAGE, Compilation
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.facts import Facts
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding, Severity, Verdict
+from kernels.wire import from_plain
 from worker.sandbox.limits import Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
 
@@ -103,7 +105,12 @@ def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
     try:
         if "findings" in response:
             return tuple(
-                Finding(Verdict(item["kind"]), str(item["message"]), item["line"])
+                Finding(
+                    Verdict(item["kind"]),
+                    str(item["message"]),
+                    item["line"],
+                    facts=from_plain(Facts, item["facts"]),
+                )
                 for item in response["findings"]
             )
         made = response["compilation"]

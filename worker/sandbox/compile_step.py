@@ -8,6 +8,7 @@ from typing import Any
 
 from kernels.compile import nvrtc
 from kernels.compile.compilation import compile_source, evaluate
+from kernels.wire import to_plain
 
 
 def warm_up() -> None:
@@ -36,6 +37,9 @@ def compile_step(request: dict[str, Any]) -> dict[str, Any]:
     result = compile_source(**wanted)
     if isinstance(result, tuple):
         return {
-            "findings": [{"kind": item.kind, "message": item.message, "line": item.line} for item in result]
+            "findings": [
+                {"kind": item.kind, "message": item.message, "line": item.line, "facts": to_plain(item.facts)}
+                for item in result
+            ]
         }
     return {"compilation": asdict(result) | {"cubin": base64.b64encode(result.cubin).decode()}}

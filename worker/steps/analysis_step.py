@@ -117,7 +117,7 @@ def analyse(request: AnalysisRequest) -> AnalysisResponse:
     except TooManyBlocksError:
         return AnalysisResponse(problem=_too_many_blocks(case.launch))
     except device.Unsupported as reason:
-        return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, str(reason), reason.line))
+        return AnalysisResponse(problem=reason.finding)
     except device.Malformed as reason:
         message = f"Tilelab cannot read the compiled kernel: {reason}."
         return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, message, reason.line))

@@ -99,9 +99,10 @@ def _check(request: CheckRequest) -> CheckResponse:
         found = judge(request.plan, _runner(request.plan, loaded, seen, reached), resources, solve, need)
         findings = (*found.findings, *sampled_findings(request.plan, loaded))
     except device.Unsupported as reason:
-        return _unsupported(request.plan, str(reason), reason.line, seen)
+        return _unsupported(request.plan, reason.finding, seen)
     except device.Malformed as reason:
-        return _unsupported(request.plan, f"Tilelab cannot read the compiled kernel: {reason}.", reason.line)
+        message = f"Tilelab cannot read the compiled kernel: {reason}."
+        return _unsupported(request.plan, Finding(Verdict.UNSUPPORTED, message, reason.line))
     findings = reached.added(findings)
     checks = reached.failed(found.checks)
     return CheckResponse(
@@ -136,7 +137,7 @@ class _Reached:
         self._findings: list[Finding] = []
 
     def add(self, case: CasePlan, reason: device.Unsupported) -> None:
-        self._first = self._first or Finding(Verdict.UNSUPPORTED, str(reason), reason.line)
+        self._first = self._first or reason.finding
         self._findings += (
             replace(finding, example=replace(finding.example or Example(), case=case.name))
             for finding in reason.findings
@@ -170,6 +171,7 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
     """
     from kernels import device
     from kernels.judging.judge import LostError, arguments, constants
+    from kernels.judging.outcomes import size_text
 
     begun: set[str] = set()
     printed = False
@@ -194,6 +196,7 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
                 budget=budget,
                 warp_races=plan.warp_races,
                 races=schedule is device.Schedule.LOCKSTEP,
+                sizes=size_text(case),
             )
         except device.Unsupported as reason:
             reached.add(case, reason)
@@ -286,10 +289,9 @@ def _needs_gpu(reason: device.Unsupported) -> device.Unsupported:
     return device.Unsupported(reason.instruction, None, f"The exercise's solution needs a GPU. {reason}")
 
 
-def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:
+def _unsupported(plan: Plan, found: Finding, seen: Sequence[Finding] = ()) -> CheckResponse:
     """Why the kernel can't be judged, with one finding for each place that earlier runs found incorrect."""
-    findings = _with_unsupported(Finding(Verdict.UNSUPPORTED, message, line), seen)
-    return _not_run(plan, findings, NOT_STARTED)
+    return _not_run(plan, _with_unsupported(found, seen), NOT_STARTED)
 
 
 def _with_unsupported(unsupported: Finding, findings: Sequence[Finding]) -> tuple[Finding, ...]:

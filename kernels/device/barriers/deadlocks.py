@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.ptx.constructs import rule, waiting_place
+from kernels.device.ptx.constructs import names_itself, rule, waiting_place
 from kernels.device.ptx.dataflow import successors
 from kernels.device.ptx.module import Immediate
 from kernels.device.ptx.program import Program
+from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 from kernels.wording import at_line
 
@@ -32,20 +34,26 @@ def report_stuck(
     other_pc, other_threads = ordered[-1]
     other_line = instructions[other_pc].line if other_pc != pc else None
 
-    def describe() -> tuple[Example, str]:
+    def describe() -> Described:
         block = machine.geometry.block(column)
         one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
         what = waiting_place(instructions[pc])
+        named = names_itself(instructions[pc]) or names_itself(instructions[other_pc])
+        facts = Facts(Mistake.NAMED_BARRIER if named else Mistake.OTHER)
         name, where = machine.geometry.thread_name(one), machine.geometry.block_name(block)
         message = f"Thread {name} of block {where} waits in {what}{at_line(line)}."
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
-            return Example(block, (one,)), f"{message} Only {len(threads):,} of {wanted:,} threads reach it."
+            return (
+                Example(block, (one,)),
+                f"{message} Only {len(threads):,} of {wanted:,} threads reach it.",
+                facts,
+            )
         if other_pc == pc:
             message += " Other threads of its group never reach it."
-            return Example(block, (one,)), f"{message} {rule(instructions[pc])}"
+            return Example(block, (one,)), f"{message} {rule(instructions[pc])}", facts
         name, what = machine.geometry.thread_name(two), waiting_place(instructions[other_pc])
         message += f" Thread {name} of the same block waits in {what}{at_line(other_line)}."
-        return Example(block, (one, two)), f"{message} {rule(instructions[pc])}"
+        return Example(block, (one, two)), f"{message} {rule(instructions[pc])}", facts
 
     machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
 

@@ -19,11 +19,13 @@ from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Reached, Unsupported
 from kernels.device.state.accesses import Kind, Part, Strength
+from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
 from kernels.device.state.unset_values import ADDRESS, BRANCH
 from kernels.device.state.values import from_array
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural
 
@@ -253,10 +255,10 @@ class Mbarriers:
             reason = "A `cuda::barrier` is not emulated if atomics or volatile loads order its uses."
             raise Reached(item.opcode, item.line, reason)
 
-        def describe() -> tuple[Example, str]:
+        def describe() -> Described:
             block, thread = self._machine.geometry.who(int(lanes[0]))
             name = self._machine.geometry.lane_name(int(lanes[0]))
-            return Example(block, (thread,)), why.format(thread=name)
+            return Example(block, (thread,)), why.format(thread=name), Facts(Mistake.MBARRIER)
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, item.line, len(lanes), describe)
         raise TrapError

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
-from kernels.device.ptx.constructs import waiting_place
+from kernels.device.ptx.constructs import names_itself, waiting_place
 from kernels.device.ptx.module import Instruction, Reached
+from kernels.device.state.findings import Described
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, TrapError, stop
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 
 MOST = 16
@@ -175,11 +177,16 @@ class NamedBarriers:
                 f"`{instruction.opcode}` is not emulated if atomics or volatile loads order its uses.",
             )
 
-        def describe() -> tuple[Example, str]:
+        def describe() -> Described:
             block, thread = self._machine.geometry.who(int(lanes[0]))
             name = self._machine.geometry.lane_name(int(lanes[0]))
             message = why if whole else f"{name} reaches `{instruction.opcode}` {why}."
-            return Example(block, (thread,)), message
+            named = names_itself(instruction) if whole else instruction.opcode.startswith("bar.")
+            return (
+                Example(block, (thread,)),
+                message,
+                Facts(Mistake.NAMED_BARRIER if named else Mistake.OTHER),
+            )
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, instruction.line, len(lanes), describe)
         raise TrapError

@@ -27,13 +27,14 @@ from kernels.device.ptx.dataflow import maybe_unset
 from kernels.device.ptx.module import Reached, Register, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.thread_dependence import polling_loads
-from kernels.device.state.findings import Findings
+from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import Geometry
 from kernels.device.state.machine import Machine, TrapError, Unwatched, special_registers
 from kernels.device.state.printer import Printer
 from kernels.device.state.space import Shape
 from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import uniform
+from kernels.facts import Facts, Mistake
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict
 
@@ -149,6 +150,7 @@ def run(
     count: bool = False,
     blocks: Sequence[int] | None = None,
     wrap: Wrap | None = None,
+    sizes: str = "",
 ) -> Execution:
     """Run a kernel to its end, whatever it does, and return the results.
 
@@ -161,6 +163,7 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
+    sizes: of the case, for messages
     raise (Unsupported): threads reach a feature that isn't emulated
     """
     _keep_memory()
@@ -170,7 +173,7 @@ def run(
     def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
         # An endless wait in another order proves nothing, so it needn't be long.
         allowed = budget if order is schedule else replace(budget, alone=0)
-        once = _Launch(prepared, launch, chosen, shapes or {}, allowed, observe=observe)
+        once = _Launch(prepared, launch, chosen, shapes or {}, allowed, observe=observe, sizes=sizes)
         once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
         return once
 
@@ -355,6 +358,7 @@ class _Launch:
         budget: Budget,
         *,
         observe: bool,
+        sizes: str,
     ) -> None:
         self._observe = observe
         self._prepared = prepared
@@ -364,7 +368,7 @@ class _Launch:
         self._counting = prepared.counting(blocks, launch.threads)
         self._budget = budget
         self._layout = Layout(self._program, launch, shapes, observe=observe)
-        self._findings = Findings()
+        self._findings = Findings(sizes)
         self._printer = Printer()
         self._instructions = 0
         self.asked_who_is_active = False
@@ -386,8 +390,8 @@ class _Launch:
                 Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING
             )
         problem = self._bounds_problem()
-        if problem:
-            self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), problem))
+        if problem is not None:
+            self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: problem)
         else:
             self._run(schedule, races)
         self.result = self._execution(buffers)
@@ -433,28 +437,33 @@ class _Launch:
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
         return tuple(sorted({line for pc in pcs if (line := self._prepared.lines[pc]) is not None}))
 
-    def _bounds_problem(self) -> str:
-        """Why the kernel's attributes rule out this launch; "" if they don't."""
+    def _bounds_problem(self) -> Described | None:
+        """Why the kernel's attributes rule out this launch; None if they don't."""
         bounds, launch = self._program.bounds, self._launch
         if bounds.counts_clusters and math.prod(bounds.cluster) > 1:
             reason = "A launch whose grid counts clusters instead of blocks is not emulated."
             raise Unsupported(".blocksareclusters", None, reason)
         if 0 < bounds.most_threads < launch.threads:
             most = bounds.most_threads
-            return (
+            message = (
                 f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {launch.threads:,}."
             )
+            return Example(), message, Facts(Mistake.LAUNCH_BOUNDS)
         if bounds.block and bounds.block != launch.block:
             asked, given = _by(bounds.block), _by(launch.block)
-            return f"`__block_size__` demands blocks of {asked} threads. This launch has {given}."
+            return Example(), f"`__block_size__` demands blocks of {asked} threads. This launch has {given}."
         if math.prod(bounds.cluster) > _MOST_IN_CLUSTER:
-            return f"A cluster has at most {_MOST_IN_CLUSTER} blocks. `__cluster_dims__` demands {_by(bounds.cluster)}."
-        if any(each and blocks % each for blocks, each in zip(launch.grid, bounds.cluster, strict=False)):
+            demanded = _by(bounds.cluster)
             return (
+                Example(),
+                f"A cluster has at most {_MOST_IN_CLUSTER} blocks. `__cluster_dims__` demands {demanded}.",
+            )
+        if any(each and blocks % each for blocks, each in zip(launch.grid, bounds.cluster, strict=False)):
+            return Example(), (
                 f"`__cluster_dims__` demands a grid of whole clusters of {_by(bounds.cluster)} blocks. This launch has"
                 f" {_by(launch.grid)} blocks."
             )
-        return ""
+        return None
 
     def _run_chunk(self, machine: Machine, schedule: Schedule) -> int:
         kind = ChunkRun if self._counting is None else CountedRun
@@ -475,7 +484,7 @@ class _Launch:
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
         wait = endless_wait(spent.last)
 
-        def describe() -> tuple[Example, str]:
+        def describe() -> Described:
             block, thread = machine.geometry.who(spent.lane)
             message = (
                 "still waits at this `cuda::barrier`. Fewer threads arrive at it than it was initialised for."
@@ -483,7 +492,8 @@ class _Launch:
                 else f"is still running after {self._budget.text(spent.instructions)}. Either a loop never ends, or"
                 " the thread does too much of the work. Check the loop's condition, and share the work among threads."
             )
-            return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}"
+            facts = Facts(Mistake.OTHER if wait is None else Mistake.MBARRIER)
+            return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}", facts
 
         self._findings.add(Verdict.TIME_LIMIT, spent.line if wait is None else wait.line, 1, describe)
 

@@ -38,6 +38,7 @@ from kernels.device.state.mask import Mask
 from kernels.device.state.operands import CLOCK, Operands, special_bits
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE
 from kernels.device.state.values import uniform, widened
+from kernels.facts import Mistake
 
 _NOTHING = re.compile(
     r"fence\.proxy[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
@@ -273,10 +274,11 @@ class Lowering(Operands):
             return self._callee(pc, item)
         if head == "refuse" and isinstance(item.operands[0], Refusal):
             return LoweredStep(steps.refusal_step(item.operands[0], item.line), pc, (), (), "own")
-        why = "it executes a trap instruction"
+        why, mistake = "it executes a trap instruction", Mistake.TRAP
         if self._asks_for_grid(pc):
             why = "it calls `sync()` of a grid, but the launch isn't cooperative. Blocks can't wait for each other"
-        return LoweredStep(steps.trap_step(item.line, why), pc, (), (), "own")
+            mistake = Mistake.OTHER
+        return LoweredStep(steps.trap_step(item.line, why, mistake), pc, (), (), "own")
 
     def _asks_for_grid(self, pc: int) -> bool:
         """Whether a trap belongs to a `grid_group` that finds no memory for the grid's barrier."""

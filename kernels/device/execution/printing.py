@@ -9,9 +9,11 @@ from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site
 from kernels.device.memory.thread_view import ThreadView
 from kernels.device.state.accesses import Kind
+from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import WRITTEN
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural
 
@@ -66,10 +68,10 @@ def _printed(machine: Machine, site: Site, passed: tuple[str, ...], lane: int) -
 def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, given: int) -> None:
     """Report a format that needs more arguments than there are."""
 
-    def describe() -> tuple[Example, str]:
+    def describe() -> Described:
         block, thread = machine.geometry.who(lane)
         message = f"The format asks for {plural(wanted, 'argument')}, but `printf` gets {given}."
-        return Example(block, (thread,), None), message
+        return Example(block, (thread,), None), message, Facts(Mistake.PRINTF)
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, line, 1, describe)
 
@@ -82,7 +84,7 @@ def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
         site = Site(pc, line, "generic", 1, Kind.READ)
         text = ThreadView(machine, site, lane).text(_pointer(machine, passed[0], lane)) if passed else ""
         count = machine.shape.lanes if mask is None else mask.count
-        stop(machine, line, lane, count, f"the assertion `{text}` does not hold")
+        stop(machine, line, lane, count, f"the assertion `{text}` does not hold", Mistake.ASSERTION)
 
     return run
 

@@ -17,6 +17,7 @@ from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import from_array, narrowed, uniform, widened
+from kernels.facts import Mistake
 
 
 def nothing(machine: Machine, mask: Mask | None) -> None:
@@ -40,12 +41,12 @@ def guarded(run: Step, number: int, negated: bool) -> Step:
     return guarded
 
 
-def trap_step(line: int | None, why: str) -> Step:
+def trap_step(line: int | None, why: str, mistake: Mistake) -> Step:
     """Return the step of a trap instruction: the kernel stops itself."""
 
     def trap(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
-        stop(machine, line, int(lanes[0]), len(lanes), why)
+        stop(machine, line, int(lanes[0]), len(lanes), why, mistake)
 
     return trap
 

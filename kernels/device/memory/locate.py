@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from kernels.device.ptx.pointers import GENERIC_SHIFT
 from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
-from kernels.device.state.element_names import element_name, whole_name
+from kernels.device.state.element_names import element_name, elements_of, whole_name
+from kernels.device.state.findings import Described
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import WRITTEN, Allocation, window_at, window_of
 from kernels.device.state.values import Array, Lanes, Value
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 
 _GENERIC = {1: "shared", 2: "local"}
@@ -195,7 +197,9 @@ def _windows(
                 _count_as_written(machine, site, allocation, offsets[~aligned], lane[~aligned])
             offsets, lane = offsets[aligned], lane[aligned]
         if site.store and not allocation.writable and lane.size:
-            _report_refused(machine, site, allocation, offsets, lane, ("writes", "which is a constant"))
+            _report_refused(
+                machine, site, allocation, offsets, lane, ("writes", "which is a constant"), Facts()
+            )
             continue
         if lane.size:
             yield Part(allocation, offsets, lane)
@@ -236,7 +240,7 @@ def _report_nowhere(
 def _report_outside(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
-    def describe() -> tuple[Example, str]:
+    def describe() -> Described:
         block, thread = machine.geometry.who(int(lanes[0]))
         offset = int(offsets[0])
         element = element_name(allocation, offset)
@@ -244,9 +248,13 @@ def _report_outside(
         wide = f"{site.size} bytes from " if 0 <= offset < allocation.size else ""
         message = (
             f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {wide}`{element}`, {side} of"
-            f" {whole_name(allocation)}."
+            f" {whole_name(allocation, machine.findings.sizes)}."
         )
-        return Example(block, (thread,), element), message
+        return (
+            Example.at(element, block, (thread,)),
+            message,
+            Facts(elements=elements_of(allocation), stores=site.store),
+        )
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
@@ -256,7 +264,8 @@ def _report_misaligned(
 ) -> None:
     what = f"{_verb(site)} {site.size} bytes at"
     why = f"which isn't at a multiple of {site.size} bytes. A wide access must be aligned to its size"
-    _report_refused(machine, site, allocation, offsets, lanes, (what, why))
+    facts = Facts(Mistake.MISALIGNED, stores=site.store)
+    _report_refused(machine, site, allocation, offsets, lanes, (what, why), facts)
 
 
 def _report_refused(
@@ -266,16 +275,17 @@ def _report_refused(
     offsets: NDArray[np.int64],
     lanes: NDArray[np.intp],
     words: tuple[str, str],
+    facts: Facts,
 ) -> None:
     """Report an access inside its variable that the hardware stops.
 
     words: the text before and after the element's name
     """
 
-    def describe() -> tuple[Example, str]:
+    def describe() -> Described:
         block, thread = machine.geometry.who(int(lanes[0]))
         element = element_name(allocation, int(offsets[0]))
         message = f"{machine.geometry.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}."
-        return Example(block, (thread,), element), message
+        return Example.at(element, block, (thread,)), message, facts
 
     machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

@@ -15,6 +15,7 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import Allocation
 from kernels.device.state.values import uniform
+from kernels.facts import Element
 from kernels.verdict import Example, Verdict
 
 MAX_STRING = 1024
@@ -87,10 +88,10 @@ class ThreadView:
         one.reshape(-1)[self._lane] = True
         list(split(self._machine, replace(self._site, size=size), uniform(address, 64), 0, Mask(one, 1)))
 
-    def _report_unset(self, element: str) -> None:
+    def _report_unset(self, element: Element) -> None:
         def describe() -> tuple[Example, str]:
             block, thread = self._machine.geometry.who(self._lane)
             message = f"{self._machine.geometry.lane_name(self._lane)} prints `{element}`, which no thread has written."
-            return Example(block, (thread,), element), message
+            return Example.at(element, block, (thread,)), message
 
         self._machine.findings.add(Verdict.UNINITIALIZED_READ, self._site.line, 1, describe)

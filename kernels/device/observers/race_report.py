@@ -6,9 +6,10 @@ import struct
 from dataclasses import dataclass, replace
 
 from kernels.device.state.accesses import Kind
-from kernels.device.state.findings import Findings
-from kernels.device.state.geometry import WARP
+from kernels.device.state.findings import Described, Findings
+from kernels.device.state.geometry import WARP, Geometry
 from kernels.device.state.machine import Machine
+from kernels.facts import Access, AccessKind, Element, Facts
 from kernels.verdict import Example, Severity, Verdict
 from kernels.wording import at_line
 
@@ -37,16 +38,21 @@ class Race:
 
     earlier: Party
     later: Party
-    element: str
+    element: Element
     count: int
     severity: Severity
     together: bool
     atomic: bool = False
 
     @property
+    def apart(self) -> bool:
+        """Whether the accesses are of two blocks."""
+        return self.earlier.block != self.later.block
+
+    @property
     def near(self) -> bool:
         one, other = self.earlier, self.later
-        return one.block == other.block and one.thread // WARP == other.thread // WARP
+        return not self.apart and one.thread // WARP == other.thread // WARP
 
 
 class RaceReport:
@@ -81,8 +87,8 @@ class RaceReport:
             )
 
 
-def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Example, str]:
-    """Return the example and its sentences.
+def _described(machine: Machine, race: Race, *, block_barrier: bool) -> Described:
+    """Return the example, its sentences and their facts.
 
     block_barrier: whether a race of the launch needs `__syncthreads()`, because `__syncwarp()` is not enough
     """
@@ -90,23 +96,35 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Ex
     one, other = race.earlier, race.later
     first, second = geometry.thread(one.thread), geometry.thread(other.thread)
     block = geometry.numbered(other.block)
-    example = Example(block, (second, first), race.element)
+    example = Example.at(race.element, block, (second, first))
     names = geometry.thread_name(first), geometry.thread_name(second)
     where = f" of block {geometry.block_name(geometry.numbered(one.block))}"
-    there = f" of block {geometry.block_name(block)}" if one.block != other.block else ""
+    there = f" of block {geometry.block_name(block)}" if race.apart else ""
     end = _any_order(race) if race.atomic else ""
+    one_warp = _of_one_warp(race, block_barrier=block_barrier)
+    facts = Facts(accesses=_accesses(geometry, race), together=race.together, one_warp=one_warp)
     if race.together:
         threads = f"Thread {names[0]}{where} and thread {names[1]}{there}"
-        return (
-            example,
-            f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}",
-        )
+        message = f"{threads} both {_verb(race, one, plural=True)} `{race.element}`{at_line(one.line)}.{end}"
+        return example, message, facts
     message = (
         f"Thread {names[0]}{where} {_verb(race, one)} `{race.element}`{at_line(one.line)}."
         f" Thread {names[1]}{there} {_verb(race, other)} it{at_line(other.line)}"
         f"{f'.{end}' if race.atomic else _missing(race, block_barrier=block_barrier)}"
     )
-    return example, message
+    return example, message, facts
+
+
+def _accesses(geometry: Geometry, race: Race) -> tuple[Access, ...]:
+    return tuple(
+        Access(
+            geometry.named_thread(geometry.thread(party.thread)),
+            AccessKind.SET if party.value else _KINDS[party.kind],
+            party.line,
+            geometry.named_block(geometry.numbered(party.block)) if race.apart else (),
+        )
+        for party in (race.earlier, race.later)
+    )
 
 
 def _verb(race: Race, party: Party, *, plural: bool = False) -> str:
@@ -135,6 +153,12 @@ def stored_text(bits: int, size: int) -> str:
     return f"{number:,}"
 
 
+_KINDS = {
+    Kind.READ: AccessKind.READ,
+    Kind.WRITE: AccessKind.WRITE,
+    Kind.UPDATE: AccessKind.UPDATE,
+    Kind.COPY: AccessKind.COPY,
+}
 _PLURAL = {
     Kind.READ: "read",
     Kind.WRITE: "write",
@@ -143,11 +167,17 @@ _PLURAL = {
 }
 
 
+def _of_one_warp(race: Race, *, block_barrier: bool) -> bool:
+    """Whether `__syncwarp()` would order the accesses."""
+    copied = Kind.COPY in {race.earlier.kind, race.later.kind}
+    return race.near and not (block_barrier or copied or race.atomic or race.together)
+
+
 def _missing(race: Race, *, block_barrier: bool) -> str:
     """Return the end of the sentences: what would order the two accesses."""
-    if race.earlier.block != race.later.block:
+    if race.apart:
         return ". Blocks run in any order, and `__syncthreads()` works only inside a block."
     if Kind.COPY in {race.earlier.kind, race.later.kind}:
         return ". A wait for the copy and then `__syncthreads()` are missing between them."
-    barrier = "__syncwarp()" if race.near and not block_barrier else "__syncthreads()"
+    barrier = "__syncwarp()" if _of_one_warp(race, block_barrier=block_barrier) else "__syncthreads()"
     return f", with no `{barrier}` between them."

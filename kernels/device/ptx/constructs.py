@@ -35,6 +35,12 @@ def waiting_place(instruction: Instruction) -> str:
     return f"`{instruction.opcode}`"
 
 
+def names_itself(instruction: Instruction) -> bool:
+    """Whether an instruction is a barrier without a function in CUDA C++, so that its place is its PTX."""
+    plain = instruction.opcode.startswith("bar.") and ".red." not in instruction.opcode
+    return plain and is_barrier(instruction) and instruction.operands != (Immediate(0),)
+
+
 def _barrier(instruction: Instruction) -> str:
     reduction = re.search(r"\.red\.(\w+)", instruction.opcode)
     if reduction:

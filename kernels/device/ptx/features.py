@@ -27,9 +27,14 @@ def feature(instruction: str) -> str | None:
     return next((name for pattern, name in _FEATURES if re.match(pattern, instruction)), None)
 
 
+def of_large_group(instruction: str) -> bool:
+    """Whether an instruction asks for the memory of groups of several warps."""
+    return instruction.startswith("mov %reserved_smem_offset")
+
+
 def not_emulated(instruction: str) -> str:
     """Return the sentence about an instruction that isn't emulated."""
-    if instruction.startswith("mov %reserved_smem_offset"):  # memory for groups of several warps
+    if of_large_group(instruction):
         return (
             "The CPU device does not emulate groups of more than 32 threads (`tiled_partition<64>`). "
             "Use groups of at most 32 threads, or the whole block."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kernels.device.ptx.features import not_emulated
-from kernels.verdict import Finding
+from kernels.device.ptx.features import not_emulated, of_large_group
+from kernels.facts import Facts, Mistake
+from kernels.verdict import Finding, Verdict
 
 SIZES = {
     "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4,
@@ -32,6 +33,12 @@ class Unsupported(Exception):
         super().__init__(reason or not_emulated(instruction))
         self.instruction = instruction
         self.line = line
+
+    @property
+    def finding(self) -> Finding:
+        """The finding on this instruction."""
+        mistake = Mistake.LARGE_GROUP if of_large_group(self.instruction) else Mistake.OTHER
+        return Finding(Verdict.UNSUPPORTED, str(self), self.line, facts=Facts(mistake))
 
 
 class Reached(Unsupported):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 
 from kernels.device.state.space import Allocation
+from kernels.facts import Element
 from kernels.wording import plural
 
 
@@ -22,27 +23,40 @@ def plain_name(symbol: str) -> str:
     return rest.split("#")[0].rpartition(":")[2] or symbol
 
 
-def element_name(allocation: Allocation, offset: int) -> str:
+def element_name(allocation: Allocation, offset: int) -> Element:
     """Name the element at a byte offset, with as many indices as the variable is known to have."""
     name = plain_name(allocation.name)
-    if name.startswith("__local_depot"):
-        return f"a local array (byte {offset})"
+    if _is_local(name):
+        return Element("", text=f"a local array (byte {offset})")
     element = allocation.element
     if element not in {1, 2, 4, 8, 16}:
         element = 4
     if not allocation.shape and allocation.size == element and offset == 0:
-        return name
+        return Element(name)
     if not allocation.shape or prod(allocation.shape) * element != allocation.size:
-        return f"{name}[{offset // element}]"
-    return name + "".join(f"[{index}]" for index in _indices(offset // element, allocation.shape))
+        return Element(name, (offset // element,))
+    return Element(name, tuple(_indices(offset // element, allocation.shape)))
 
 
-def whole_name(allocation: Allocation) -> str:
-    """Name a variable with its size: `` `Mds` (256 elements) ``."""
+def elements_of(allocation: Allocation) -> int:
+    """Return the number of elements of a variable; 0 for a thread's local arrays."""
+    return 0 if _is_local(plain_name(allocation.name)) else allocation.size // allocation.element
+
+
+def _is_local(name: str) -> bool:
+    return name.startswith("__local_depot")
+
+
+def whole_name(allocation: Allocation, sizes: str) -> str:
+    """Name a variable with its size: `` `Mds` (256 elements) ``.
+
+    sizes: of the case, which explain the number of elements; "" if unknown
+    """
     name = plain_name(allocation.name)
-    if name.startswith("__local_depot"):
+    if _is_local(name):
         return f"the thread's local arrays ({plural(allocation.size, 'byte')})"
-    return f"`{name}` ({plural(allocation.size // allocation.element, 'element')})"
+    size = ", ".join(filter(None, (plural(elements_of(allocation), "element"), sizes)))
+    return f"`{name}` ({size})"
 
 
 def _indices(number: int, shape: tuple[int, ...]) -> list[int]:

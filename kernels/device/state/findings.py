@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kernels.facts import Facts
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 MAX_FINDINGS = 200
+Described = tuple[Example, str] | tuple[Example, str, Facts]
 
 
 @dataclass(slots=True)
 class _Counted:
     example: Example
     message: str
+    facts: Facts
     count: int
 
 
 class Findings:
-    """All findings of one run. The first instance of a finding gives its example."""
+    """All findings of one run. The first instance of a finding gives its example.
 
-    def __init__(self) -> None:
+    sizes: of the case, which explain the number of an array's elements
+    """
+
+    def __init__(self, sizes: str = "") -> None:
+        self.sizes = sizes
         self._found: dict[tuple[Verdict, int | None, int | None, Severity], _Counted] = {}
 
     def add(
@@ -28,25 +35,28 @@ class Findings:
         kind: Verdict,
         line: int | None,
         count: int,
-        describe: Callable[[], tuple[Example, str]],
+        describe: Callable[[], Described],
         *,
         other_line: int | None = None,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Count a finding. `describe` returns the example and the sentence; it is called only the first time."""
+        """Count a finding.
+
+        describe: returns the example, the sentence and its facts; it is called only the first time
+        """
         key = (kind, line, other_line, severity)
         known = self._found.get(key)
         if known is not None:
             known.count += count
         elif len(self._found) < MAX_FINDINGS:
-            example, message = describe()
-            self._found[key] = _Counted(example, message, count)
+            example, message, *facts = describe()
+            self._found[key] = _Counted(example, message, facts[0] if facts else Facts(), count)
 
     def has(self, kind: Verdict) -> bool:
         return any(found == kind for found, _, _, _ in self._found)
 
     def result(self) -> tuple[Finding, ...]:
         return tuple(
-            Finding(kind, seen.message, line, other, seen.count, seen.example, severity)
+            Finding(kind, seen.message, line, other, seen.count, seen.example, severity, facts=seen.facts)
             for (kind, line, other, severity), seen in self._found.items()
         )

@@ -37,11 +37,19 @@ class Geometry:
 
     def thread_name(self, thread: Coordinates) -> str:
         """Return `(3,1)`: as many coordinates as the block has dimensions, but at least two."""
-        return _name(thread, self.launch.block)
+        return _name(self.named_thread(thread))
+
+    def named_thread(self, thread: Coordinates) -> tuple[int, ...]:
+        """Return the coordinates in the thread's name."""
+        return _named(thread, self.launch.block)
+
+    def named_block(self, block: Coordinates) -> tuple[int, ...]:
+        """Return the coordinates in the block's name."""
+        return _named(block, self.launch.grid)
 
     def block_name(self, block: Coordinates) -> str:
         """Return `(0,1)`, likewise for the grid."""
-        return _name(block, self.launch.grid)
+        return _name(self.named_block(block))
 
     def lane_name(self, lane: int) -> str:
         """Return the beginning of a sentence: `Thread (3,1) of block (0,1)`."""
@@ -54,6 +62,9 @@ def _coordinates(number: int, extent: Coordinates) -> Coordinates:
     return number % x, number // x % y, number // (x * y)
 
 
-def _name(coordinates: Coordinates, extent: Coordinates) -> str:
-    shown = coordinates if extent[2] > 1 else coordinates[:2]
+def _named(coordinates: Coordinates, extent: Coordinates) -> tuple[int, ...]:
+    return coordinates if extent[2] > 1 else coordinates[:2]
+
+
+def _name(shown: tuple[int, ...]) -> str:
     return "(" + ",".join(str(each) for each in shown) + ")"

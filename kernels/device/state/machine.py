@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.state.accesses import Access, PendingCopy, Strength
-from kernels.device.state.findings import Findings
+from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import WARP, Coordinates, Geometry
 from kernels.device.state.mask import Mask
 from kernels.device.state.printer import Printer
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE, Memory
 from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array, uniform
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 
 
@@ -202,15 +203,18 @@ class TrapError(Exception):
     """The kernel stopped itself: nothing after this counts."""
 
 
-def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) -> NoReturn:
+def stop(
+    machine: Machine, line: int | None, lane: int, count: int, why: str, mistake: Mistake = Mistake.OTHER
+) -> NoReturn:
     """End the whole kernel with a runtime error.
 
     why: the reason as a clause: "it calls through a null pointer"
     """
 
-    def describe() -> tuple[Example, str]:
+    def describe() -> Described:
         block, thread = machine.geometry.who(lane)
-        return Example(block, (thread,), None), f"{machine.geometry.lane_name(lane)} stops the kernel: {why}."
+        message = f"{machine.geometry.lane_name(lane)} stops the kernel: {why}."
+        return Example(block, (thread,), None), message, Facts(mistake)
 
     machine.findings.add(Verdict.RUNTIME_ERROR, line, count, describe)
     raise TrapError

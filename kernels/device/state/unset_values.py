@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.state.element_names import element_name
-from kernels.device.state.findings import Findings
+from kernels.device.state.findings import Described, Findings
 from kernels.device.state.geometry import Geometry
 from kernels.device.state.mask import Mask
 from kernels.device.state.space import Allocation
+from kernels.facts import Facts, Mistake
 from kernels.verdict import Example, Verdict
 from kernels.wording import at_line
 
@@ -36,7 +37,7 @@ class UnsetObserver:
         self._geometry = geometry
         self._findings = findings
         self._lines = lines
-        self._elements: dict[int, tuple[Example, str]] = {}
+        self._elements: dict[int, tuple[Example, str, Facts]] = {}
         self.origins: dict[int, Origins] = {}
 
     def start(self, register: int) -> None:
@@ -62,7 +63,7 @@ class UnsetObserver:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
             message = f"{self._geometry.lane_name(lane)} reads `{name}`, which no thread has written."
-            self._elements[pc] = Example(block, (thread,), name), message
+            self._elements[pc] = Example.at(name, block, (thread,)), message, Facts()
         here = np.int32(pc + 1)
         found = here if carried is None else np.where(carried != 0, carried, here)
         self._set(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
@@ -80,7 +81,7 @@ class UnsetObserver:
         message = (
             f"{self._geometry.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle."
         )
-        self._elements[pc] = Example(block, (thread,)), message
+        self._elements[pc] = Example(block, (thread,)), message, Facts(Mistake.SHUFFLE)
 
     def from_shuffle(
         self, register: int, pc: int, came: Origins | None, present: NDArray[np.bool_], mask: Mask | None
@@ -167,14 +168,14 @@ class UnsetObserver:
         read_at = pc if origin == _REGISTER else origin - 1
         line = self._lines[read_at]
 
-        def describe() -> tuple[Example, str]:
+        def describe() -> Described:
             lane = int(np.flatnonzero(where)[0])
             block, thread = self._geometry.who(lane)
             known = self._elements.get(read_at)
             use = self._lines[pc]
             what = f" The value {harm}{at_line(use if use != line else None)}."
             if known is not None:
-                return known[0], known[1] + what
+                return known[0], known[1] + what, known[2]
             name = self._geometry.lane_name(lane)
             return Example(
                 block, (thread,), None
@@ -190,6 +191,6 @@ class UnsetObserver:
             block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
             message = f"{self._geometry.lane_name(lane)} updates `{name}`, which no thread has written."
-            return Example(block, (thread,), name), message
+            return Example.at(name, block, (thread,)), message
 
         self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)

@@ -70,7 +70,7 @@ class TaggedMemory:
             followed = spot.size == _WORD and allocation.name in self._operands
             return Factor(Element(allocation.name, spot.offset // _WORD)) if followed else None
         if allocation.space == "shared" and (tag is None or isinstance(tag, Factor)):
-            return replace(tag or Factor(None), cell=element_name(allocation, spot.offset))
+            return replace(tag or Factor(None), cell=str(element_name(allocation, spot.offset)))
         return tag
 
     def write(self, machine: Machine, spot: Spot, tag: Tag | None, line: int | None, *, zero: bool) -> None:
@@ -119,7 +119,7 @@ class TaggedMemory:
         block, thread = machine.geometry.who(spot.lane)
         name = plain_name(allocation.name)
         self.arrays[name] = allocation.shape or (allocation.size // allocation.element,)
-        cell = element_name(allocation, spot.offset)
+        cell = str(element_name(allocation, spot.offset))
         interval = self._interval(machine, spot.lane)
         self.fetches.append(TracedFetch(number, block, thread, interval, line, tag.element, name, cell))
         return Factor(tag.element, "", number)

@@ -9,6 +9,7 @@ import numpy as np
 from kernels.judging.compare import Doubles, Mask, Output, Solved, is_poison, wrong_elements
 from kernels.judging.inputs import Expected
 
+IS_IT_AN_INT = "Is a value stored in an `int`?"
 _ENOUGH = 4
 """The fewest whole numbers that can't be a coincidence."""
 
@@ -17,13 +18,15 @@ _ENOUGH = 4
 class Diagnosis:
     """A mistake that explains an output, or the place of its incorrect elements.
 
-    key: the same in all cases with this mistake
+    key, names, text, more: as in Diagnosed; the first two are the same in all cases with this mistake
     in_all: whether it explains nothing unless it explains all failing cases
     proves: whether this case's output proves it; if not, another case's must
     """
 
     key: str
     text: str
+    more: str = ""
+    names: tuple[str, ...] = ()
     is_place: bool = False
     in_all: bool = False
     proves: bool = True
@@ -73,9 +76,7 @@ def whole_numbers(output: Output, wrong: Mask) -> Diagnosis | None:
         return None
     if 2 * fractions <= values.size or values.size < _ENOUGH:
         return None
-    return Diagnosis(
-        "whole_numbers", "Every incorrect element is a whole number. Is a value stored in an `int`?"
-    )
+    return Diagnosis("whole_numbers", "Every incorrect element is a whole number.", IS_IT_AN_INT)
 
 
 def scaled(output: Output, wrong: Mask) -> Diagnosis | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernels.judging.compare import Doubles, Mask, Product
 from kernels.judging.diagnosis.outputs import (
+    IS_IT_AN_INT,
     Diagnosis,
     all_zero,
     equal,
@@ -19,7 +20,6 @@ from kernels.judging.diagnosis.outputs import (
     whole_numbers,
 )
 from kernels.judging.diagnosis.tile_products import rounding, tile_products
-from kernels.wording import CUT_FACTORS
 
 
 def reordered(product: Product) -> Iterator[Diagnosis]:
@@ -28,22 +28,22 @@ def reordered(product: Product) -> Iterator[Diagnosis]:
     In a small output, several of them may agree by chance. The other cases tell them apart.
     """
     left, right, (m, n, p) = product.left, product.right, product.names
-    candidates: tuple[tuple[str, Callable[[], Doubles], str], ...] = (
-        ("transposed", lambda: product.expected.values.T,
+    candidates: tuple[tuple[str, Callable[[], Doubles], tuple[str, ...], str], ...] = (
+        ("transposed", lambda: product.expected.values.T, (p,),
          f"The result is transposed: {p}[i][j] has the value of {p}[j][i]."),
-        ("swapped", lambda: right @ left, f"Your kernel computes {n}*{m}: the operands are swapped."),
-        ("left_transposed", lambda: left.T @ right, f"Your kernel computes {m} transposed times {n}."),
-        ("right_transposed", lambda: left @ right.T, f"Your kernel computes {m} times {n} transposed."),
-        ("both_transposed", lambda: left.T @ right.T,
+        ("swapped", lambda: right @ left, (m, n), f"Your kernel computes {n}*{m}: the operands are swapped."),
+        ("left_transposed", lambda: left.T @ right, (m,), f"Your kernel computes {m} transposed times {n}."),
+        ("right_transposed", lambda: left @ right.T, (n,), f"Your kernel computes {m} times {n} transposed."),
+        ("both_transposed", lambda: left.T @ right.T, (m, n),
          f"Your kernel computes {m} transposed times {n} transposed."),
     )  # fmt: skip
-    for key, candidate, text in candidates:
+    for key, candidate, names, text in candidates:
         try:
             values = candidate()
         except ValueError:
             continue  # the shapes don't fit, so the kernel didn't compute this
         if equal(product, values, rounding(product)):
-            yield Diagnosis(key, text)
+            yield Diagnosis(key, text, names=names)
     yield from tile_products(product)
 
 
@@ -75,7 +75,8 @@ def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
         if length > tile and equal(product, part):
             return Diagnosis(
                 "only_one_tile",
-                f"Each sum has one tile only, {span}. Does the kernel keep the sum between tiles?",
+                f"Each sum has one tile only, {span}.",
+                "Does the kernel keep the sum between tiles?",
             )
     return None
 
@@ -161,8 +162,9 @@ def _cut_factors(product: Product, wrong: Mask) -> Diagnosis | None:
         values = left @ right
         differs = (np.abs(values - product.expected.values) > bound).any()
         if differs and equal(product, values, bound):
-            text = f"The result matches {CUT_FACTORS}. Is a value stored in an `int`?"
-            return Diagnosis("cut_factors", text, in_all=True, proves=bool(values.any()))
+            text = "The result matches inputs without their fractions."
+            proves = bool(values.any())
+            return Diagnosis("cut_factors", text, IS_IT_AN_INT, in_all=True, proves=proves)
     return None
 
 

@@ -36,16 +36,16 @@ def _other(sums: Sums, wrong: Mask) -> Diagnosis | None:
     """Sums beyond the section."""
     right = sums.expected.values.ravel()
     first = sums.values[:: sums.section]
-    for key, candidate, text in (
-        ("twice", 2 * right, "is twice the expected sum."),
-        ("first_twice", right + first, "counts the first element of its section twice."),
-        ("whole_input", np.full(right.shape, right.sum()), "equals the sum of the whole input."),
-        ("running", np.cumsum(right), "includes all sections before it. Does each section start at 0?"),
-        ("next", np.roll(right, -1), "equals the sum of the next section."),
-        ("previous", np.roll(right, 1), "equals the sum of the previous section."),
+    for key, candidate, text, more in (
+        ("twice", 2 * right, "is twice the expected sum", ""),
+        ("first_twice", right + first, "counts the first element of its section twice", ""),
+        ("whole_input", np.full(right.shape, right.sum()), "equals the sum of the whole input", ""),
+        ("running", np.cumsum(right), "includes all sections before it", "Does each section start at 0?"),
+        ("next", np.roll(right, -1), "equals the sum of the next section", ""),
+        ("previous", np.roll(right, 1), "equals the sum of the previous section", ""),
     ):
         if _explains(sums, wrong, candidate):
-            return Diagnosis(key, f"Each incorrect sum {text}")
+            return Diagnosis(key, f"Each incorrect sum {text}.", more)
     return None
 
 

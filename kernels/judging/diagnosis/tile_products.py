@@ -29,8 +29,9 @@ def tile_products(product: Product) -> Iterator[Diagnosis]:
         if _gives(product, _cells(left, of_left), _cells(right, of_right)):
             used = _text(product, of_left, of_right)
             text = f"Within each tile, your kernel multiplies {used}, not {needed}."
+            names = (product.names[0], *of_left, product.names[1], *of_right)
             # In a single tile, an incorrect index of the whole matrix has the same effect.
-            yield Diagnosis(f"tile {used.replace('`', '')}", text, in_all=True)
+            yield Diagnosis("tile_cells", text, names=names, in_all=True)
 
 
 def _text(product: Product, left: tuple[str, str], right: tuple[str, str]) -> str:

@@ -26,8 +26,8 @@ def _tiles(output: Transposed, wrong: Mask) -> Diagnosis | None:
     within: Doubles = tiles.transpose(0, 3, 2, 1).reshape(rows, columns)
     between: Doubles = tiles.transpose(2, 1, 0, 3).reshape(columns, rows)
     if equal(output, within):
-        text = "Each tile is transposed in place. The tiles have to change places too."
-        return Diagnosis("tiles_stay", text)
+        more = "The tiles have to change places too."
+        return Diagnosis("tiles_stay", "Each tile is transposed in place.", more)
     if equal(output, between):
         text = "The tiles change places, but no tile is transposed."
         return Diagnosis("tiles_not_transposed", text)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from kernels.facts import Element
 from kernels.rendering.page.charts.race import Access, Band, Shared, race_picture
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Explanation, Report, first_error
-from kernels.report.race_accesses import race_accesses
-from kernels.verdict import Verdict
+from kernels.verdict import Finding, Verdict
 from kernels.wording import lines_named
 
-_INDEX = re.compile(r"\[(\d+)\]")
 _MOST_CELLS = 4_096
 
 
@@ -44,16 +43,15 @@ def race_view(report: Report) -> RaceView | None:
     race = first_error(report.findings, Verdict.DATA_RACE)
     if report.verdict is not Verdict.DATA_RACE or race is None or race.example is None:
         return None
-    found = race_accesses(race)
-    element = race.example.element or ""
-    if found is None or not _INDEX.search(element):
+    found, element = race.facts.accesses, race.example.element or ""
+    if len(found) != 2 or not race.indices:
         return None
     first, second = (
-        Access(mark, each.thread, each.verb, each.line, each.block)
+        Access(mark, _index(each.thread), each.kind.verb, each.line, _index(each.block))
         for mark, each in zip("AB", found, strict=True)
     )
     source = explanation_of(report)
-    shared = replace(_shared(element, source), space=_space(first, source))
+    shared = replace(_shared(race, source), space=_space(first, source))
     together = "in the same phase. No barrier says which comes first."
     if first.block:
         together = "too. Blocks run in any order, so either may come first."
@@ -61,7 +59,7 @@ def race_view(report: Report) -> RaceView | None:
         (f"{first.sentence(element)}.", [Band((first,))]),
         (f"{second.sentence(element)} {together}", [Band((first, second))]),
     ]
-    if not first.block and first.line != second.line and "`__syncthreads()`" in race.message:
+    if not first.block and first.line != second.line and not race.facts.one_warp:
         text = "A barrier between the two makes two phases. Now the order is fixed."
         steps.append((text, [Band((first,)), Band((second,))]))
     return RaceView(
@@ -74,6 +72,10 @@ def race_view(report: Report) -> RaceView | None:
             for number, (text, bands) in enumerate(steps, 1)
         ),
     )
+
+
+def _index(coordinates: Sequence[int]) -> str:
+    return ",".join(map(str, coordinates))
 
 
 def _barriers(source: Explanation) -> str:
@@ -91,13 +93,13 @@ def _space(access: Access, source: Explanation) -> str:
     return "shared memory" if source.shared else ""
 
 
-def _shared(element: str, source: Explanation) -> Shared:
+def _shared(race: Finding, source: Explanation) -> Shared:
     """The array with its extents, from its declaration; without one, up to the element."""
-    name, indices = element.partition("[")[0], [int(index) for index in _INDEX.findall(element)]
-    row, column = indices[-2] if indices[1:] else 0, indices[-1]
+    row, column = (0, *race.indices)[-2:]
     rows, columns = source.extents or (row + 1, column + 1)
     if rows == 1 and columns > 32:  # one row for each warp's words
         rows, columns, row, column = -(-columns // 32), 32, column // 32, column % 32
     if row >= rows or column >= columns or rows * columns > _MOST_CELLS:
         rows, columns = row + 1, column + 1
-    return Shared(element, name, rows, columns, row, column)
+    element = str(Element(race.array, race.indices))
+    return Shared(element, race.array, rows, columns, row, column)

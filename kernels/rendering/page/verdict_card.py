@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -18,8 +17,6 @@ _LOST_UPDATE = "Two threads change the same memory at once, so one change is los
 _COUNTED = {Verdict.INPUT_MODIFIED: "changed element"}
 _NOT_COUNTED = (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT)
 """A wrong answer's message has a count. A launch fails in each case alike."""
-_GOAL = re.compile(r"^Goal (?:of the exercise )?not met: .*?\b[Tt]he limit is [\d,.]*\d(?: bytes)?\. ?")
-"""A missed goal at the beginning of a step, also in reports of earlier versions."""
 _STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
 
 
@@ -74,7 +71,8 @@ def verdict_card(report: Report, last: int, idea: str = "") -> VerdictCard:
     label, step, step_line = _faster(report, idea) if accepted else (NEXT_STEP, source.step, None)
     missed = next((goal.missed for goal in report.evidence.goals if accepted and not goal.met), "")
     if missed:
-        detail, step = missed, _GOAL.sub("", step)
+        first = next(iter(report.evidence.advice), None)
+        detail, step = missed, step if first is None else step.removeprefix(first.goal).lstrip()
     slowest = costliest_line(report.evidence) if accepted and step_line is None else None
     look = {**marked_lines(source.clues), **marked_lines(source.marks)}
     if (start := step_line or slowest) is not None and start <= last:

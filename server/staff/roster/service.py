@@ -285,7 +285,8 @@ def _note(
 def _section(text: str) -> str:
     section = one_line(text)
     if len(section) > LONGEST_SECTION or (section and not section.isprintable()):
-        raise CourseError(f"A section must be one line of at most {LONGEST_SECTION} characters.")
+        text = f"A section must be one line of at most {LONGEST_SECTION} characters."
+        raise CourseError(text, ["section"])
     return section
 
 

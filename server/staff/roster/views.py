@@ -124,9 +124,9 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
                     role=role, section=form["section"],
                 )  # fmt: skip
         except AccountError as error:
-            form.mistake("email" if "mail" in str(error) else "name", str(error))
+            form.mistake(error.field, str(error))
         except CourseError as error:
-            form.mistake("section" if "section" in str(error) else "email", str(error))
+            form.mistake(next(iter(error.fields), "email"), str(error))
         else:
             return back("staff.show_roster", slug, "member-invited" if member is None else "member-added")
     return _html(_page(course, form)), 422

@@ -1,4 +1,4 @@
-"""The advice on a race is chosen by words of its sentence, so it is tried with the sentences that the device writes."""
+"""The advice on a race, with the facts that the device finds."""
 
 from __future__ import annotations
 

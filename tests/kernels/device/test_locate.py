@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernels.facts import Facts
 from kernels.verdict import Severity, Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
 
@@ -25,6 +26,8 @@ def test_a_read_past_the_end_of_a_buffer(device):
     assert finding.message == (
         "Thread (24,0) of block (0,0) reads `M[64]`, past the end of `M` (64 elements)."
     )
+    assert finding.facts == Facts(elements=64)
+    assert only(device.run(text, sizes="n=32")).message.endswith("(64 elements, n=32).")
 
 
 def test_what_is_read_outside_does_not_stop_the_other_threads(device):

@@ -94,8 +94,8 @@ def test_one_time_alone_has_no_interval_and_true_is_one():
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("", "line 1"),
-        ('{"cache": {\n"1": {"a": }', "line 2"),
+        ("", 1),
+        ('{"cache": {\n"1": {"a": }', 2),
         ("[" * 50_000, ""),
         ("[1, 2]", ""),
         (json.dumps(cache(kernel_name=...)), "kernel_name"),
@@ -137,7 +137,7 @@ def test_one_time_alone_has_no_interval_and_true_is_one():
 def test_a_file_that_is_not_a_cache_is_refused_with_its_place(text, place):
     with pytest.raises(CacheError) as refused:
         read_cache(text)
-    assert refused.value.place == place
+    assert (refused.value.line or refused.value.place) == place
     assert refused.value.reason.endswith(".")
 
 

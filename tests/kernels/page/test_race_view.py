@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.facts import Access, AccessKind, Facts
 from kernels.rendering.page.race_view import RaceView, race_view
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import with_source
+from tests.kernels.facts_of import at
 from tests.kernels.test_report_text import RACE, report
 
 SOURCE = [
@@ -24,7 +26,8 @@ TWO = Finding(
     "with no `__syncthreads()` between them.",
     4,
     3,
-    example=Example((0, 1, 0), ((1, 0, 0), (3, 0, 0)), "Mds[0][3]"),
+    example=at("Mds[0][3]", block=(0, 1, 0), threads=((1, 0, 0), (3, 0, 0))),
+    facts=Facts(accesses=(Access((3, 0), AccessKind.WRITE, 3), Access((1, 0), AccessKind.READ, 4))),
 )
 
 
@@ -50,7 +53,7 @@ def test_the_titles_name_the_memory_of_the_element():
     view = _view(TWO)
     assert "shared memory Mds[0][3]" in view.title
     assert all(">Mds[0][3] in shared memory<" in str(step.drawing) for step in view.steps)
-    other = _view(replace(TWO, message=TWO.message.replace("Mds", "P"), example=Example(element="P[0][3]")))
+    other = _view(replace(TWO, example=at("P[0][3]")))
     assert ">P[0][3]<" in str(other.steps[0].drawing), "its memory is unknown"
 
 
@@ -60,16 +63,18 @@ def test_the_array_has_the_extents_of_its_declaration():
 
 
 def test_a_line_that_races_with_itself_gets_no_barrier():
-    message = "Thread (0,0) of block (0,0) and thread (1,0) both write `sums[40]` at line 3."
-    found = replace(TWO, message=message, line=3, other_line=3, example=Example(element="sums[40]"))
+    both = tuple(replace(access, kind=AccessKind.WRITE, line=3) for access in TWO.facts.accesses)
+    facts = Facts(accesses=both, together=True)
+    found = replace(TWO, line=3, other_line=3, example=at("sums[40]"), facts=facts)
     one, two = _view(found).steps
     assert "writes" in one.title
     assert "(1,0)" in two.title
 
 
 def test_threads_of_two_blocks_are_named_with_their_blocks_and_get_no_barrier():
-    message = TWO.message.replace("(1,0) reads", "(1,0) of block (1,1) reads")
-    one, two = _view(replace(TWO, message=message)).steps
+    places = zip(TWO.facts.accesses, ((0, 1), (1, 1)), strict=True)
+    facts = Facts(accesses=tuple(replace(access, block=block) for access, block in places))
+    one, two = _view(replace(TWO, facts=facts)).steps
     assert "of block (0,1) writes" in one.title
     assert "of block (1,1) reads" in two.title
     drawn = str(two.drawing)
@@ -77,8 +82,6 @@ def test_threads_of_two_blocks_are_named_with_their_blocks_and_get_no_barrier():
     assert "block (1,1)" in drawn
 
 
-@pytest.mark.parametrize(
-    "finding", [replace(RACE, example=None), replace(TWO, example=Example(element="total"))]
-)
+@pytest.mark.parametrize("finding", [replace(RACE, example=None), replace(TWO, example=at("total"))])
 def test_unknown_elements_have_no_picture(finding):
     assert race_view(with_source(report(finding), SOURCE)) is None

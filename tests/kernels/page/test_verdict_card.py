@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.evidence import Advice, Evidence, GoalResult, LineEvidence
+from kernels.facts import Diagnosed, Facts
 from kernels.rendering.page.report_page import ReportContext, render_sections
 from kernels.rendering.page.verdict_card import NEXT_IDEA, NEXT_STEP
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from tests.kernels.explanations import card_of, with_source
+from tests.kernels.facts_of import at, of_race
 from tests.kernels.test_report_text import RACE, SOURCE, report
 
 LINES = SOURCE.split("\n")
@@ -30,13 +32,11 @@ def test_a_race_shows_both_accesses_among_their_neighbours():
 def test_accesses_far_apart_leave_a_gap():
     alone = card_of(report(replace(RACE, other_line=RACE.line)), LINES).excerpt
     assert [line.label for line in alone if line.hit] == ["read and write"]
-    both = replace(
-        RACE, other_line=14, message="Thread (0,0) of block (0,0) and thread (1,0) both write `s[0]`."
-    )
+    both = replace(RACE, other_line=14, facts=of_race("write", together=True))
     assert [line.label for line in card_of(report(both), LINES).excerpt if line.hit] == ["both write"]
-    assert [line.label for line in card_of(report(replace(both, message="")), LINES).excerpt if line.hit] == [
-        "both accesses"
-    ]
+    assert [
+        line.label for line in card_of(report(replace(both, facts=Facts())), LINES).excerpt if line.hit
+    ] == ["both accesses"]
     far = card_of(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),
@@ -44,10 +44,13 @@ def test_accesses_far_apart_leave_a_gap():
 
 
 def test_a_diagnosis_leads_and_the_element_follows():
-    wrong = Finding(Verdict.WRONG_ANSWER, f"{WRONG} All rows are upside down.")
+    facts = Facts(example=WRONG, diagnoses=(Diagnosed("turned", "All rows are upside down."),))
+    wrong = Finding(Verdict.WRONG_ANSWER, "", facts=facts)
     card = card_of(report(wrong, verdict=Verdict.WRONG_ANSWER), LINES)
     assert (card.sentence, card.detail) == ("All rows are upside down.", WRONG)
-    plain = card_of(report(replace(wrong, message=WRONG), verdict=Verdict.WRONG_ANSWER, checks=()), LINES)
+    plain = card_of(
+        report(replace(wrong, message=WRONG, facts=Facts()), verdict=Verdict.WRONG_ANSWER, checks=()), LINES
+    )
     assert (plain.sentence, plain.detail) == (Verdict.WRONG_ANSWER.headline, WRONG)
 
 
@@ -70,7 +73,7 @@ def test_an_accepted_kernel_gets_the_next_idea():
     assert (card.role, card.where, card.state) == ("", "", "good"), "the line with the most work isn't a flaw"
     assert [line.label for line in card.excerpt if line.hit] == ["most work"]
     goal = GoalResult("No conflicts", "shared_load_conflicts", 4, 0, met=False)
-    evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7),), goals=(goal,))
+    evidence = Evidence(advice=(Advice(f"{goal.missed} Pad.", 7, goal.missed),), goals=(goal,))
     card = card_of(replace(found, evidence=evidence), LINES)
     assert (card.role, card.where, card.state) == ("goal missed at", "line 7", "fair")
     assert (card.detail, card.step) == (goal.missed, "Pad.")
@@ -88,7 +91,7 @@ def test_a_finding_in_the_card_is_not_listed_again_and_unused_tabs_are_left_out(
 
 def test_the_common_indentation_is_left_out_and_a_lost_update_is_named():
     source = "__global__ void K(float* total) {\n        {\n            total[0] += 1;\n        }\n}\n"
-    update = replace(RACE, line=3, other_line=3, example=Example(element="total[0]"))
+    update = replace(RACE, line=3, other_line=3, example=at("total[0]"))
     html = str(render_sections(with_source(report(update), source.splitlines()), source, ReportContext()))
     assert '<code><i class="deeper">    </i>total[0] += 1;</code>' in html
     assert "one change is lost" in html

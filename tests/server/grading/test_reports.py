@@ -11,13 +11,16 @@ import pytest
 
 from kernels.compile.diagnostics import Diagnostic
 from kernels.evidence import Evidence, Extent, Light
+from kernels.facts import Facts
 from kernels.launch import Launch
 from kernels.report import Report, to_json
 from kernels.verdict import Finding, Severity, Verdict
+from kernels.wire import to_plain
 from server.grading.reports import ReportError, pack, unpack
 from server.grading.result_columns import columns_of
 from server.grading.stored_report import read_report
 
+RACE = "Thread (0,0) of block (0,0) writes `s[0]` at line 3. Thread (0,1) reads it at line 4."
 PLAIN = Report(Verdict.DATA_RACE, "Two threads.", "tiled", "cpu", "sm_90", 16, seed="5eed")
 
 
@@ -91,3 +94,13 @@ def test_the_launch_beside_a_number_is_the_one_that_the_number_is_of():
     assert columns_of(report)["launch"] == "5×5 · 16×16"
     of = Evidence(extent=Extent({"Width": 256}, 16, counted, 256, exact=True))
     assert columns_of(replace(report, evidence=of))["launch"] == "16×16 · 16×16"
+
+
+def test_a_report_without_facts_gets_those_of_its_messages():
+    plain = to_json(heavy(findings=(Finding(Verdict.DATA_RACE, RACE, 4, 3),)))
+    facts = plain["findings"][0].pop("facts")
+    assert facts == to_plain(Facts())
+    (finding,) = read_report(plain, Verdict.DATA_RACE).findings
+    assert [access.line for access in finding.facts.accesses] == [3, 4]
+    plain["findings"][0]["facts"] = facts
+    assert read_report(plain | {"later": True}, Verdict.DATA_RACE).findings[0].facts == Facts()

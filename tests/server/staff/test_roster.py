@@ -93,6 +93,13 @@ def test_what_is_wrong_with_one_stands_beside_its_field(portal: Portal, ina: Bro
     again = ina.post_form(ROSTER, email="ina@example.edu", name="I", role="student")
     assert again.status_code == 422
     assert 'id="email-error"' in again.text
+    # The address has the name of another field.
+    lead = {"email": "section@example.edu", "name": "S", "role": "student"}
+    assert ina.post_form(ROSTER, **lead).status_code == 303
+    assert 'id="email-error"' in ina.post_form(ROSTER, **lead).text
+    new = {**lead, "email": "mail@example.edu"}
+    assert 'id="section-error"' in ina.post_form(ROSTER, **new, section="x" * 61).text
+    assert 'id="name-error"' in ina.post_form(ROSTER, **{**new, "name": "x" * 999}).text
 
 
 def test_the_last_instructor_stays(portal: Portal, ina: BrowserClient) -> None:

@@ -9,13 +9,14 @@ import pytest
 
 from kernels.report import Report
 from kernels.report.explanation import explained
-from kernels.verdict import Example, Finding, Verdict
+from kernels.verdict import Finding, Verdict
 from server.submissions.verdicts import SYSTEM_ERROR
 from server.web.notices import NOTICES
+from tests.kernels.facts_of import at
 from tests.server.submissions.graded import given_up, graded, handed_in
 from tests.server.web.signed_in import client_of
 
-PAST_M = Finding(Verdict.OUT_OF_BOUNDS, "So it is.", 7, example=Example(element="M[1][0]"))
+PAST_M = Finding(Verdict.OUT_OF_BOUNDS, "So it is.", 7, example=at("M[1][0]"))
 CORPUS = Path(__file__).parents[2] / "corpus" / "wrong"
 
 

@@ -74,9 +74,9 @@ def opened_cache(path: Path) -> Opened:
     try:
         cache = read_cache(path.read_text("utf-8"))
     except CacheError as error:
-        colon = f"{path}:{error.place.removeprefix('line ')}" if error.place.startswith("line ") else path
-        place = "" if error.place.startswith("line ") or not error.place else f"{error.place}: "
-        raise WrongUse(f"{colon}: {place}{error.reason}") from error
+        file = f"{path}:{error.line}" if error.line else path
+        place = f"{error.place}: " if error.place else ""
+        raise WrongUse(f"{file}: {place}{error.reason}") from error
     except OSError as error:
         raise WrongUse(f"{path} can't be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

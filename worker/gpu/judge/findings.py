@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kernels.exercise import Layout
 from kernels.exercise.values import ElementType
-from kernels.judging.compare import show
+from kernels.facts import Element, Facts
+from kernels.judging.compare import finite, show
 from kernels.judging.operand_plan import MatrixPlan
 from kernels.judging.outcomes import size_text
 from kernels.judging.plan import CasePlan
@@ -90,14 +91,21 @@ def wrong_finding(
     if repeat:
         before = "earlier repeats, each with other inputs," if repeat > 1 else "earlier cases"
         message += f" The {before} were correct."
+    facts = Facts(values=() if wrong.unwritten else finite(wrong.found, wrong.right))
     if not wrong.lines:
-        return _finding(Verdict.WRONG_ANSWER, message, case, wrong.count, element)
+        return _finding(Verdict.WRONG_ANSWER, message, case, wrong.count, element, facts)
     lines = plural(wrong.count, "row" if matrix.layout is Layout.ROW_MAJOR else "column")
     message += f" {lines} of `{matrix.name}` {'is' if wrong.count == 1 else 'are'} incorrect."
-    return _finding(Verdict.WRONG_ANSWER, message, case, element=element)
+    return _finding(Verdict.WRONG_ANSWER, message, case, element=element, facts=facts)
 
 
 def _finding(
-    kind: Verdict, message: str, case: CasePlan, count: int = 1, element: str | None = None
+    kind: Verdict,
+    message: str,
+    case: CasePlan,
+    count: int = 1,
+    element: Element | None = None,
+    facts: Facts | None = None,
 ) -> Finding:
-    return Finding(kind, message, count=count, example=Example(element=element, case=case.name))
+    example = Example(case=case.name) if element is None else Example.at(element, case=case.name)
+    return Finding(kind, message, count=count, example=example, facts=facts or Facts())

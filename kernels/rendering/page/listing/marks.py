@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.report.race_accesses import roles
-from kernels.verdict import Finding, Severity
+from kernels.verdict import Finding, Severity, Verdict
 
 MOST = 200
+_WAITING = "others", "these threads"
 """The most findings at lines; the report's JSON has all."""
 
 
@@ -47,7 +48,8 @@ def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
             continue
         other = None if other == line else other
         there, here = roles(finding) if other is not None else ("", "")
-        word_there, word_here = (role.partition(" wait ")[0] for role in (there, here))
+        waiting = finding.kind is Verdict.BARRIER_DIVERGENCE and other is not None
+        word_there, word_here = _WAITING if waiting else (there, here)
         warning, names = finding.severity is Severity.WARNING, (finding.title, finding.headline)
         text, count = finding.message, finding.count_text
         found[line].append(Mark(*names, here, text, count, other, warning, finding.column, word_there))

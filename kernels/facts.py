@@ -1,0 +1,161 @@
+"""What a finding's message says, as data. The advice and the pages read these facts, never the message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+
+class Mistake(StrEnum):
+    """The mistake behind a finding, if its verdict has several that need different advice."""
+
+    OTHER = "other"
+    MAIN = "main"
+    HOST_CODE = "host_code"
+    PARAMETERS = "parameters"
+    SEMICOLON = "semicolon"
+    NEVER_CLOSED = "never_closed"
+    UNDEFINED = "undefined"
+    LAUNCH_BOUNDS = "launch_bounds"
+    LARGE_TILE = "large_tile"
+    LARGE_GROUP = "large_group"
+    PRINTF = "printf"
+    MBARRIER = "mbarrier"
+    NAMED_BARRIER = "named_barrier"
+    SHUFFLE = "shuffle"
+    MISALIGNED = "misaligned"
+    ASSERTION = "assertion"
+    TRAP = "trap"
+
+
+class AccessKind(StrEnum):
+    """What a thread does to an element. verb: in a sentence; noun: at the line."""
+
+    _value_: str
+    verb: str
+    noun: str
+
+    def __new__(cls, name: str, verb: str = "", noun: str = "") -> Self:
+        """A member that equals its name."""
+        made = str.__new__(cls, name)
+        made._value_, made.verb, made.noun = name, verb, noun
+        return made
+
+    READ = "read", "reads", "read"
+    WRITE = "write", "writes", "write"
+    SET = "set", "atomically writes", "write"
+    UPDATE = "update", "atomically updates", "atomic update"
+    COPY = "copy", "copies asynchronously to", "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, or a variable without indices.
+
+    text: names memory without a name in the source
+    """
+
+    array: str
+    indices: tuple[int, ...] = ()
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or self.array + "".join(f"[{index}]" for index in self.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One of two accesses that race.
+
+    thread: its index, with as many coordinates as its name
+    block: the block's index, if the other thread is of another block
+    """
+
+    thread: tuple[int, ...]
+    kind: AccessKind
+    line: int | None
+    block: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """A mistake that explains an incorrect output, or the place of its incorrect elements.
+
+    key: the same for each such mistake
+    names: the matrices that it is about; for cells of tiles, each with its row and column
+    text, more: a sentence, and another one or ""
+    cases, failing: the failing cases that it explains, of so many
+    """
+
+    key: str
+    text: str
+    more: str = ""
+    names: tuple[str, ...] = ()
+    cases: int = 1
+    failing: int = 1
+
+    @property
+    def in_all(self) -> bool:
+        """Whether it explains each failing case."""
+        return self.cases == self.failing
+
+    @property
+    def sentences(self) -> str:
+        """Both sentences, with the number of cases before them unless it explains all."""
+        some = "" if self.in_all else f"In {self.cases} of {self.failing} failing cases: "
+        return f"{some}{self.text} {self.more}".rstrip()
+
+    @property
+    def headline(self) -> str:
+        """Both sentences, with the number of cases after the first unless it explains all."""
+        some = "" if self.in_all else f" ({self.cases} of {self.failing} failing cases)"
+        return f"{self.text.removesuffix('.')}{some}. {self.more}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a finding's message says, as far as the advice or a page needs it.
+
+    names: an undefined name, and the closest known one
+    largest_tile: the largest tile that fits; 0 if the tile isn't the mistake
+    elements: the size of the array that an access misses; 0 if unknown
+    stores: whether an access outside its array, or a misaligned one, stores
+    accesses: of a race, the first in this run and the second
+    together: whether they are one execution of one instruction
+    one_warp: whether `__syncwarp()` would order the accesses
+    values: an incorrect element's value and the expected one, if both are numbers
+    example: the message without the sentences of its diagnoses; "" without any
+    """
+
+    mistake: Mistake = Mistake.OTHER
+    names: tuple[str, ...] = ()
+    largest_tile: int = 0
+    elements: int = 0
+    stores: bool = False
+    accesses: tuple[Access, ...] = ()
+    together: bool = False
+    one_warp: bool = False
+    values: tuple[float, ...] = ()
+    example: str = ""
+    diagnoses: tuple[Diagnosed, ...] = ()
+
+    def diagnosis(self, *keys: str, in_all: bool = False) -> Diagnosed | None:
+        """The diagnosis with one of these keys. in_all: only if it explains each failing case."""
+        found = (each for each in self.diagnoses if each.key in keys and (each.in_all or not in_all))
+        return next(found, None)
+
+    @property
+    def in_block(self) -> bool:
+        """Whether both threads of a race are of one block."""
+        return bool(self.accesses) and not self.between_blocks
+
+    @property
+    def between_blocks(self) -> bool:
+        """Whether the threads of a race are of two blocks."""
+        return any(access.block for access in self.accesses)
+
+    @property
+    def both_write(self) -> bool:
+        """Whether two threads write by executing one store."""
+        return self.together and {access.kind for access in self.accesses} == {AccessKind.WRITE}
