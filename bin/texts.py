@@ -210,7 +210,7 @@ def _paragraphs(docstring: str) -> list[str]:
 
 
 _CODE = re.compile(
-    r"[{};\\]\s*\n|\\|</|::|->|\w\(\w+ \w+|==|__global__|#define|redis\.call|^\W*(?:SELECT|INSERT|PRAGMA|UPDATE)\b"
+    r"[{};\\]\s*\n|\\|</|::|->|\w\(\w+ \w+|==|__global__|#define|redis\.call|^\W*(?:SELECT|INSERT|PRAGMA|UPDATE|CASE)\b"
     r"|^[A-Za-z0-9\s]{200,}$|^import \w+;"
 )
 

@@ -114,8 +114,13 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _refuse_foreign(connection: Connection, present: str | None) -> None:
-    """Refuse tables that belong to a newer Tilelab or to another program."""
+    """Refuse tables that belong to a much older or a newer Tilelab, or to another program."""
     known = {script.revision for script in _script().walk_revisions()}
+    if present is not None and present < min(known):
+        raise SchemaTooOld(
+            f"The database has version {present}, which is too old for this code. "
+            'See "Very old databases" in docs/operators.md.'
+        )
     if present is not None and present not in known:
         raise SchemaTooNew(
             f"The database belongs to a newer Tilelab: this code doesn't know version {present}. "

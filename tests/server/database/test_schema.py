@@ -261,6 +261,15 @@ def test_a_migration_does_not_wait_behind_a_table_in_use(
     engine.dispose()
 
 
+def test_tables_from_before_the_first_migration_are_left_alone(empty: Engine) -> None:
+    with empty.begin() as connection:
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+        connection.execute(text("INSERT INTO alembic_version VALUES ('0029')"))
+    for call in (check, upgrade):
+        with pytest.raises(SchemaTooOld, match="0029"):
+            call(empty)
+
+
 def test_tables_of_something_else_are_left_alone(empty: Engine) -> None:
     with empty.begin() as connection:
         connection.execute(text("CREATE TABLE people (id INTEGER)"))

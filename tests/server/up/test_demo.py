@@ -24,7 +24,7 @@ import pytest
 
 from server.up.portal_request import NoAnswer, ask
 from tests.marks import linux
-from tests.server.database.version_0006.kept import make_folder
+from tests.server.database.version_0030.kept import make_folder
 
 PATIENCE = 240.0
 PARTS = ("redis", "web", "dispatcher", "recorder", "worker")

@@ -1,6 +1,6 @@
 """What the pages of a portal say, as data: the same questions for the version that made the dump, and for this one.
 
-`python -m tests.server.database.version_0006.facts DATABASE` prints it; README.md says when.
+`python -m tests.server.database.version_0030.facts DATABASE` prints it; README.md says when.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A data folder of an older version, as an operator updates it: the same people come in and see the same.
 
-version_0006/README.md says what is in it and how it was made.
+version_0030/README.md says what is in it and how it was made.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from server.submissions.progress.streams import hub_of
 from server.up.demo import prepare_demo
 from server.web.app import create_app
 from tests.server.course import AFTER_ANY_PAUSE
-from tests.server.database.version_0006.facts import facts, signed_in
-from tests.server.database.version_0006.kept import DATABASE, fill_postgresql, kept_facts, make_folder
+from tests.server.database.version_0030.facts import facts, signed_in
+from tests.server.database.version_0030.kept import DATABASE, fill_postgresql, kept_facts, make_folder
 from tests.server.web.conftest import settings
 from worker.commands.root import Exit, tilelab
 from worker.contract.messages import CPU_QUEUE, StepKind

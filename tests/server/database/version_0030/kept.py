@@ -41,7 +41,7 @@ def fill_postgresql(url: str, folder: Path) -> None:
     config = schema._config()
     with schema._alone(engine) as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0006")
+        command.upgrade(config, "0030")
     source = create_engine(f"sqlite:///{folder / DATABASE}")
     _copy(source, engine)
     source.dispose()
@@ -53,7 +53,7 @@ def _copy(source: Engine, engine: Engine) -> None:
     tables.reflect(engine)
     with source.connect() as here, engine.begin() as there:
         there.execute(text("SET LOCAL session_replication_role = replica"))  # rows in any order
-        for table in tables.sorted_tables:
+        for table in tables.tables.values():
             rows = [dict(row) for row in here.execute(select(table)).mappings()]
             if rows and table.name != "alembic_version":
                 there.execute(insert(table), rows)
