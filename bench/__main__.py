@@ -33,15 +33,11 @@ class Simulated:
 def main() -> None:
     """Measure, then print."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer rounds, widths up to 256, the simulator at 64"
-    )
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, widths up to 256, the simulator at 64")
     parser.add_argument("--json", action="store_true", help="figures for a program instead of tables")
     options = parser.parse_args()
     rounds, widths, simulated_width = (2, WIDTHS[:-1], 64) if options.quick else (5, WIDTHS, 128)
-    subjects = [
-        Subject(kernel, width, observe) for kernel in KERNELS for width in widths for observe in (True, False)
-    ]
+    subjects = [Subject(kernel, width, observe) for kernel in KERNELS for width in widths for observe in (True, False)]
     measured = list(rates(subjects, rounds, _progress))
     counted = costs(rounds, _progress)
     graded = grading(rounds, _progress)
@@ -109,22 +105,8 @@ def _tables(measured: list[Rate], counted: tuple[Cost, ...], graded: Grading, si
     ceiling = f"{measured[0].numpy_rate / 1e6:,.0f} M/s"
     pairs = list(zip(measured[::2], measured[1::2], strict=True))
     device = table(
-        (
-            "kernel",
-            "N",
-            "M instr",
-            "checked ms",
-            "M/s",
-            "of numpy",
-            "unchecked ms",
-            "M/s",
-            "of numpy",
-            "checks cost",
-        ),
-        [
-            (*_cells(with_checks), *_cells(without)[3:], _cost(with_checks, without))
-            for with_checks, without in pairs
-        ],
+        ("kernel", "N", "M instr", "checked ms", "M/s", "of numpy", "unchecked ms", "M/s", "of numpy", "checks cost"),
+        [(*_cells(with_checks), *_cells(without)[3:], _cost(with_checks, without)) for with_checks, without in pairs],
     )
     counting = table(
         ("tiled, N=256", "plain ms", "counted ms", "counting costs"),

@@ -120,9 +120,7 @@ class Bench:
             count=subject.count,
         )
         seconds, waited = time.process_time() - begin, time.perf_counter() - since
-        if execution.findings or not np.array_equal(
-            execution.values["P"].reshape(width, width), left @ right
-        ):
+        if execution.findings or not np.array_equal(execution.values["P"].reshape(width, width), left @ right):
             raise SystemExit(f"the device's result of {subject} is incorrect: {execution.findings}")
         return seconds, waited, execution.instructions
 

@@ -48,14 +48,7 @@ class Grading:
 def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
     """Grade the solution of `tiled` repeatedly, and time an idle interpreter next to each grade."""
     solution = find_exercise("tiled").solution
-    command = (
-        str(Path(sys.executable).with_name("tilelab")),
-        "grade",
-        str(solution),
-        "--exercise",
-        "tiled",
-        "--json",
-    )
+    command = (str(Path(sys.executable).with_name("tilelab")), "grade", str(solution), "--exercise", "tiled", "--json")
     totals, pythons, numpys, loads = [], [], [], []
     steps: list[dict[str, float]] = []
     for number in range(rounds + 1):

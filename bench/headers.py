@@ -14,13 +14,7 @@ from kernels.compile import nvrtc, prelude
 from kernels.compile.bundle import header_texts
 from kernels.compile.compilation import DEFAULT_ARCH, FILE, options_for
 
-HEADERS = (
-    "cooperative_groups.h",
-    "cooperative_groups/reduce.h",
-    "cuda/atomic",
-    "cuda/barrier",
-    "cuda/pipeline",
-)
+HEADERS = ("cooperative_groups.h", "cooperative_groups/reduce.h", "cuda/atomic", "cuda/barrier", "cuda/pipeline")
 ROUNDS = 3
 _LIMIT = "-D_CCCL_META_UNROLL_LIMIT"
 

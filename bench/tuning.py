@@ -62,9 +62,7 @@ def _found(grid: Grid, strategy: Strategy, budget: int, seed: int) -> _Found:
     seconds = time.process_time() - began
     if len(set(tried)) > budget:
         raise AssertionError("more points than the budget")
-    return _Found(
-        max((grid.speeds[number] for number in tried), default=0.0) / grid.best, len(set(tried)), seconds
-    )
+    return _Found(max((grid.speeds[number] for number in tried), default=0.0) / grid.best, len(set(tried)), seconds)
 
 
 def _row(name: str, found: Sequence[_Found]) -> tuple[str, ...]:

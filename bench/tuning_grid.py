@@ -33,9 +33,7 @@ class Grid:
     @property
     def speeds(self) -> list[float]:
         """GFLOPS; 0 for a point that wasn't accepted."""
-        return [
-            each.measurement.gflops or 0.0 if each.measurement is not None else 0.0 for each in self.results
-        ]
+        return [each.measurement.gflops or 0.0 if each.measurement is not None else 0.0 for each in self.results]
 
     @property
     def best(self) -> float:
@@ -64,9 +62,7 @@ def made_up(seed: int) -> Grid:
         for (one, its), (other, others) in itertools.combinations(point.params.items(), 2):
             effect += effects.setdefault((one, its, other, others), dice.gauss(0, 0.06))
         limit, speed = _speed(point)
-        results.append(
-            _result(number, point, speed * math.exp(effect), limit * math.exp(dice.gauss(0.3, 0.1)))
-        )
+        results.append(_result(number, point, speed * math.exp(effect), limit * math.exp(dice.gauss(0.3, 0.1))))
     return Grid(space, results)
 
 
@@ -78,9 +74,7 @@ def _speed(point: Point) -> tuple[float, float]:
     spilled = needed > min(_REGISTERS // threads, 255)
     registers = 8 * -(-min(needed, _REGISTERS // threads, 255) // 8)
     shared = 4 * bm * (bk + 1) + 4 * bk * bn
-    blocks = max(
-        1, min(_REGISTERS // (registers * threads), _SHARED // (shared + 1024), _THREADS // threads, 32)
-    )
+    blocks = max(1, min(_REGISTERS // (registers * threads), _SHARED // (shared + 1024), _THREADS // threads, 32))
     occupancy = blocks * threads / _THREADS
     launched, slots = (WIDTH // bm) * (WIDTH // bn), _MULTIPROCESSORS * blocks
     full = launched / (-(-launched // slots) * slots)
@@ -116,7 +110,5 @@ def _result(number: int, point: Point, speed: float, limit: float) -> PointResul
             metric="gflops",
             environment=Environment("made up", "made up", "9.0", _MULTIPROCESSORS, 1, 1980, "", "", ""),
         ),
-        modelled=Light(
-            "made up", sizes, (ResourceTime("issue", "", ms, ""),), "issue", ms, max(limit, 1.02 * speed)
-        ),
+        modelled=Light("made up", sizes, (ResourceTime("issue", "", ms, ""),), "issue", ms, max(limit, 1.02 * speed)),
     )

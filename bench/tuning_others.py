@@ -27,9 +27,7 @@ def tpe(grid: Grid, budget: int, seed: int) -> Sequence[int]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     values = _values(grid)
-    encoded = [
-        {name: values[name].index(value) for name, value in point.params.items()} for point in grid.points
-    ]
+    encoded = [{name: values[name].index(value) for name, value in point.params.items()} for point in grid.points]
     where = {tuple(each.values()): number for number, each in enumerate(encoded)}
     axes = {name: optuna.distributions.IntDistribution(0, len(found) - 1) for name, found in values.items()}
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=0)
@@ -40,9 +38,7 @@ def tpe(grid: Grid, budget: int, seed: int) -> Sequence[int]:
     while True:
         for number in new:
             study.add_trial(
-                optuna.trial.create_trial(
-                    params=encoded[number], distributions=axes, value=grid.speeds[number]
-                )
+                optuna.trial.create_trial(params=encoded[number], distributions=axes, value=grid.speeds[number])
             )
         new = []
         while len(new) < min(_AT_ONCE, budget - len(tried)):
@@ -53,9 +49,7 @@ def tpe(grid: Grid, budget: int, seed: int) -> Sequence[int]:
                 if number >= 0 and number not in tried and number not in new:
                     break
             else:
-                number = dice.choice(
-                    [each for each in where.values() if each not in tried and each not in new]
-                )
+                number = dice.choice([each for each in where.values() if each not in tried and each not in new])
             new.append(number)
         if not new:
             return tried

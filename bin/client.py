@@ -57,9 +57,7 @@ def check_types() -> None:
 def _licenses(inputs: Collection[str]) -> str:
     """Return the licenses of the packages in the scripts, which each copy must include."""
     names = sorted({_package(path) for path in inputs if path.startswith("node_modules/")})
-    texts = [
-        f"{name}\n\n{(CLIENT / 'node_modules' / name / 'LICENSE').read_text().strip()}\n" for name in names
-    ]
+    texts = [f"{name}\n\n{(CLIENT / 'node_modules' / name / 'LICENSE').read_text().strip()}\n" for name in names]
     return f"\n{'-' * 80}\n\n".join(["The scripts in this folder hold parts of these packages.\n", *texts])
 
 

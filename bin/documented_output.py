@@ -55,9 +55,7 @@ def until(output: str, end: str) -> str:
 
 def lasting(output: str) -> str:
     """Return the part of an output that is the same on every run and machine."""
-    output = re.sub(
-        r"^Not enforced on this machine:.*?(?=\n\n|\Z)", "", output, flags=re.DOTALL | re.MULTILINE
-    )
+    output = re.sub(r"^Not enforced on this machine:.*?(?=\n\n|\Z)", "", output, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\d+\.\d+(?= s\b|,|\.$)", "_", output, flags=re.MULTILINE).rstrip()
 
 

@@ -69,9 +69,7 @@ def resolve(requirements: list[str], version: str, constraints: Path | None) -> 
     ]  # fmt: skip
     if constraints:
         command += ["--constraints", str(constraints)]
-    done = subprocess.run(
-        command, input="\n".join(requirements), text=True, stdout=subprocess.PIPE, check=True
-    )
+    done = subprocess.run(command, input="\n".join(requirements), text=True, stdout=subprocess.PIPE, check=True)
     return done.stdout
 
 

@@ -73,9 +73,7 @@ def read(names: Iterable[str]) -> tuple[list[Sentence], list[Finding]]:
         texts += here
         found += check(here)
         if name.endswith(".py") and Path(name).stem in STYLE["names"]:
-            found.append(
-                Finding(NAME, "a noun for what it holds", Sentence(name, 1, "names", Path(name).stem))
-            )
+            found.append(Finding(NAME, "a noun for what it holds", Sentence(name, 1, "names", Path(name).stem)))
     return texts, found
 
 

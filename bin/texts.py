@@ -69,11 +69,7 @@ def _split(text: str) -> list[str]:
     """Return the sentences of a text, each on one line."""
     text = re.sub(r"`[^`]*`|\{[^{}]*\}|%\(\w+\)s|%[sd]", "X", text)
     text = " ".join(unescape(text).replace("’", "'").split())
-    return [
-        one
-        for one in re.split(r"(?<=[.?!:])[\"”)*]*\s+(?=[\"“(*]*[A-Z0-9])", text)
-        if re.search(r"[a-z]", one)
-    ]
+    return [one for one in re.split(r"(?<=[.?!:])[\"”)*]*\s+(?=[\"“(*]*[A-Z0-9])", text) if re.search(r"[a-z]", one)]
 
 
 def _markdown(source: str) -> Iterator[tuple[int, str]]:
@@ -106,10 +102,7 @@ def _template(source: str) -> Iterator[tuple[int, str]]:
         return instead + "\n" * match[0].count("\n")
 
     text = re.sub(
-        r"\{#.*?#\}|<(?:script|style)\b.*?</(?:script|style)>",
-        lambda m: keep_lines(m, ""),
-        source,
-        flags=re.DOTALL,
+        r"\{#.*?#\}|<(?:script|style)\b.*?</(?:script|style)>", lambda m: keep_lines(m, ""), source, flags=re.DOTALL
     )
     for match in re.finditer(r"\{[{%].*?[}%]\}", text, flags=re.DOTALL):
         line = text[: match.start()].count("\n") + 1
@@ -203,9 +196,7 @@ def _is_command(function: ast.FunctionDef) -> bool:
 
 
 def _paragraphs(docstring: str) -> list[str]:
-    plain = (
-        part for part in re.split(r"\n\s*\n", docstring) if not part.lstrip(" ").startswith(("\b", ">>>"))
-    )
+    plain = (part for part in re.split(r"\n\s*\n", docstring) if not part.lstrip(" ").startswith(("\b", ">>>")))
     return [one for part in plain for one in re.split(r"\n(?=\s*(?:[-*] |\w+(?:, \w+)*: ))", part)]
 
 

@@ -104,9 +104,7 @@ class Counter:
 def _kept(total: Callable[[Run], float], counter: Counter | None = None) -> Any:
     """A field of Totals. total: computes it from a run."""
     counter = counter or Counter()
-    return field(
-        default=0 if counter.kind is Kind.COUNT else 0.0, metadata={"total": total, "counter": counter}
-    )
+    return field(default=0 if counter.kind is Kind.COUNT else 0.0, metadata={"total": total, "counter": counter})
 
 
 _CONFLICTS = "passes needed only because threads requested different words of one bank"
@@ -236,9 +234,7 @@ DERIVED: Mapping[str, Counter] = {
 
 def _table() -> dict[str, Counter]:
     """All counters by name, in the order of the text."""
-    kept = [
-        replace(each.metadata["counter"], of=attrgetter(each.name), name=each.name) for each in fields(Totals)
-    ]
+    kept = [replace(each.metadata["counter"], of=attrgetter(each.name), name=each.name) for each in fields(Totals)]
     found = [*kept, *(replace(each, name=name) for name, each in DERIVED.items())]
     found = [replace(each, row=each.row or each.title) for each in found]
     rows = list(dict.fromkeys(each.row for each in found))

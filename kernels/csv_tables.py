@@ -26,9 +26,7 @@ def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "".join(lines(header, rows))
 
 
-def lines(
-    header: Iterable[object], rows: Iterable[Iterable[object]], line_end: str = "\r\n"
-) -> Iterator[str]:
+def lines(header: Iterable[object], rows: Iterable[Iterable[object]], line_end: str = "\r\n") -> Iterator[str]:
     """The parts of `written`: the header, then a row at a time."""
     to = io.StringIO()
     writer = csv.writer(to, lineterminator=line_end)

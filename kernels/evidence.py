@@ -229,8 +229,7 @@ class GoalResult:
     def missed(self) -> str:
         """That the goal is missed, with both numbers."""
         counted, most = (
-            f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
-            for value in (self.counted, self.at_most)
+            f"{value:,.0f}" if value == int(value) else f"{value:,.2f}" for value in (self.counted, self.at_most)
         )
         return f"Goal not met: {self.text}. Counted {counted}{self.unit}. The limit is {most}{self.unit}."
 

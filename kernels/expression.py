@@ -176,9 +176,7 @@ class _Parser:
         self.expect(")")
         least, most = _ARITY[function]
         if not least <= len(arguments) <= most:
-            raise ExpressionError(
-                f"`{function}` takes {'one argument' if most == 1 else 'two or more arguments'}"
-            )
+            raise ExpressionError(f"`{function}` takes {'one argument' if most == 1 else 'two or more arguments'}")
         if function == "ceil":
             _check_quotient(arguments[0])
         return _Node(function, tuple(arguments))
@@ -198,13 +196,9 @@ def _check_quotient(inside: _Node) -> None:
     """Refuse divisions whose meaning inside `ceil` isn't plain: C truncates them, and a reader may expect otherwise."""
     if inside.operation == "/":
         if inside.operands[0].operation == "/":
-            raise ExpressionError(
-                "`ceil` has two divisions in a row; write `ceil(a/(b*c))` instead of `ceil(a/b/c)`"
-            )
+            raise ExpressionError("`ceil` has two divisions in a row; write `ceil(a/(b*c))` instead of `ceil(a/b/c)`")
     elif _divides(inside):
-        raise ExpressionError(
-            "`ceil` rounds one quotient up; write `ceil(a/b)`, and other operations around it"
-        )
+        raise ExpressionError("`ceil` rounds one quotient up; write `ceil(a/b)`, and other operations around it")
 
 
 def _divides(node: _Node) -> bool:

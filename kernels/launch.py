@@ -192,9 +192,7 @@ def _read_value(key: str, value: str, line: int) -> Triple:
     if key == "tile" and not value:
         raise LaunchError(_malformed("`tile=` needs a number or a constant of your file"), line)
     if key not in _SINGLE and re.match(r"[^(]+,", value):
-        raise LaunchError(
-            _malformed(f"put parentheses around the numbers, as in `{key}=({value[:60]})`"), line
-        )
+        raise LaunchError(_malformed(f"put parentheses around the numbers, as in `{key}=({value[:60]})`"), line)
     try:
         return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value)
     except ExpressionError as error:

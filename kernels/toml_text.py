@@ -10,10 +10,7 @@ import tomllib
 from typing import Any
 
 MOST_PARTS = 16
-_DEEP = re.compile(
-    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]{0,200}+"|'[^'\n]{0,200}+')[ \t]*+\.[ \t]*+){16}""",
-    re.ASCII,
-)
+_DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]{0,200}+"|'[^'\n]{0,200}+')[ \t]*+\.[ \t]*+){16}""", re.ASCII)
 
 
 def read_toml(text: str) -> dict[str, Any]:

@@ -32,12 +32,7 @@ class Verdict(StrEnum):
     roles: tuple[str, str]
 
     def __new__(
-        cls,
-        name: str,
-        headline: str = "",
-        advice: str = "",
-        counted: str = "time",
-        roles: tuple[str, str] = ("", ""),
+        cls, name: str, headline: str = "", advice: str = "", counted: str = "time", roles: tuple[str, str] = ("", "")
     ) -> Self:
         """A member that equals its name."""
         made = str.__new__(cls, name)
@@ -53,10 +48,7 @@ class Verdict(StrEnum):
     REJECTED = (
         "rejected",
         "This file can't be graded.",
-        (
-            "Submit only the kernel and its device functions. The exercise's handout shows what the file must "
-            "contain."
-        ),
+        ("Submit only the kernel and its device functions. The exercise's handout shows what the file must contain."),
     )
     COMPILE_ERROR = (
         "compile_error",
@@ -147,10 +139,7 @@ class Verdict(StrEnum):
         ),
         "element",
     )
-    ACCEPTED = (
-        "accepted",
-        "Your kernel is correct in every case that ran.",
-    )
+    ACCEPTED = ("accepted", "Your kernel is correct in every case that ran.")
     SYSTEM_ERROR = (
         "system_error",
         "Grading failed on our side, so your kernel has no verdict.",
@@ -289,9 +278,4 @@ def decide(findings: Iterable[Finding]) -> Verdict:
 def finding_order(finding: Finding) -> tuple[bool, int, int, int]:
     """A sort key: errors before warnings, then by precedence and line."""
     line = finding.line if finding.line is not None else 1 << 30
-    return (
-        finding.severity is not Severity.ERROR,
-        _PRECEDENCE[finding.kind],
-        line,
-        finding.other_line or 0,
-    )
+    return (finding.severity is not Severity.ERROR, _PRECEDENCE[finding.kind], line, finding.other_line or 0)

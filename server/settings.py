@@ -143,9 +143,7 @@ def _mail_server(given: Mapping[str, str]) -> MailServer | None:
             raise SettingError(f"{needed} is not set. With {_SMTP_HOST}, Tilelab sends e-mail and needs it.")
     sender = given[_MAIL_FROM].strip()
     if not _ADDRESS.fullmatch(sender):
-        raise SettingError(
-            f"{_MAIL_FROM} is {sender!r}. Use a plain address, like 'tilelab@tilelab.example'."
-        )
+        raise SettingError(f"{_MAIL_FROM} is {sender!r}. Use a plain address, like 'tilelab@tilelab.example'.")
     tls = given.get("TILELAB_SMTP_TLS", "").strip() or "starttls"
     if tls not in _PORTS:
         raise SettingError(f"TILELAB_SMTP_TLS is {tls!r}. Use one of: {', '.join(_PORTS)}.")
@@ -165,9 +163,7 @@ def _public_url(text: str) -> str:
         return ""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise SettingError(
-            f"TILELAB_PUBLIC_URL is {text!r}. Write it without a path, like 'https://tilelab.example'."
-        )
+        raise SettingError(f"TILELAB_PUBLIC_URL is {text!r}. Write it without a path, like 'https://tilelab.example'.")
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -76,9 +76,7 @@ class _ByFile(LoadFileScheduling):  # type: ignore[misc]
     """One process for a file, one for the folder whose files share more, and two for the file that takes longest."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next(
-            (each for each in (TOGETHER, APART) if nodeid.startswith(each)), nodeid.partition("::")[0]
-        )
+        return next((each for each in (TOGETHER, APART) if nodeid.startswith(each)), nodeid.partition("::")[0])
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _ByFile | None:

@@ -32,10 +32,7 @@ def first_of_each(
 
 def some_of(entries: Iterable[Any], step: int, name: Callable[[Any], str], reason: str) -> list[Any]:
     """Parameters of a test: every `step`-th entry in the short suite, all others in the long one."""
-    return [
-        _parameter(entry, name(entry), reason if number % step else "")
-        for number, entry in enumerate(entries)
-    ]
+    return [_parameter(entry, name(entry), reason if number % step else "") for number, entry in enumerate(entries)]
 
 
 def _parameter(entry: Any, name: str, reason: str) -> Any:

@@ -60,21 +60,14 @@ def test_files_named_in_code_exist(page):
     text = re.sub(r"^New file `.*`", "", page.read_text(), flags=re.MULTILINE)
     spans = [match["span"] for match in CODE.finditer(text) if match["span"]]
     paths = [
-        span
-        for span in spans
-        if re.fullmatch(r"(kernels|worker|tests|bin|bench|samples|locks|docs)/[\w./-]*", span)
+        span for span in spans if re.fullmatch(r"(kernels|worker|tests|bin|bench|samples|locks|docs)/[\w./-]*", span)
     ]
     assert not [path for path in paths if not (ROOT / path).exists()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_make_targets_exist(page):
-    asked = {
-        word
-        for line in commands(page)
-        if (match := re.match(r"make ([a-z-]+)", line))
-        for word in match.groups()
-    }
+    asked = {word for line in commands(page) if (match := re.match(r"make ([a-z-]+)", line)) for word in match.groups()}
     assert asked <= TARGETS
 
 
@@ -184,15 +177,12 @@ def options_not_in(text: str, command: click.Command) -> list[str]:
     return [
         f"{command.name} {option.name}"
         for option in command.params
-        if isinstance(option, click.Option)
-        and not option.hidden
-        and not any(each in text for each in option.opts)
+        if isinstance(option, click.Option) and not option.hidden and not any(each in text for each in option.opts)
     ]
 
 
 @pytest.mark.parametrize(
-    ("page", "section", "every"),
-    [("students.md", "What a verdict means", True), ("glossary.md", "Verdicts", False)],
+    ("page", "section", "every"), [("students.md", "What a verdict means", True), ("glossary.md", "Verdicts", False)]
 )
 def test_a_table_has_every_verdict_in_order(page, section, every):
     text = (ROOT / "docs" / page).read_text().partition(f"\n## {section}\n")[2].partition("\n#")[0]
@@ -204,12 +194,7 @@ def test_a_table_has_every_verdict_in_order(page, section, every):
 
 
 def test_a_table_of_a_gpu_names_verdicts_that_there_are():
-    text = (
-        (ROOT / "docs" / "grading.md")
-        .read_text()
-        .partition("\n### Verdicts of a GPU\n")[2]
-        .partition("\n#")[0]
-    )
+    text = (ROOT / "docs" / "grading.md").read_text().partition("\n### Verdicts of a GPU\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert rows
     assert set(rows) <= set(Verdict)

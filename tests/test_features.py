@@ -48,9 +48,7 @@ def test_what_is_missing_would_be_noticed():
 
 def is_page(address: str) -> bool:
     """Whether the portal has this page. Words in capitals stand for any name."""
-    pattern = re.compile(
-        "/".join("[^/]+" if part.isupper() else re.escape(part) for part in address.split("/"))
-    )
+    pattern = re.compile("/".join("[^/]+" if part.isupper() else re.escape(part) for part in address.split("/")))
     return any(pattern.fullmatch(each) for each in ADDRESSES)
 
 
@@ -63,6 +61,4 @@ def is_command(line: str) -> bool:
 def names_in(file: Path) -> frozenset[str]:
     """The names of a file's tests, without a run."""
     body = ast.parse(file.read_text()).body
-    return frozenset(
-        one.name for one in body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")
-    )
+    return frozenset(one.name for one in body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_"))

@@ -37,9 +37,7 @@ ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
-    )
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
     return tuple(path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file())
@@ -82,9 +80,7 @@ def pin(requirement: Requirement) -> str:
 
 
 def test_every_supported_python_has_every_lock_file():
-    on_disk = {
-        str(path.relative_to(ROOT / "locks")) for path in (ROOT / "locks").rglob("*") if path.is_file()
-    }
+    on_disk = {str(path.relative_to(ROOT / "locks")) for path in (ROOT / "locks").rglob("*") if path.is_file()}
     assert VERSIONS[0] == PYPROJECT["project"]["requires-python"].removeprefix(">=")
     assert on_disk == {f"{version}/{name}.txt" for version in VERSIONS for name in SETS}
 
@@ -124,8 +120,7 @@ def test_what_is_tested_is_what_runs(version, name, more):
 @pytest.mark.parametrize("name", ["worker", "worker-gpu", "bench"])
 def test_a_worker_is_installed_without_the_server(version, name):
     server = {
-        canonicalize_name(Requirement(text).name)
-        for text in PYPROJECT["project"]["optional-dependencies"]["server"]
+        canonicalize_name(Requirement(text).name) for text in PYPROJECT["project"]["optional-dependencies"]["server"]
     }
     assert server <= entries(version, "run").keys()
     assert not server & entries(version, name).keys()
@@ -150,8 +145,7 @@ def test_no_file_names_a_place_to_download_from():
         found += [
             f"{path.relative_to(ROOT)}: {match[0]}"
             for match in re.finditer(r"(?:https?|ftp|file|git\+\w+)://([^\s/\"'`)>:]+)", text)
-            if not match[1].endswith(ADDRESSES_ALLOWED)
-            and not path.name.endswith("OFL.txt")  # a licence, word by word
+            if not match[1].endswith(ADDRESSES_ALLOWED) and not path.name.endswith("OFL.txt")  # a licence, word by word
         ]
         if path.suffix in {".txt", ".toml", ".cfg"} or path.name == "Makefile" or path.parent.name == "bin":
             found += [
@@ -223,9 +217,7 @@ def test_what_a_package_reads_is_installed_with_it(package):
     patterns = PYPROJECT["tool"]["setuptools"]["package-data"].get(package, ())
     installed = {path for pattern in patterns for path in folder.glob(pattern)}
     beside = {
-        path
-        for path in tracked()
-        if folder in path.parents and CLIENT not in path.parents and path.suffix != ".py"
+        path for path in tracked() if folder in path.parents and CLIENT not in path.parents and path.suffix != ".py"
     }
     assert beside <= installed
 
@@ -287,11 +279,7 @@ def test_python_chosen_by_name_is_taken_or_refused():
 
 def find_python(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["/bin/sh", ROOT / "bin" / "find-python"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["/bin/sh", ROOT / "bin" / "find-python"], env=environment, capture_output=True, text=True, check=False
     )
 
 

@@ -112,9 +112,7 @@ def test_a_module_is_a_noun_for_what_it_holds(monkeypatch):
 
 def test_plain_sentences_read_more_easily():
     plain = list(sentences("docs/page.md", "The queue is empty now. You can submit a kernel."))
-    hard = list(
-        sentences("docs/page.md", "Simultaneous resubmissions necessitate supplementary administration.")
-    )
+    hard = list(sentences("docs/page.md", "Simultaneous resubmissions necessitate supplementary administration."))
     assert reading_ease(plain)[0] > 60 > reading_ease(hard)[0]
 
 

@@ -42,11 +42,7 @@ def places(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
     }  # fmt: skip
     methods = (part for node in tree.body if isinstance(node, ast.ClassDef) for part in node.body)
     for node in (*tree.body, *methods):
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in tables
-        ):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in tables:
             yield node.targets[0].id, [node.value]
         elif isinstance(node, ast.FunctionDef):
             inside = list(ast.walk(node))

@@ -42,9 +42,7 @@ def main() -> None:
         begun = time.process_time()
         found = {kind: outcome(sources, starter, kind, options.copies) for kind in DISGUISES}
         seconds = (time.process_time() - begun) / len(found)
-        print(
-            f"\n{name}: {len(sources)} kernels, {options.copies} copies, {seconds:.2f} s for each comparison\n"
-        )
+        print(f"\n{name}: {len(sources)} kernels, {options.copies} copies, {seconds:.2f} s for each comparison\n")
         alone = outcome(sources, starter, _MAIN, 0)
         print(f"without copies: {alone.false(LEAST_SHARE):,} of {len(alone.independent):,} pairs reported\n")
         by_share = [(f"{share:.1f}", *_row(found[_MAIN], share)) for share in _SHARES]

@@ -73,9 +73,7 @@ class _Author:
         self.tile = self._pick(("TILE_WIDTH", 6), ("TILE", 2), ("BLOCK_SIZE", 2)) if free else "TILE_WIDTH"
         self.m, self.n, self.p, self.w = ("M", "N", "P", "Width")
         if free and self._chance(0.35):
-            self.m, self.n, self.p, self.w = self._pick(
-                (("A", "B", "C", "n"), 4), (("d_M", "d_N", "d_P", "width"), 3)
-            )
+            self.m, self.n, self.p, self.w = self._pick((("A", "B", "C", "n"), 4), (("d_M", "d_N", "d_P", "width"), 3))
         self.temps = not free or self._chance(0.65)
         if not self.temps:
             self.tx, self.ty = "threadIdx.x", "threadIdx.y"
@@ -180,32 +178,22 @@ class _Author:
 
     def _loads(self) -> list[str]:
         offset = self.ph if self.steps_by_offset else f"{self.ph} * {self.tile}"
-        mc, nr = (
-            self._pick((f"{offset} + {self.tx}", 8), (f"{self.tx} + {offset}", 2)),
-            f"{offset} + {self.ty}",
-        )
+        mc, nr = (self._pick((f"{offset} + {self.tx}", 8), (f"{self.tx} + {offset}", 2)), f"{offset} + {self.ty}")
         lines = []
         if self._chance(0.35):
             lines = [f"int {self.mc} = {mc};", f"int {self.nr} = {nr};"]
             mc, nr = self.mc, self.nr
         many = " " in nr
         at_n = f"({nr})" if many else nr
-        form = self._pick(
-            ("{n}[{nr} * {w} + {c}]", 8), ("{n}[{c} + {nr} * {w}]", 1), ("{n}[{w} * {nr} + {c}]", 1)
-        )
+        form = self._pick(("{n}[{nr} * {w} + {c}]", 8), ("{n}[{c} + {nr} * {w}]", 1), ("{n}[{w} * {nr} + {c}]", 1))
         load_n = form.format(n=self.n, nr=at_n, w=self.w, c=self.col)
         form = self._pick(
-            ("{m}[{r} * {w} + {mc}]", 8),
-            ("{m}[{r} * {w} + ({mc})]", 2 if many else 0),
-            ("{m}[{w} * {r} + {mc}]", 1),
+            ("{m}[{r} * {w} + {mc}]", 8), ("{m}[{r} * {w} + ({mc})]", 2 if many else 0), ("{m}[{w} * {r} + {mc}]", 1)
         )
         load_m = form.format(m=self.m, r=self.row, w=self.w, mc=mc)
         strict = self._chance(0.12)
         flipped = self._chance(0.2)
-        guards = [
-            self._guard(self.row, mc, strict=strict),
-            self._guard(nr, self.col, strict=strict, flipped=flipped),
-        ]
+        guards = [self._guard(self.row, mc, strict=strict), self._guard(nr, self.col, strict=strict, flipped=flipped)]
         cells = [self._cell(self.sm, self.ty, self.tx), self._cell(self.sn, self.ty, self.tx)]
         loads = [load_m, load_n]
         kind = self._pick(("if", 9), ("ternary", 7), ("clear", 3), ("outside", 1), ("select", 1))
@@ -228,17 +216,11 @@ class _Author:
         if kind == "clear":
             return [f"{cell} = {zero};", *self._braced(f"if ({guard})", f"{cell} = {load};")]
         if kind == "outside":
-            return [
-                *self._braced(f"if (!({guard}))", f"{cell} = {zero};"),
-                *self._braced("else", f"{cell} = {load};"),
-            ]
+            return [*self._braced(f"if (!({guard}))", f"{cell} = {zero};"), *self._braced("else", f"{cell} = {load};")]
         if kind == "select":
             name = f"in_{cell.partition('[')[0]}"
             return [f"bool {name} = {guard};", f"{cell} = {name} ? {load} : {zero};"]
-        return [
-            *self._braced(f"if ({guard})", f"{cell} = {load};"),
-            *self._braced("else", f"{cell} = {zero};"),
-        ]
+        return [*self._braced(f"if ({guard})", f"{cell} = {load};"), *self._braced("else", f"{cell} = {zero};")]
 
     def _braced(self, head: str, statement: str) -> list[str]:
         return [head, statement] if self.lazy_braces else [f"{head} {{", statement, "}"]
@@ -264,16 +246,7 @@ class _Author:
         form = self._pick(("if", 12), ("nested", 1), ("return", 1))
         said = self._said("store")
         if form == "return":
-            return [
-                *said,
-                *self._braced(f"if ({self.row} >= {self.w} || {self.col} >= {self.w})", "return;"),
-                store,
-            ]
+            return [*said, *self._braced(f"if ({self.row} >= {self.w} || {self.col} >= {self.w})", "return;"), store]
         if form == "nested":
-            return [
-                *said,
-                f"if ({self.row} < {self.w}) {{",
-                *self._braced(f"if ({self.col} < {self.w})", store),
-                "}",
-            ]
+            return [*said, f"if ({self.row} < {self.w}) {{", *self._braced(f"if ({self.col} < {self.w})", store), "}"]
         return [*said, *self._braced(f"if ({guard})", store)]

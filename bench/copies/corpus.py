@@ -37,9 +37,7 @@ def outcome(sources: Sequence[str], starter: str, kind: str, copies: int) -> Out
     copied = [draw.randrange(len(sources)) for _ in range(copies)]
     texts = [*sources, *(disguised(sources[author], kind, place) for place, author in enumerate(copied))]
     authors = np.array([*range(len(sources)), *copied])
-    shares = compare(
-        [features_of(read_code(text)) for text in texts], features_of(read_code(starter)).all
-    ).shares
+    shares = compare([features_of(read_code(text)) for text in texts], features_of(read_code(starter)).all).shares
     lefts, rights = np.triu_indices(len(texts), 1)
     same = authors[lefts] == authors[rights]
     found = shares[lefts, rights]

@@ -129,9 +129,7 @@ def _flipped(line: str, draw: random.Random) -> str:
     if draw.random() < 0.5:
         line = re.sub(r"\((\w+ < \w+) && (\w+ < \w+)\)", r"(\2 && \1)", line)
     if draw.random() < 0.5:
-        line = re.sub(
-            r"(?<![\w.*/%-] )(?<![\w.)\]])([\w.]+) \* ([\w.]+)(?! [*/%])(?![\w.(\[])", r"\2 * \1", line
-        )
+        line = re.sub(r"(?<![\w.*/%-] )(?<![\w.)\]])([\w.]+) \* ([\w.]+)(?! [*/%])(?![\w.(\[])", r"\2 * \1", line)
     return line
 
 
@@ -193,11 +191,7 @@ def _shuffled(units: tuple[_Unit, ...], draw: random.Random) -> list[_Unit]:
         for place in range(len(order) - 1):
             first, second = order[place], order[place + 1]
             free = not (first.fixed or second.fixed)
-            if (
-                free
-                and not (first.writes & second.reads or second.writes & first.reads)
-                and draw.random() < 0.5
-            ):
+            if free and not (first.writes & second.reads or second.writes & first.reads) and draw.random() < 0.5:
                 order[place : place + 2] = [second, first]
     return [_with_inner(each, draw) if each.inner else each for each in order]
 

@@ -115,9 +115,7 @@ class _Printer:
         return line
 
     def _gap(self, before: str, text: str, texts: list[str], place: int, *, unary: bool) -> bool:
-        if text in {",", ";", ")", "]", ".", "++", "--"} and not (
-            text in {"++", "--"} and before in {";", ","}
-        ):
+        if text in {",", ";", ")", "]", ".", "++", "--"} and not (text in {"++", "--"} and before in {";", ","}):
             return False
         if before in {"(", "[", ".", "!", "~", "++", "--"} or (unary and before not in {"?", ":", "="}):
             return before in {"++", "--"} and text in _BINARY and self._layout.spaced
@@ -126,9 +124,7 @@ class _Printer:
         if before == "*" and place > 1 and texts[place - 2] in _TYPES:
             return self._layout.star_left
         if text in {"(", "["}:
-            return before in _HEADS | _BINARY | {",", ";", "return"} and (
-                before not in _BINARY or self._layout.spaced
-            )
+            return before in _HEADS | _BINARY | {",", ";", "return"} and (before not in _BINARY or self._layout.spaced)
         if text in _BINARY or before in _BINARY:
             return self._layout.spaced or text in {"&&", "||"} or before in {"&&", "||"}
         return "::" not in {before, text}

@@ -76,9 +76,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
     parser.add_argument("section", nargs="?", default="all", choices=["all", *SECTIONS, "page"])
-    parser.add_argument(
-        "--gpus", default="0", help="their numbers, such as 0,1; cpu only tries the script out"
-    )
+    parser.add_argument("--gpus", default="0", help="their numbers, such as 0,1; cpu only tries the script out")
     parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="folder of the page")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
     parser.add_argument("--seconds", type=float, help="the limit of each section, in place of its own")
@@ -140,9 +138,7 @@ def write_page(results: Path, pages: Path, sections: Mapping[str, Section]) -> P
     """Write the page from the existing results. Sections that never ran are left out."""
     parts = [_HEAD]
     for name, section in sections.items():
-        kept = (
-            json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob(f"{name}*.json"))
-        )
+        kept = (json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob(f"{name}*.json")))
         parts += [_part(section, each) for each in kept]
     page = pages / NAME
     page.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")

@@ -18,9 +18,7 @@ like a submission, and by the GPU alone, without the CPU device's check."""
 def run(section: Run) -> None:
     """Run the whole grades first."""
     chosen = cheats()[: section.options.get("cheats")]
-    rows: dict[str, Data] = {
-        each.subject.name: {"kind": each.kind, "honesty": each.honesty} for each in chosen
-    }
+    rows: dict[str, Data] = {each.subject.name: {"kind": each.kind, "honesty": each.honesty} for each in chosen}
     machine = section.machine
 
     def graded(end: Graded) -> None:
@@ -42,9 +40,7 @@ def run(section: Run) -> None:
     section.keep(_text(rows), {"rows": rows, "cheats": len(chosen)})
 
 
-def _keep(
-    section: Run, chosen: list[Cheat], rows: dict[str, Data], cheat: Cheat, by: str, found: str
-) -> None:
+def _keep(section: Run, chosen: list[Cheat], rows: dict[str, Data], cheat: Cheat, by: str, found: str) -> None:
     name = cheat.subject.name
     as_said = "as expected" if found in getattr(cheat, by) else "NOT as expected"
     section.say(f"{name}, {'whole grade' if by == 'grade' else 'GPU alone'}: {found}, {as_said}")

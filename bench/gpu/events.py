@@ -19,16 +19,7 @@ WIDTHS = (2048, 4096)
 WITHIN = 0.01
 _SECONDS = 240
 _WARM_UP = 5
-_UNITS = {
-    "nsecond": 1e-6,
-    "ns": 1e-6,
-    "usecond": 1e-3,
-    "us": 1e-3,
-    "msecond": 1.0,
-    "ms": 1.0,
-    "second": 1e3,
-    "s": 1e3,
-}
+_UNITS = {"nsecond": 1e-6, "ns": 1e-6, "usecond": 1e-3, "us": 1e-3, "msecond": 1.0, "ms": 1.0, "second": 1e3, "s": 1e3}
 
 _TEXT = """\
 `ncu --clock-control none --metrics gpu__time_duration.sum` runs the same machine code in a separate process. It also
@@ -55,9 +46,7 @@ def run(section: Run) -> None:
             _write(folder, number, subject, known.compiled[0])
             try:
                 for width in times:
-                    rows[-1]["ncu"][width] = median(
-                        _profiled(folder, number, subject, machine.arch, width, launches)
-                    )
+                    rows[-1]["ncu"][width] = median(_profiled(folder, number, subject, machine.arch, width, launches))
             except (NotRun, subprocess.TimeoutExpired, OSError, ValueError) as reason:
                 section.say(f"{subject.name}: {reason}")
                 rows[-1]["why"] = str(reason)[-400:]
@@ -81,9 +70,7 @@ def _write(folder: Path, number: int, subject: Subject, made: object) -> None:
     (folder / f"{number}.cu").write_bytes(subject.source)
 
 
-def _profiled(
-    folder: Path, number: int, subject: Subject, arch: str, width: int, launches: int
-) -> list[float]:
+def _profiled(folder: Path, number: int, subject: Subject, arch: str, width: int, launches: int) -> list[float]:
     """Return the milliseconds of each launch. The first few are warm-ups."""
     program = [sys.executable, "-m", "bench.gpu.launch", str(folder / str(number)), subject.exercise]
     program += [str(subject.tile or 0), str(width), str(launches + _WARM_UP)]
@@ -113,10 +100,7 @@ def _text(rows: list[Data], launches: int) -> list[str]:
         head += [f"events at {width}, ms", "Nsight Compute", "difference"]
     cells = [[row["name"], *(cell for width in WIDTHS for cell in _cells(row, width))] for row in rows]
     differences = [
-        row["events"][width] / row["ncu"][width] - 1
-        for row in rows
-        for width in WIDTHS
-        if width in row["ncu"]
+        row["events"][width] / row["ncu"][width] - 1 for row in rows for width in WIDTHS if width in row["ncu"]
     ]
     lines = [_TEXT.format(launches=launches), "", *table(head, cells), ""]
     if differences:

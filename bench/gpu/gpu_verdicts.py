@@ -33,10 +33,7 @@ class Outcome:
 
 
 def judge_alone(
-    machine: Machine,
-    subjects: Sequence[Subject],
-    spares: Spares,
-    told: Callable[[Outcome], None] = lambda _: None,
+    machine: Machine, subjects: Sequence[Subject], spares: Spares, told: Callable[[Outcome], None] = lambda _: None
 ) -> list[Outcome]:
     """Judge kernels by the GPU alone, in their order."""
     gpu = threading.Lock()

@@ -118,8 +118,6 @@ def _text(data: Data) -> list[str]:
         )
     if "left after" in data:
         names = list(data["left before"])
-        rows = [
-            [name, f"{data['left before'][name]:,}", f"{data['left after'].get(name, 0):,}"] for name in names
-        ]
+        rows = [[name, f"{data['left before'][name]:,}", f"{data['left after'].get(name, 0):,}"] for name in names]
         lines += ["", *table(["what is left", "before", "after"], rows)]
     return lines

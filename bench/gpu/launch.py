@@ -26,8 +26,7 @@ def main(stem: str, exercise_name: str, tile: str, width: str, launches: str) ->
     assert case.launch is not None
     numbers = np.random.default_rng(1)
     arrays = {
-        matrix.name: numbers.standard_normal(matrix.rows * matrix.columns, np.float32)
-        for matrix in case.matrices
+        matrix.name: numbers.standard_normal(matrix.rows * matrix.columns, np.float32) for matrix in case.matrices
     }
     with (
         GPU() as gpu,

@@ -186,9 +186,7 @@ class Unchecked(SandboxedStages):
         self._measure = measure
 
     def check(self, request: CheckRequest) -> CheckResponse:
-        checks = tuple(
-            CaseCheck(case.name, CaseStatus.NOT_RUN, "left to the GPU") for case in request.plan.cases
-        )
+        checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, "left to the GPU") for case in request.plan.cases)
         return CheckResponse((), checks, ptx_digests=tuple(digest(module.ptx) for module in request.modules))
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:

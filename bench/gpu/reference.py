@@ -80,9 +80,7 @@ def _text(rows: list[Data], cublas: dict[int, list[float]]) -> list[str]:
     head = ["kernel"]
     for width in WIDTHS:
         head += [f"reference at {width}", "measured", "difference", "of cuBLAS"]
-    cells = [
-        [row["name"], *(cell for width in WIDTHS for cell in _cells(row, width))] for row in (own, *rows)
-    ]
+    cells = [[row["name"], *(cell for width in WIDTHS for cell in _cells(row, width))] for row in (own, *rows)]
     off = [_difference(row, width) for row in rows if row["same kernel"] for width in WIDTHS]
     known = [abs(each) for each in off if each is not None]
     good = sum(each <= WITHIN for each in known)

@@ -5,15 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 
-from bench.gpu.machine import (
-    Known,
-    Measure,
-    grade_again,
-    grade_first,
-    measured_by,
-    measured_quietly,
-    speed_at,
-)
+from bench.gpu.machine import Known, Measure, grade_again, grade_first, measured_by, measured_quietly, speed_at
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder
 
@@ -55,12 +47,7 @@ def _check(section: Run, measure: Measure) -> dict[str, tuple[Subject, Known]]:
 
 
 def _measure(
-    section: Run,
-    kind: str,
-    known: dict[str, tuple[Subject, Known]],
-    measure: Measure,
-    rounds: int,
-    data: Data,
+    section: Run, kind: str, known: dict[str, tuple[Subject, Known]], measure: Measure, rounds: int, data: Data
 ) -> None:
     times: Times = {name: {} for name in known}
     for number in range(1, rounds + 1):
@@ -86,9 +73,7 @@ def _orders(times: Times, width: int) -> int:
     """Return in how many different orders the kernels finished, over all rounds."""
     columns = [each[width] for each in times.values() if width in each]
     rounds = min(map(len, columns), default=0)
-    orders = {
-        tuple(sorted(range(len(columns)), key=lambda i: columns[i][number])) for number in range(rounds)
-    }
+    orders = {tuple(sorted(range(len(columns)), key=lambda i: columns[i][number])) for number in range(rounds)}
     return len(orders)
 
 
@@ -110,16 +95,12 @@ def _text(data: Data) -> list[str]:
         if not widths:
             continue
         head = ["rung", *(cell for width in widths for cell in (f"ms at {width}", "cv", "range"))]
-        rows = [
-            [name, *(cell for width in widths for cell in _cells(each.get(width)))]
-            for name, each in times.items()
-        ]
+        rows = [[name, *(cell for width in widths for cell in _cells(each.get(width)))] for name, each in times.items()]
         spreads = [_cv(each[width]) for each in times.values() for width in each]
         good = sum(spread <= MOST_SPREAD for spread in spreads)
         lines += ["", f"**{kind.capitalize()}**", "", *table(head, rows), ""]
         lines.append(
-            f"Largest cv {percent(max(spreads), 2)}; {good} of {len(spreads)} are at most"
-            f" {percent(MOST_SPREAD)}."
+            f"Largest cv {percent(max(spreads), 2)}; {good} of {len(spreads)} are at most {percent(MOST_SPREAD)}."
         )
         for width in widths:
             swaps = _swaps(times, width)

@@ -108,7 +108,5 @@ def _text(data: Data) -> list[str]:
         [f"{row['name']}, {row['kind']}", *(f"{row[key]:.3f}" if key in row else "-" for key in keys)]
         for row in data["rows"]
     ]
-    asked = "The goal: at most {warm} s warm, including {measure} s for measuring, and {cold} s cold.".format(
-        **MOST
-    )
+    asked = "The goal: at most {warm} s warm, including {measure} s for measuring, and {cold} s cold.".format(**MOST)
     return [_TEXT.format(rounds=data["rounds"]), "", *table(["kernel", *keys], rows), "", asked]

@@ -108,9 +108,7 @@ def corpus() -> list[Subject]:
     for kind in ("wrong", "right"):
         for entry in tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]:
             text = (CORPUS / kind / f"{entry['name']}.cu").read_bytes()
-            found.append(
-                Subject(entry["name"], text, entry["exercise"], None, entry.get("verdict", "accepted"))
-            )
+            found.append(Subject(entry["name"], text, entry["exercise"], None, entry.get("verdict", "accepted")))
     return found
 
 
@@ -147,9 +145,7 @@ def _endless(kind: str) -> Iterator[Subject]:
     while True:
         for subject in _KINDS[kind]():
             turn += 1
-            yield Subject(
-                kind, _renamed(subject.source, turn), subject.exercise, subject.tile, subject.expected
-            )
+            yield Subject(kind, _renamed(subject.source, turn), subject.exercise, subject.tile, subject.expected)
 
 
 _NAMES: tuple[Mapping[str, str], ...] = (

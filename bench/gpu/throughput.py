@@ -59,9 +59,7 @@ def _work_off(section: Run, subjects: list[Subject], name: str, evidence: bool) 
             section.say(f"{name}: {end} of {len(works)}")
 
     with contextlib.ExitStack() as stack:
-        places = [
-            stack.enter_context(contextlib.closing(machine.place(gpu))) for gpu in range(len(machine.gpus))
-        ]
+        places = [stack.enter_context(contextlib.closing(machine.place(gpu))) for gpu in range(len(machine.gpus))]
         return work_off(works, machine.cache, places, section.options.get("slots"), told)
 
 

@@ -158,9 +158,7 @@ async def _ask(port: int, request: bytes) -> None:
     await _connected(port, ask)
 
 
-async def _connected(
-    port: int, talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-) -> bool:
+async def _connected(port: int, talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> bool:
     """Talk over a new connection until the server ends it. Return False, after a pause, without a connection."""
     try:
         reader, writer = await asyncio.open_connection(HOST, port)

@@ -30,8 +30,7 @@ class Waiting:
         assignment = next(iter(ground.assignments.values()))
         made = [
             accept(
-                ground.sessions,
-                SubmissionInput(person, assignment, read_source(f"// {person}\n"), Mode.CHECK),
+                ground.sessions, SubmissionInput(person, assignment, read_source(f"// {person}\n"), Mode.CHECK)
             ).submission
             for person in ground.people
         ]
@@ -68,9 +67,7 @@ _BEGIN = (
     ),
     "UPDATE jobs SET state = 'running', started_at = now() WHERE submission_id = ANY(:numbers)",
 )
-_STEP_OVER = (
-    f"UPDATE steps SET state = 'done', token = NULL, ended_at = now(), seconds = 1 WHERE job_id IN ({_JOBS})"  # noqa: S608 - names of our own
-)
+_STEP_OVER = f"UPDATE steps SET state = 'done', token = NULL, ended_at = now(), seconds = 1 WHERE job_id IN ({_JOBS})"  # noqa: S608 - names of our own
 _RESULT = """
 INSERT INTO results (job_id, verdict, device_class, report, ranked, recorded_at, launch, tile, not_ranked)
 SELECT id, :verdict, '', :report, false, now(), '', 16, '' FROM jobs WHERE submission_id = ANY(:numbers)

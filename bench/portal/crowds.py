@@ -135,9 +135,7 @@ def _crafted(ground: Ground) -> str:
 async def _read(port: int, cookies: list[str], seconds: float, span: Span) -> None:
     """Let all students read pages for `seconds`."""
     until = time.monotonic() + seconds
-    await asyncio.gather(
-        _health(port, until, span), *(_student(port, cookie, until, span) for cookie in cookies)
-    )
+    await asyncio.gather(_health(port, until, span), *(_student(port, cookie, until, span) for cookie in cookies))
 
 
 async def _health(port: int, until: float, span: Span) -> None:
@@ -171,9 +169,7 @@ async def _page(port: int, cookie: str, path: str) -> int:
     """Return the status of the answer, once it is complete."""
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
-        head = (
-            f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {COOKIE}={cookie}\r\nConnection: close\r\n\r\n"
-        )
+        head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {COOKIE}={cookie}\r\nConnection: close\r\n\r\n"
         writer.write(head.encode())
         status = int((await reader.readuntil(b"\r\n")).split()[1])
         await reader.read(-1)

@@ -102,9 +102,7 @@ class LivePage:
         if state["final"]:
             self.ended = time.monotonic()
 
-    async def _request(
-        self, what: str, *, close: bool = False
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _request(self, what: str, *, close: bool = False) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Send a request and read the head of its answer. Raise Closed for an error."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**20)
         lines = [

@@ -116,16 +116,7 @@ def public_id(submission: int) -> str:
 
 def real_report() -> bytes:
     """Return the stored report of the exercise's own solution, graded now."""
-    command = [
-        sys.executable,
-        "-m",
-        "worker.commands",
-        "grade",
-        str(_SOLUTION),
-        "--exercise",
-        "tiled",
-        "--json",
-    ]
+    command = [sys.executable, "-m", "worker.commands", "grade", str(_SOLUTION), "--exercise", "tiled", "--json"]
     printed = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, check=True).stdout
     return zlib.compress(json.dumps(json.loads(printed), separators=(",", ":")).encode(), 6)
 
@@ -200,10 +191,5 @@ def _text(figures: Mapping[str, Any], sizes: tuple[int, ...], report: int) -> st
             name, *(f"{side[part] * 1e3:.1f}" for side in (least, most) for part in ("p50", "p99")),
             f"{most['p50'] / least['p50']:.2f}x", f"<= {MOST}" if name in _GOALS else "",
         ))  # fmt: skip
-    head = [
-        "ms a page",
-        *(f"{part}, {size:,}" for size in sizes for part in ("p50", "p99")),
-        "p50 by p50",
-        "goal",
-    ]
+    head = ["ms a page", *(f"{part}, {size:,}" for size in sizes for part in ("p50", "p99")), "p50 by p50", "goal"]
     return f"{table(head, rows)}\n\nA stored report has {report:,} bytes."

@@ -44,9 +44,7 @@ async def _measure(ground: Ground, what: str) -> dict[str, Any]:
         ended = await ending
     third = len(tabs) // 3
     waits = [
-        max(0.0, end - (last if number >= 2 * third else back))
-        for number, end in enumerate(ended)
-        if end is not None
+        max(0.0, end - (last if number >= 2 * third else back)) for number, end in enumerate(ended) if end is not None
     ] or [math.nan]
     return {
         "pages": len(tabs), "true": sum(end is not None for end in ended), "streams": sum(tab.streams for tab in tabs),

@@ -75,10 +75,7 @@ def _press(ground: Ground, port: int, keys: list[str], seconds: float) -> Load:
         connection = HTTPConnection("127.0.0.1", port, timeout=60)
         number, answers = client, []
         while time.perf_counter() < until:
-            headers = {
-                "Authorization": f"Bearer {keys[number % len(keys)]}",
-                "Content-Type": "application/json",
-            }
+            headers = {"Authorization": f"Bearer {keys[number % len(keys)]}", "Content-Type": "application/json"}
             asked = {"assignment": f"{COURSE}/tiled-own", "source": _SOURCE.format(number), "mode": "check"}
             number += _CLIENTS
             began = time.perf_counter()
@@ -168,12 +165,5 @@ def _text(figures: dict[str, Any], stored: int) -> str:
         )
         for name, each in figures.items()
     ]  # fmt: skip
-    head = (
-        f"{_CLIENTS} clients at a time",
-        "a second",
-        "p50 ms",
-        "p99 ms",
-        "refused",
-        f"cores of {os.cpu_count()}",
-    )
+    head = (f"{_CLIENTS} clients at a time", "a second", "p50 ms", "p99 ms", "refused", f"cores of {os.cpu_count()}")
     return f"{table(head, rows)}\n\n{stored:,} submissions are in the database."

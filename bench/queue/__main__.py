@@ -39,9 +39,7 @@ def main() -> int:
     for name in sections:
         more = {"stand_in": asked.stand_in} if name == "gpu" else {}
         with tempfile.TemporaryDirectory(prefix="tilelab-bench-") as folder:
-            made, text = importlib.import_module(f"bench.queue.{name}").run(
-                Path(folder), quick=asked.quick, **more
-            )
+            made, text = importlib.import_module(f"bench.queue.{name}").run(Path(folder), quick=asked.quick, **more)
         figures[name] = made
         print(f"{SECTIONS[name]}\n\n{text}\n", flush=True)
         if asked.json is not None:

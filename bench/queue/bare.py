@@ -52,8 +52,7 @@ class Bare:
         name = f"bare-{number}"
         words = ["worker", "-P", "solo", "-Q", QUEUE, "-n", f"{name}@bench", "-l", "warning"]
         self.ground.start(
-            name,
-            ["-m", "celery", "-A", "bench.queue.bare_app", *words, "--without-gossip", "--without-mingle"],
+            name, ["-m", "celery", "-A", "bench.queue.bare_app", *words, "--without-gossip", "--without-mingle"]
         )
         self.round_trip()
         return name

@@ -32,13 +32,7 @@ class Canned:
         if self._seconds:
             self._aborted.wait(self._seconds)
         report = Report(
-            Verdict.ACCEPTED,
-            "Nothing was looked at.",
-            work.exercise.name,
-            "cpu",
-            work.arch,
-            16,
-            seed=work.seed,
+            Verdict.ACCEPTED, "Nothing was looked at.", work.exercise.name, "cpu", work.arch, 16, seed=work.seed
         )
         return StepResult(message.ticket, worker, report, seconds=self._seconds)
 

@@ -146,8 +146,7 @@ def _interval(beside: Sequence[float], alone: Sequence[float]) -> tuple[float, f
     """Return the 95 % bootstrap interval of the ratio of two medians."""
     dice = random.Random(1)
     drawn = sorted(
-        statistics.median(dice.choices(beside, k=len(beside)))
-        / statistics.median(dice.choices(alone, k=len(alone)))
+        statistics.median(dice.choices(beside, k=len(beside))) / statistics.median(dice.choices(alone, k=len(alone)))
         for _ in range(_DRAWS)
     )
     return drawn[_DRAWS // 40], drawn[-_DRAWS // 40]
@@ -155,10 +154,7 @@ def _interval(beside: Sequence[float], alone: Sequence[float]) -> tuple[float, f
 
 def _text(figures: dict[str, Any]) -> str:
     medians, longest = figures["medians"], figures["longest"]
-    rows = [
-        (f"{name} an experiment", f"{medians[name]:.2f}", f"{longest[name]:.2f}")
-        for name in ("without", "with")
-    ]
+    rows = [(f"{name} an experiment", f"{medians[name]:.2f}", f"{longest[name]:.2f}") for name in ("without", "with")]
     low, high = figures["interval"]
     return (
         f"{figures['slots']} slots, steps of {figures['step_seconds']} s; {figures['submissions']} submissions each, "

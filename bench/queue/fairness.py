@@ -97,9 +97,7 @@ def _waits(ground: Ground, burst: int, others: int, spread: float) -> Waits:
 def _hand_in(ground: Ground, person: int) -> int:
     """Submit one kernel that is accepted now; return its number. No two of a person are alike."""
     source = f"// {person} {time.monotonic_ns()}\n".encode()
-    handed_in = SubmissionInput(
-        person, next(iter(ground.assignments.values())), read_source(source), Mode.CHECK
-    )
+    handed_in = SubmissionInput(person, next(iter(ground.assignments.values())), read_source(source), Mode.CHECK)
     return accept(ground.sessions, handed_in).submission.id
 
 
@@ -116,10 +114,7 @@ def _seconds(ground: Ground, submissions: Sequence[int]) -> list[float]:
 
 def _text(figures: dict[str, Any]) -> str:
     others = figures["others"]
-    names = {
-        "at once": f"{others} at the same moment",
-        "spread": f"{others} over {figures['spread_seconds']:.0f} s",
-    }
+    names = {"at once": f"{others} at the same moment", "spread": f"{others} over {figures['spread_seconds']:.0f} s"}
     rows = [
         (
             names[kind], f"{each['without']:.2f}", f"{each['with']:.2f}", f"{each['ratio']:.2f}x",

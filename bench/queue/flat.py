@@ -164,9 +164,7 @@ def _boards(ground: Ground, sizes: tuple[int, ...], looks: int) -> dict[int, Tim
     sides: dict[int, Full] = {}
     for size in sizes:
         _say(f"{size:,} results")
-        sides[size] = made(
-            ground.add_database(f"results_{size}"), _ON_A_BOARD, Terms(device_class=_DEVICE_CLASS)
-        )
+        sides[size] = made(ground.add_database(f"results_{size}"), _ON_A_BOARD, Terms(device_class=_DEVICE_CLASS))
         grade(sides[size], size)
     times: dict[int, Times] = {size: {"board": []} for size in sizes}
     dice = random.Random(1)
@@ -220,8 +218,7 @@ def _text(figures: Mapping[str, Any]) -> str:
     return "\n\n".join(
         (
             table(
-                ("ms a job", *(f"{number:,} queued" for number in queued), "ratio", "goal"),
-                rows("seconds a job", jobs),
+                ("ms a job", *(f"{number:,} queued" for number in queued), "ratio", "goal"), rows("seconds a job", jobs)
             ),
             table(
                 ("ms a look", *(f"{number:,} results" for number in results), "ratio", "goal"),

@@ -89,9 +89,7 @@ def _bare(machine: Machine, subjects: Sequence[Subject]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _queued(
-    ground: Ground, subjects: Sequence[Subject], cache: Path, turn: int, *, stand_in: bool
-) -> dict[str, Any]:
+def _queued(ground: Ground, subjects: Sequence[Subject], cache: Path, turn: int, *, stand_in: bool) -> dict[str, Any]:
     """Measure database, dispatcher, broker, slots and recorder. The worker is warm, like the bare worker's GPU."""
     slots = max(1, cores() - 1)
     device = ["--stand-in"] if stand_in else ["--gpu", "0"]
@@ -137,8 +135,7 @@ def _outcome(ground: Ground, subjects: Sequence[Subject], numbers: Sequence[int]
         if str(verdicts[number]) != subject.expected
     ]
     by_kind = {
-        str(kind): sum(seconds or 0.0 for found, _, _, seconds, _ in steps if found is kind)
-        for kind in StepKind
+        str(kind): sum(seconds or 0.0 for found, _, _, seconds, _ in steps if found is kind) for kind in StepKind
     }
     ends = sorted(ended for kind, _, ended, _, _ in steps if kind is StepKind.MEASURE and ended is not None)
     span = ends[-1] - ends[0] if ends else timedelta()

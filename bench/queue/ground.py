@@ -185,8 +185,7 @@ def furnish(session: Session, students: int, terms: Terms) -> tuple[list[int], d
     session.flush()
     exercise = keep(session, Content(read_exercise("tiled", definition), definition, {}), course.id, now)
     session.add_all(
-        Membership(course_id=course.id, person_id=person.id, role=Role.STUDENT, created_at=now)
-        for person in people
+        Membership(course_id=course.id, person_id=person.id, role=Role.STUDENT, created_at=now) for person in people
     )
     tasks = {
         tile: Assignment(

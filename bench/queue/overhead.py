@@ -43,11 +43,7 @@ class Portal:
 
     def hand_in(self, number: int) -> str:
         """Submit one new source. Return the submission's id."""
-        body = {
-            "assignment": f"{COURSE}/tiled-own",
-            "source": SOURCE.format(number=number),
-            "mode": "check",
-        }
+        body = {"assignment": f"{COURSE}/tiled-own", "source": SOURCE.format(number=number), "mode": "check"}
         headers = {
             "Authorization": f"Bearer {self.tokens[number % len(self.tokens)]}",
             "Content-Type": "application/json",
@@ -143,9 +139,7 @@ def _say(text: str) -> None:
 
 def _portal(ground: Ground, port: int) -> Portal:
     with ground.sessions.begin() as session:
-        tokens = tuple(
-            create_token(session, session.get_one(Person, person), "bench") for person in ground.people
-        )
+        tokens = tuple(create_token(session, session.get_one(Person, person), "bench") for person in ground.people)
     portal = Portal(port, tokens)
     ground.wait_for(portal.answers, "the portal")
     return portal
@@ -200,10 +194,7 @@ def _message(ground: Ground) -> str:
 
 def _spread(seconds: Sequence[float]) -> dict[str, float]:
     ordered = sorted(seconds)
-    return {
-        "median": statistics.median(ordered),
-        "p99": ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))],
-    }
+    return {"median": statistics.median(ordered), "p99": ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]}
 
 
 def _text(figures: dict[str, Any], backlogs: Sequence[Backlog]) -> str:
@@ -220,12 +211,7 @@ def _text(figures: dict[str, Any], backlogs: Sequence[Backlog]) -> str:
         for name, each in figures["one at a time"].items()
     ]  # fmt: skip
     single.append(
-        (
-            "a bare Celery task and its answer",
-            f"{bare['median'] * 1e3:,.1f}",
-            f"{bare['p99'] * 1e3:,.1f}",
-            "1x",
-        )
+        ("a bare Celery task and its answer", f"{bare['median'] * 1e3:,.1f}", f"{bare['p99'] * 1e3:,.1f}", "1x")
     )
     many = [
         (

@@ -25,13 +25,9 @@ def main() -> int:
     """Work until stopped."""
     parser = argparse.ArgumentParser(prog="python -m bench.queue.worker", description=__doc__)
     parser.add_argument("--slots", type=int, default=1, help="number of slots that check")
-    parser.add_argument(
-        "--workplace", default="", help="MODULE:FACTORY of a workplace that does the checks instead"
-    )
+    parser.add_argument("--workplace", default="", help="MODULE:FACTORY of a workplace that does the checks instead")
     parser.add_argument("--gpu", type=int, help="number of a GPU; adds a slot that measures")
-    parser.add_argument(
-        "--stand-in", action="store_true", help="add a slot that measures with the CPU device"
-    )
+    parser.add_argument("--stand-in", action="store_true", help="add a slot that measures with the CPU device")
     parser.add_argument("--cache", type=Path, required=True)
     asked = parser.parse_args()
     slots = [Slot(f"cpu-{number}", CPU_QUEUE) for number in range(asked.slots)]

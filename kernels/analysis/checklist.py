@@ -86,9 +86,7 @@ def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
     else:
         requests = sum(access.requests for _, access in accesses)
-        evidence = (
-            f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
-        )
+        evidence = f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
         if worst is not None:
             evidence += f" Line {worst} causes most of the unneeded ones."
     return ChecklistRow(
@@ -116,9 +114,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
     divergent = sum(count for _, count in splits)
     lanes = totals.warp_efficiency
     state = _graded(lanes, _GOOD_LANES, _FAIR_LANES)
-    evidence = (
-        f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
-    )
+    evidence = f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
     evidence += f"; {short_number(32 * lanes)} of 32 threads are active per instruction."
     edges = subject.has_edges and not divergent
     if edges and state is not State.YES:
@@ -170,9 +166,7 @@ def _reuse(subject: Subject) -> tuple[State, str]:
             return State.NOT_NEEDED, "Each element is read once, so there is nothing to reuse."
         return State.PARTLY, f"Each element is read {short_number(times)} times."
     uses = 2 * subject.product.volume / read
-    aim = min(
-        extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
-    )
+    aim = min(extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns))
     often = short_number(uses)
     text = f"Each element read from global memory is used {'once' if often == '1' else f'{often} times'}"
     if uses >= _MUCH_REUSE * aim:

@@ -10,15 +10,7 @@ from dataclasses import dataclass
 
 from kernels.analysis.remedies import COARSE
 from kernels.analysis.subject import WARP, Subject, line_of_most
-from kernels.evidence import (
-    INSTRUCTIONS_A_CYCLE,
-    SECTORS_A_CYCLE,
-    AccessEvidence,
-    Advice,
-    GoalResult,
-    TheoryRow,
-    Verb,
-)
+from kernels.evidence import INSTRUCTIONS_A_CYCLE, SECTORS_A_CYCLE, AccessEvidence, Advice, GoalResult, TheoryRow, Verb
 from kernels.wording import short_number
 
 _MOST = 5
@@ -48,11 +40,7 @@ class _Candidate:
 
 
 def first_look(
-    subject: Subject,
-    rows: Sequence[TheoryRow] = (),
-    goals: Sequence[GoalResult] = (),
-    *,
-    broken: bool = False,
+    subject: Subject, rows: Sequence[TheoryRow] = (), goals: Sequence[GoalResult] = (), *, broken: bool = False
 ) -> tuple[Advice, ...]:
     """At most five pieces of advice, the most promising first. Without problems, the course's next step.
 
@@ -131,9 +119,7 @@ def _remedy(subject: Subject, access: AccessEvidence) -> str:
         return "Let neighbouring threads (threadIdx.x) write neighbouring elements."
     if subject.product is None:
         return "Let neighbouring threads (threadIdx.x) read neighbouring elements."
-    return (
-        "Let threadIdx.x run along a row, or load the tile along its rows and transpose it in shared memory."
-    )
+    return "Let threadIdx.x run along a row, or load the tile along its rows and transpose it in shared memory."
 
 
 def _conflicts(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
@@ -261,11 +247,7 @@ def _waits_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_C
 
 def _cause(goal: GoalResult, possible: Sequence[_Candidate]) -> _Candidate | None:
     """The problem that raises the goal's counter, the costliest of the most specific ones."""
-    fitting = (
-        each
-        for each in possible
-        if each.cost > 0 and each.counters and goal.counter.startswith(each.counters)
-    )
+    fitting = (each for each in possible if each.cost > 0 and each.counters and goal.counter.startswith(each.counters))
     return max(fitting, key=lambda candidate: (len(candidate.counters), candidate.cost), default=None)
 
 

@@ -58,8 +58,7 @@ def as_executed(counts: Counts, sass: Sass | None) -> Executed:
     work = _work(counts)
     numbers = sorted({line for line in (*work, *accesses, *branches) if line is not None})
     lines = tuple(
-        LineEvidence(line, *work.get(line, (0, 0, 0)), accesses.get(line, ()), branches.get(line))
-        for line in numbers
+        LineEvidence(line, *work.get(line, (0, 0, 0)), accesses.get(line, ()), branches.get(line)) for line in numbers
     )
     return Executed(lines, _totals(hardware, counts), _notes(fits, sass), fits)
 
@@ -94,9 +93,7 @@ def _evidence(
         if line is None:
             continue
         now, before = _sum(made.get(key, ())), _sum(written.get(key, ()))
-        note = notes.get(
-            key, "" if now.number else "another line makes these accesses together with its accesses"
-        )
+        note = notes.get(key, "" if now.number else "another line makes these accesses together with its accesses")
         evidence = AccessEvidence(
             space, verb, name, now.width or before.width, now.requests, now.threads, now.bytes,
             now.unique_bytes, now.sectors, now.ideal_sectors, now.segments, now.wavefronts, now.conflicts,

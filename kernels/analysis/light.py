@@ -98,9 +98,7 @@ _RESOURCES = (
     _Resource(
         "l1_tags",
         "L1 lookups",
-        lambda work: (
-            (work.totals.global_load_segments + work.totals.global_store_segments) / work.device.tags
-        ),
+        lambda work: (work.totals.global_load_segments + work.totals.global_store_segments) / work.device.tags,
         "One lookup for each 128-byte line that a global access touches.",
     ),
     _Resource(
@@ -131,12 +129,7 @@ def light(
     share = _busiest_share(launch.blocks, device.multiprocessors, alike=alike)
     times = (
         *(
-            ResourceTime(
-                each.key,
-                each.title,
-                each.clocks(work) * share / (1000 * device.clock_mhz),
-                each.explanation,
-            )
+            ResourceTime(each.key, each.title, each.clocks(work) * share / (1000 * device.clock_mhz), each.explanation)
             for each in _RESOURCES
         ),
         _level_two(work),

@@ -95,9 +95,7 @@ def _groups(counts: Counts) -> dict[tuple[str, Verb], list[_Group]]:
         for key in keys[1:]:
             _join(by_line, first, by_line[lines[key]])
         first.candidates.append(item)
-    return {
-        sort: list({id(group): group for group in found.values()}.values()) for sort, found in sorts.items()
-    }
+    return {sort: list({id(group): group for group in found.values()}.values()) for sort, found in sorts.items()}
 
 
 def _join(by_line: dict[int | None, _Group], first: _Group, other: _Group) -> None:

@@ -83,9 +83,7 @@ class MachineLine:
     branches: tuple[MachineBranch, ...]
 
     def widths(self, space: str, verb: Verb) -> Counter[int]:
-        return Counter(
-            item.width for item in self.accesses if item.verb is verb and item.space in {space, "generic"}
-        )
+        return Counter(item.width for item in self.accesses if item.verb is verb and item.space in {space, "generic"})
 
     @property
     def branches_conditionally(self) -> bool:

@@ -70,12 +70,8 @@ def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
     if launch.blocks <= affordable:
         return None
     choices = [(period, _ENOUGH) for period in reversed(PERIODS)]
-    period, enough = next(
-        (each for each in choices if _needed(launch, *each) <= affordable), (PERIODS[0], _FEWEST)
-    )
-    numbers = {
-        number for each in _classes(launch, period) for number in _chosen(launch, period, each, enough)
-    }
+    period, enough = next((each for each in choices if _needed(launch, *each) <= affordable), (PERIODS[0], _FEWEST))
+    numbers = {number for each in _classes(launch, period) for number in _chosen(launch, period, each, enough)}
     numbers |= _ends(launch)
     if len(numbers) >= launch.blocks:
         return None

@@ -222,9 +222,7 @@ def _why(subject: Subject) -> str:
     product = subject.product
     if product is None:
         return ""
-    if subject.shares and any(
-        extent % subject.tile for extent in (product.rows, product.depth, product.columns)
-    ):
+    if subject.shares and any(extent % subject.tile for extent in (product.rows, product.depth, product.columns)):
         return f"the sizes aren't multiples of {subject.tile}, so the last tiles are partly empty"
     threads = subject.launch.threads
     reads = _expected_reads(subject)
@@ -274,11 +272,7 @@ def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
     shown = f"counted by iteration: {_listed(counted)}"
     for key, title, pattern in (
         ("divergent_interleaved", "warps that split: interleaved", interleaved(subject.launch.threads)),
-        (
-            "divergent_contiguous",
-            "warps that split: contiguous",
-            _contiguous_like(subject.launch.threads, counted),
-        ),
+        ("divergent_contiguous", "warps that split: contiguous", _contiguous_like(subject.launch.threads, counted)),
     ):
         yield TheoryRow(
             key, title, f"{_listed(pattern)} in each block", sum(pattern) * subject.launch.blocks,

@@ -10,13 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
-from kernels.compile.compile_errors import (
-    declare_or_use,
-    explain,
-    in_characters,
-    missing_semicolon,
-    nearest_name,
-)
+from kernels.compile.compile_errors import declare_or_use, explain, in_characters, missing_semicolon, nearest_name
 from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
@@ -120,10 +114,7 @@ def compile_source(
         return _failure(output, found, text, kernel, symbols)
     if (function := system_calls.refused(output.cubin)) is not None:
         return (_unknown_function(text, function),)
-    if (
-        parameters is not None
-        and (other := mismatch(output.ptx, output.lowered[kernel], parameters)) is not None
-    ):
+    if parameters is not None and (other := mismatch(output.ptx, output.lowered[kernel], parameters)) is not None:
         return (_other_parameters(text, kernel, parameters, other),)
     return _success(output, found, kernel, arch, symbols, kernels=kernels)
 
@@ -154,9 +145,7 @@ def _without_host_code(
     return output, tuple(dict.fromkeys(needed))
 
 
-def options_for(
-    arch: str, defines: Mapping[str, str], fmad: bool, max_registers: int | None = None
-) -> list[str]:
+def options_for(arch: str, defines: Mapping[str, str], fmad: bool, max_registers: int | None = None) -> list[str]:
     """NVRTC's options."""
     return [
         f"-arch={arch}",
@@ -187,9 +176,7 @@ def _success(
 ) -> Compilation | tuple[Finding, ...]:
     entry = output.lowered[kernel]
     if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
-        message = (
-            f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB. Unroll less, or shrink its arrays."
-        )
+        message = f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB. Unroll less, or shrink its arrays."
         return (Finding(Verdict.RESOURCE_LIMIT, message),)
     if objection := ptx_shape.objection(output.ptx, entry, kernels):
         message = f"The compiled code {objection}. Inline assembly must stay inside its statement."
@@ -250,9 +237,7 @@ def _error(item: Diagnostic, text: str) -> Finding:
         message = f"`{name}` is declared{where} but never defined. Write its definition, or remove its uses."
         return Finding(Verdict.COMPILE_ERROR, message, line)
     if (reserved := diagnostics.declared_in(item.message, prelude.NAME)) is not None:
-        return Finding(
-            Verdict.COMPILE_ERROR, f"Tilelab reserves the name `{reserved}`. Rename yours.", item.line
-        )
+        return Finding(Verdict.COMPILE_ERROR, f"Tilelab reserves the name `{reserved}`. Rename yours.", item.line)
     if diagnostics.lacks_mask(item.message):
         for old in diagnostics.WITHOUT_MASK:
             if (line := _first_line(text, old)) is not None:
@@ -263,9 +248,7 @@ def _error(item: Diagnostic, text: str) -> Finding:
     if plain := explain(item.message, item.line, text):
         return Finding(Verdict.COMPILE_ERROR, plain, item.line, column=column)
     if gap := missing_semicolon(item.message, item.line, item.column, text):
-        return Finding(
-            Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column, facts=Facts(gap.mistake)
-        )
+        return Finding(Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column, facts=Facts(gap.mistake))
     unknown = diagnostics.undefined_name(item.message)
     meant = nearest_name(unknown, text) if unknown else ""
     advice = declare_or_use(unknown, item.line, text) if unknown else ""

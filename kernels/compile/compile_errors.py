@@ -86,9 +86,7 @@ def explain(message: str, line: int | None, text: str) -> str:
             else f"`{name}` is known only at run time. Use a constant as the array's extent."
         )
     if message.startswith(_EXPECTED):
-        own = {
-            macro.name: macro.line for macro in find_macros(seen) if not macro.function_like and macro.body
-        }
+        own = {macro.name: macro.line for macro in find_macros(seen) if not macro.function_like and macro.body}
         if name := _declared_again(here, own):
             return f"`{name}` is already a macro (line {own[name]}). Rename one of the two."
         if name := _declared_again(here, prelude.MACROS):

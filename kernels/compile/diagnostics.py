@@ -69,9 +69,7 @@ def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
         if match := _PLACE.match(text):
             severity = Severity.WARNING if match["what"] == "warning" else Severity.ERROR
             line = _own_line(match, file, last_line)
-            found.append(
-                Diagnostic(line, _column(after) if line else None, severity, _short(match["message"]))
-            )
+            found.append(Diagnostic(line, _column(after) if line else None, severity, _short(match["message"])))
         elif match := _NO_PLACE.match(text):
             note = _NOTE.match(after[0]) if after else None
             line = _own_line(note, file, last_line) if note else None
@@ -171,10 +169,7 @@ _PLAIN = (
     ),
     (
         "explicitly marked as a __host__ function",
-        (
-            "This function is `__host__`, but Tilelab compiles only device code. "
-            f"Write `__device__` instead, {_WAY_OUT}"
-        ),
+        (f"This function is `__host__`, but Tilelab compiles only device code. Write `__device__` instead, {_WAY_OUT}"),
     ),
     (
         "variable without memory space annotations",
@@ -196,9 +191,7 @@ def host_declarations(found: Iterable[Diagnostic]) -> dict[int, Diagnostic]:
     return {
         item.line: item
         for item in found
-        if item.line is not None
-        and item.line not in unreadable
-        and any(words in item.message for words, _ in _PLAIN)
+        if item.line is not None and item.line not in unreadable and any(words in item.message for words, _ in _PLAIN)
     }
 
 

@@ -114,9 +114,7 @@ def result_name(result: int) -> str:
     return bytes(call(result)).decode()
 
 
-def run(
-    name: str, text: str, options: Sequence[str], headers: Mapping[str, str], expressions: Sequence[str]
-) -> Output:
+def run(name: str, text: str, options: Sequence[str], headers: Mapping[str, str], expressions: Sequence[str]) -> Output:
     """Compile `text` under the file name `name`.
 
     headers: include names and their texts, passed in memory

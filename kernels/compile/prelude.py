@@ -71,9 +71,7 @@ def _text() -> str:
         "template <> struct __tilelab_two<float, double> : __tilelab_double<true> {};",
         "template <> struct __tilelab_two<double, float> : __tilelab_double<true> {};",
     ]
-    lines += [
-        f"template <> struct __tilelab_whole<{name}> {{ enum {{ value = 1 }}; }};" for name in _INTEGERS
-    ]
+    lines += [f"template <> struct __tilelab_whole<{name}> {{ enum {{ value = 1 }}; }};" for name in _INTEGERS]
     lines += [
         "template <typename __a> __device__ __forceinline__"
         f" typename __tilelab_double<__tilelab_whole<__a>::value>::type {name}(__a __x)"

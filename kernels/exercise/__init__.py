@@ -79,7 +79,5 @@ def find_exercise(name_or_path: str, extra: Sequence[Path] = ()) -> Exercise:
     if name_or_path not in folders:
         meant = did_you_mean(name_or_path, folders)
         known = ", ".join(sorted(folders))
-        raise ExerciseError(
-            Path(name_or_path), "", f"there is no such exercise.{meant} Known exercises: {known}"
-        )
+        raise ExerciseError(Path(name_or_path), "", f"there is no such exercise.{meant} Known exercises: {known}")
     return load_exercise(folders[name_or_path])

@@ -6,15 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kernels.exercise.model import (
-    MOST_COMPILATIONS,
-    Binding,
-    Case,
-    Exercise,
-    InputKind,
-    Operation,
-    Role,
-)
+from kernels.exercise.model import MOST_COMPILATIONS, Binding, Case, Exercise, InputKind, Operation, Role
 from kernels.exercise.solution_checks import check_solution, values_problem
 from kernels.exercise.table import ExerciseError
 from kernels.expression import ExpressionError
@@ -55,9 +47,7 @@ def check_whole(exercise: Exercise, path: Path) -> None:
         for own in _own_macros(exercise):
             _check_cases(exercise, tile, own, path)
     if not any(case.on_cpu for case in exercise.cases(exercise.largest_tile)):
-        reason = (
-            f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
-        )
+        reason = f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
         raise ExerciseError(path, "tile.largest", reason)
     _check_largest_block(exercise, path)
     _check_closer_looks(exercise, path)
@@ -82,9 +72,7 @@ def check_ranking(exercise: Exercise, path: Path) -> None:
 def _check_names(exercise: Exercise, path: Path) -> None:
     given = exercise.size_macros.keys() & {exercise.tile_name, *exercise.macros}
     if given:
-        raise ExerciseError(
-            path, "size_macros", f"`{min(given)}` is the name of the tile or of a macro already"
-        )
+        raise ExerciseError(path, "size_macros", f"`{min(given)}` is the name of the tile or of a macro already")
     symbols = [operand.symbol for operand in exercise.operands if operand.binding.is_variable]
     symbols += [constant.symbol for constant in exercise.constants]
     twice = sorted({symbol for symbol in symbols if symbols.count(symbol) > 1})
@@ -125,9 +113,7 @@ def _check_inputs(exercise: Exercise, path: Path) -> None:
         for kind in rule.inputs:
             if kind not in kinds:
                 reason = f'"{kind}" makes no sense for "{exercise.operation}"; it takes '
-                raise ExerciseError(
-                    path, f"cases[{index}].inputs", reason + ", ".join(f'"{kind}"' for kind in kinds)
-                )
+                raise ExerciseError(path, f"cases[{index}].inputs", reason + ", ".join(f'"{kind}"' for kind in kinds))
 
 
 def _own_macros(exercise: Exercise) -> Iterator[Mapping[str, int]]:
@@ -178,9 +164,7 @@ def _at(exercise: Exercise, tile: int, own: Mapping[str, int], path: Path) -> It
         raise ExerciseError(path, "cases", f"with {_given(exercise, tile, own)}: {error}") from None
 
 
-def _check_case(
-    exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Mapping[str, int], path: Path
-) -> None:
+def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Mapping[str, int], path: Path) -> None:
     """Check that a case has fitting shapes, a launch and constants."""
     names = exercise.names(tile, sizes, own)
     _check_shapes(exercise, sizes, names, path)
@@ -245,9 +229,7 @@ def _sum_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) 
     made = -(-elements // section)
     if made == sums:
         return ""
-    return (
-        f"{elements} elements in sections of {section} make {made} sums, but the output has {sums} elements"
-    )
+    return f"{elements} elements in sections of {section} make {made} sums, but the output has {sums} elements"
 
 
 def _transpose_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) -> str:

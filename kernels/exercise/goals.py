@@ -11,11 +11,7 @@ from kernels.expression import Expression
 
 
 def goals(
-    exercise: Exercise,
-    sizes: Mapping[str, int],
-    tile: int,
-    totals: Totals,
-    own: Mapping[str, int] | None = None,
+    exercise: Exercise, sizes: Mapping[str, int], tile: int, totals: Totals, own: Mapping[str, int] | None = None
 ) -> tuple[GoalResult, ...]:
     """Return each goal of the exercise with its count at these sizes."""
     names = exercise.names(tile, sizes, own)

@@ -25,21 +25,16 @@ INPUT_WORDS: Mapping[str, InputWords] = {
         "whole numbers, right", "wide whole numbers in the right matrix, -1 and 1 in the left"
     ),
     InputKind.PERMUTATION: InputWords(
-        "full precision",
-        "numbers with all digits of a float, times a matrix that only moves and scales them",
+        "full precision", "numbers with all digits of a float, times a matrix that only moves and scales them"
     ),
     InputKind.REAL: InputWords("real numbers", "real numbers in short sums, compared within an error bound"),
     InputKind.INTEGERS: InputWords("whole numbers", "whole numbers whose sums are exact in any order"),
-    InputKind.RANDOM: InputWords(
-        "random", "random values of the kinds that the exercise declares for its arrays"
-    ),
+    InputKind.RANDOM: InputWords("random", "random values of the kinds that the exercise declares for its arrays"),
     InputKind.EQUAL: InputWords("all equal", "random values, all elements of an array equal"),
     InputKind.ASCENDING: InputWords("ascending", "random values in ascending order"),
     InputKind.DESCENDING: InputWords("descending", "random values in descending order"),
     InputKind.TIES: InputWords("ties", "random values with at most four different ones in an array"),
-    InputKind.MANTISSAS: InputWords(
-        "full precision", "numbers that don't fit into a format narrower than float"
-    ),
+    InputKind.MANTISSAS: InputWords("full precision", "numbers that don't fit into a format narrower than float"),
 }
 
 

@@ -97,21 +97,10 @@ class InputKind(StrEnum):
 
 
 _KINDS: Mapping[Operation, tuple[InputKind, ...]] = {
-    Operation.MATMUL: (
-        InputKind.INTEGERS_LEFT,
-        InputKind.INTEGERS_RIGHT,
-        InputKind.PERMUTATION,
-        InputKind.REAL,
-    ),
+    Operation.MATMUL: (InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT, InputKind.PERMUTATION, InputKind.REAL),
     Operation.SUM: (InputKind.INTEGERS,),
     Operation.TRANSPOSE: (InputKind.MANTISSAS,),
-    Operation.SOLUTION: (
-        InputKind.RANDOM,
-        InputKind.EQUAL,
-        InputKind.ASCENDING,
-        InputKind.DESCENDING,
-        InputKind.TIES,
-    ),
+    Operation.SOLUTION: (InputKind.RANDOM, InputKind.EQUAL, InputKind.ASCENDING, InputKind.DESCENDING, InputKind.TIES),
     Operation.ANALYSIS: (InputKind.INTEGERS, InputKind.MANTISSAS),
 }
 
@@ -341,9 +330,7 @@ class Exercise:
     def operand(self, name: str) -> Operand:
         return next(operand for operand in self.operands if operand.name == name)
 
-    def names(
-        self, tile: int, sizes: Mapping[str, int], own: Mapping[str, int] | None = None
-    ) -> dict[str, int]:
+    def names(self, tile: int, sizes: Mapping[str, int], own: Mapping[str, int] | None = None) -> dict[str, int]:
         """Return the values of names in expressions. Sizes win over macros, and the tile over both.
 
         own: values that a submission gives to macros itself

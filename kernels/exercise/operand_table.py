@@ -36,9 +36,7 @@ def _pointed() -> tuple[str, ...]:
 
 def read_operand(table: Table, names: tuple[str, ...]) -> Operand:
     """Read one operand. names: for its extents and values."""
-    table.only(
-        "name", "role", "planes", "rows", "cols", "layout", "binding", "symbol", "type", "values", "order"
-    )
+    table.only("name", "role", "planes", "rows", "cols", "layout", "binding", "symbol", "type", "values", "order")
     name = table.name("name")
     vector = not table.has("cols")
     if vector and table.has("planes"):

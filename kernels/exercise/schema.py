@@ -11,16 +11,7 @@ from pathlib import Path
 
 from kernels.exercise.checks import check_whole
 from kernels.exercise.model import JUDGE_VERSION as JUDGE_VERSION  # noqa: PLC0414 - for whoever keeps what depends on it
-from kernels.exercise.model import (
-    AnalysisRule,
-    CaseRule,
-    Constant,
-    Exercise,
-    GoalRule,
-    InputKind,
-    Metric,
-    Operation,
-)
+from kernels.exercise.model import AnalysisRule, CaseRule, Constant, Exercise, GoalRule, InputKind, Metric, Operation
 from kernels.exercise.operand_table import read_operand, read_parameter
 from kernels.exercise.table import ExerciseError, Table
 from kernels.exercise.values import Tolerance, WorkRule
@@ -151,9 +142,7 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         title=table.text("title"),
         folder=folder,
         kernel=table.name("kernel"),
-        parameters=tuple(
-            read_parameter(entry, names) for entry in table.tables("parameters", may_be_empty=True)
-        ),
+        parameters=tuple(read_parameter(entry, names) for entry in table.tables("parameters", may_be_empty=True)),
         sizes=sizes,
         size_macros=table.expressions("size_macros", sizes, optional=True),
         macros=macros,
@@ -247,9 +236,7 @@ def _analysis(table: Table, key: str, sizes: tuple[str, ...]) -> AnalysisRule | 
 def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
     table.only("text", "counter", "at_most")
     goal = GoalRule(
-        text=table.text("text"),
-        counter=table.name("counter"),
-        at_most=table.number_or_expression("at_most", names),
+        text=table.text("text"), counter=table.name("counter"), at_most=table.number_or_expression("at_most", names)
     )
     # Import counters only if there is a goal: they come with the counting device, which loads slowly.
     from kernels.counters import COUNTERS

@@ -14,16 +14,12 @@ def steps(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None) -
     return {name: math.gcd(*(case.sizes[name] for case in cases)) or 1 for name in exercise.sizes}
 
 
-def misfit(
-    exercise: Exercise, sizes: Mapping[str, int], tile: int, own: Mapping[str, int] | None = None
-) -> str:
+def misfit(exercise: Exercise, sizes: Mapping[str, int], tile: int, own: Mapping[str, int] | None = None) -> str:
     """Return why the exercise isn't made for these sizes, and the nearest that fit; "" if it is."""
     return between_steps(exercise, sizes, tile, steps(exercise, tile, own))
 
 
-def between_steps(
-    exercise: Exercise, sizes: Mapping[str, int], tile: int, made_for: Mapping[str, int]
-) -> str:
+def between_steps(exercise: Exercise, sizes: Mapping[str, int], tile: int, made_for: Mapping[str, int]) -> str:
     """Return why the exercise isn't made for these sizes; "" if they are multiples of `made_for`, from `steps`."""
     for name, step in made_for.items():
         size = sizes[name]

@@ -128,9 +128,7 @@ def values_problem(exercise: Exercise, names: Mapping[str, int]) -> str:
     """Why the operands can't have their values at these sizes; "" if they can."""
     for operand in exercise.operands:
         if operand.values is not None:
-            problem = _range_problem(operand, operand.values, names) or _sparse_problem(
-                exercise, operand, names
-            )
+            problem = _range_problem(operand, operand.values, names) or _sparse_problem(exercise, operand, names)
             if problem:
                 return f"`{operand.name}` can't have its values: {problem}"
     return ""

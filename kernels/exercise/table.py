@@ -114,9 +114,7 @@ class Table:
     def numbers(self, key: str) -> tuple[float, ...]:
         """Return a list of numbers, at least one."""
         values = self._list(key)
-        numbers = [
-            float(item) for item in values if isinstance(item, int | float) and abs(item) <= _LARGEST_GIVEN
-        ]
+        numbers = [float(item) for item in values if isinstance(item, int | float) and abs(item) <= _LARGEST_GIVEN]
         if len(numbers) != len(values) or len(values) > _MOST_NUMBERS or bool in map(type, values):
             raise self.error(key, f"expected 1 to {_MOST_NUMBERS:,} numbers of at most {_LARGEST_GIVEN:g}")
         return tuple(numbers)
@@ -182,9 +180,7 @@ class Table:
     def _list(self, key: str, *, may_be_empty: bool = False) -> list[object]:
         value = self._get(key, [] if may_be_empty else None)
         if not isinstance(value, list) or not (value or may_be_empty):
-            raise self.error(
-                key, "expected a list" if may_be_empty else "expected a list with at least one entry"
-            )
+            raise self.error(key, "expected a list" if may_be_empty else "expected a list with at least one entry")
         return value
 
     def _table(self, key: str, value: object) -> Table:

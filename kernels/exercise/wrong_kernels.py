@@ -53,9 +53,7 @@ def wrong_kernels(exercise: Exercise) -> tuple[WrongKernel, ...]:
 
 def right_kernels(exercise: Exercise) -> tuple[str, ...]:
     """The further correct kernels, as paths in the exercise's folder."""
-    return tuple(
-        f"{RIGHT_FOLDER}/{file.name}" for file in sorted((exercise.root / RIGHT_FOLDER).glob("*.cu"))
-    )
+    return tuple(f"{RIGHT_FOLDER}/{file.name}" for file in sorted((exercise.root / RIGHT_FOLDER).glob("*.cu")))
 
 
 def read_wrong_kernels(text: bytes | None, files: Mapping[str, Path], path: Path) -> tuple[WrongKernel, ...]:

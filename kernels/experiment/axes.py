@@ -44,9 +44,7 @@ def with_axes(experiment: Experiment, axes: Iterable[Axis]) -> Experiment:
 def device_classes(given: object) -> tuple[str, ...]:
     """The values of the axis `device` that are names, such as `h200,l40s`; () for numbers. Raises AxisError."""
     names = [each.strip() for each in given.split(",")] if isinstance(given, str) else given
-    if not isinstance(names, list) or not any(
-        isinstance(each, str) and _CLASS.fullmatch(each) for each in names
-    ):
+    if not isinstance(names, list) or not any(isinstance(each, str) and _CLASS.fullmatch(each) for each in names):
         return ()
     for each in names:
         if not isinstance(each, str) or not _CLASS.fullmatch(each):
@@ -86,9 +84,7 @@ def parse_values(text: str) -> tuple[int, ...]:
 def _range(text: str) -> list[int]:
     match = _RANGE.fullmatch(text)
     if match is None:
-        raise AxisError(
-            f"`{text}` isn't a number or a range such as 1:8. Separate values with commas, such as 4,8,16"
-        )
+        raise AxisError(f"`{text}` isn't a number or a range such as 1:8. Separate values with commas, such as 4,8,16")
     first, last, step = int(match[1]), int(match[2]), int(match[4] or 1)
     multiplies = match[3] == "*"
     if first > last:

@@ -96,9 +96,7 @@ class Repeated:
     differences: tuple[str, ...]
 
 
-def repeated(
-    first: Iterable[PointResult], second: Iterable[PointResult], speed: Quantity | None
-) -> list[Repeated]:
+def repeated(first: Iterable[PointResult], second: Iterable[PointResult], speed: Quantity | None) -> list[Repeated]:
     """Each point of both runs, and what differs: the verdict, counts, or speeds with intervals apart."""
     again = {each.key: each for each in second}
     pairs = [(one, again[one.key]) for one in first if one.key in again]

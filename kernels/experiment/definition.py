@@ -143,9 +143,7 @@ class _Reader:
         devices = self._devices(table.get(DEVICE))
         if len(table) > MOST_AXES:
             raise self._error("", "axes", f"An experiment has at most {MOST_AXES} axes.")
-        axes = tuple(
-            self._axis(name, values) for name, values in table.items() if not (devices and name == DEVICE)
-        )
+        axes = tuple(self._axis(name, values) for name, values in table.items() if not (devices and name == DEVICE))
         names = {each.name for each in axes}
         kernels = self._kernels(head)
         constraints = self._table("constraints")
@@ -261,9 +259,7 @@ class _Reader:
             if not isinstance(row, dict) or set(row) != names:
                 wanted = ", ".join(sorted(names))
                 raise self._error("design", "rows", f"Each row needs a value for each axis: {wanted}.")
-        return tuple(
-            {name: self._number("design", "rows", value) for name, value in row.items()} for row in given
-        )
+        return tuple({name: self._number("design", "rows", value) for name, value in row.items()} for row in given)
 
     def _measure(self) -> Measure:
         table = self._table("measure", ("counts", "repeats", "interval"))

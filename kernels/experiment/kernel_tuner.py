@@ -150,9 +150,7 @@ class _Entry:
         if not isinstance(self.data, dict):
             raise CacheError(self.place, "Expected an object.")
         params = {name: self._param(name) for name in names}
-        failed = next(
-            (value for value in self.data.values() if isinstance(value, str) and value in _FAILED), ""
-        )
+        failed = next((value for value in self.data.values() if isinstance(value, str) and value in _FAILED), "")
         verdict, message = _FAILED.get(failed, (Verdict.ACCEPTED, UNCHECKED))
         return PointResult(
             number=self.number,
@@ -176,8 +174,7 @@ class _Entry:
             return int(value)
         if not _whole(value):
             raise CacheError(
-                f"{self.place}.{name}",
-                f"Expected a whole number up to {_LARGEST:,}. Other values aren't supported.",
+                f"{self.place}.{name}", f"Expected a whole number up to {_LARGEST:,}. Other values aren't supported."
             )
         return int(value)
 
@@ -241,7 +238,5 @@ def _whole(value: object) -> bool:
 def _positive(value: object) -> bool:
     """Whether this is a time or a speed that can be compared and drawn."""
     return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and _SMALLEST_FIGURE <= value <= _LARGEST_FIGURE
+        isinstance(value, int | float) and not isinstance(value, bool) and _SMALLEST_FIGURE <= value <= _LARGEST_FIGURE
     )

@@ -79,11 +79,7 @@ class OnServer:
     @property
     def name(self) -> str:
         """What the experiment calls the kernel."""
-        return (
-            f"submission-{self.submission}.cu"
-            if self.submission
-            else f"best-{self.best}.cu".replace("/", "-")
-        )
+        return f"submission-{self.submission}.cu" if self.submission else f"best-{self.best}.cu".replace("/", "-")
 
     def to_plain(self) -> dict[str, str]:
         return {"submission": self.submission} if self.submission else {"best": self.best}

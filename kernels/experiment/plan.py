@@ -30,9 +30,7 @@ Group = tuple[str, Values, int | None, Values, Values]
 _WHOLE = 15
 """A check of the whole exercise takes as long as this many checks of a size for a GPU."""
 
-_ONE_CLASS = (
-    f"Each class of `{DEVICE}` is an experiment of its own. Start them with `tilelab experiment submit`."
-)
+_ONE_CLASS = f"Each class of `{DEVICE}` is an experiment of its own. Start them with `tilelab experiment submit`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +121,7 @@ class PointPlan:
             small = max(changed.sizes.values()) <= self._exercise.largest_on_cpu
             checks += _WHOLE if small or key[1] not in whole else 1
             if most is not None and checks > most:
-                raise TooManyPoints(
-                    f"more than {len(checked):,} different sizes, which take too long to check"
-                )
+                raise TooManyPoints(f"more than {len(checked):,} different sizes, which take too long to check")
             try:
                 check = check_ranking if key[1] in whole else check_whole
                 check(point_exercise(self._exercise, changed), Path(self._exercise.name))
@@ -213,9 +209,7 @@ class PointPlan:
         return case
 
 
-def all_roles(
-    experiment: Experiment, texts: Mapping[str, str], exercise: Exercise
-) -> Mapping[str, Mapping[str, Role]]:
+def all_roles(experiment: Experiment, texts: Mapping[str, str], exercise: Exercise) -> Mapping[str, Mapping[str, Role]]:
     """What each axis changes, for each kernel; raises UnfitAxis."""
     names = [axis.name for axis in experiment.axes]
     found = {kernel: roles(names, text, kernel, exercise) for kernel, text in texts.items()}
@@ -238,9 +232,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def without_report(
-    plan: PointPlan, planned: PlannedPoint, verdict: Verdict, message: str, ended: str
-) -> PointResult:
+def without_report(plan: PointPlan, planned: PlannedPoint, verdict: Verdict, message: str, ended: str) -> PointResult:
     """What is kept of a point that has no report."""
     return PointResult(
         number=planned.number,
@@ -274,9 +266,7 @@ def graded(plan: PointPlan, planned: PlannedPoint, report: Report, ended: str) -
         measurement=report.measurement,
         counted=counted_of(report) if fits else None,
         # the PTX has more accesses than the machine code, so its bound would be too low
-        modelled=next(iter(report.evidence.light), None)
-        if fits and PTX_ONLY not in report.evidence.notes
-        else None,
+        modelled=next(iter(report.evidence.light), None) if fits and PTX_ONLY not in report.evidence.notes else None,
         occupancy=report.occupancy,
         seconds=report.seconds,
         finding=finding_of(report),

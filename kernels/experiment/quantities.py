@@ -61,9 +61,7 @@ def quantity(name: str) -> Quantity:
         raise NoSuchQuantity(f"`{name}` isn't a quantity.{hint} Use {known} or a counter's name.")
     title = counter.compared or name.replace("_", " ").capitalize()
     better = counter.better or "less"
-    return Quantity(
-        name, title, counter.unit, Basis.COUNTED, lambda result: _counted(result, name), better=better
-    )
+    return Quantity(name, title, counter.unit, Basis.COUNTED, lambda result: _counted(result, name), better=better)
 
 
 def origin(what: Quantity, results: Sequence[PointResult]) -> str:
@@ -131,9 +129,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         _measured("gbps", "Bandwidth", "GB/s", lambda found: found.gbps),
         _measured("elements", "Elements a second", "M elements/s", lambda found: found.melements),
         _measured("ms", "Time", "ms", lambda found: found.ms_median),
-        _measured(
-            "cublas_share", "Speed compared with cuBLAS", "share of cuBLAS", lambda found: found.cublas_share
-        ),
+        _measured("cublas_share", "Speed compared with cuBLAS", "share of cuBLAS", lambda found: found.cublas_share),
         Quantity(
             "bound",
             "Speed of light",
@@ -163,5 +159,5 @@ QUANTITIES: Mapping[str, Quantity] = {
 
 _FOR_PLOTS: Mapping[str, Quantity] = {
     # The driver reports the power of one moment, so the energy is a model, although both factors are measured.
-    "energy": Quantity("energy", "Energy", "mJ", Basis.MODELLED, _energy, better="less", device=_measured_on),
+    "energy": Quantity("energy", "Energy", "mJ", Basis.MODELLED, _energy, better="less", device=_measured_on)
 }

@@ -29,10 +29,7 @@ class Role(StrEnum):
     LAYOUT = "layout"
 
 
-FLAGS: Mapping[str, tuple[str, range]] = {
-    "fmad": ("fmad", range(2)),
-    "maxrregcount": ("max_registers", REGISTERS),
-}
+FLAGS: Mapping[str, tuple[str, range]] = {"fmad": ("fmad", range(2)), "maxrregcount": ("max_registers", REGISTERS)}
 """The compiler's options that an axis can change: each with its field of the exercise, and its values."""
 
 _COLUMN_MAJOR = "_COLUMN_MAJOR"
@@ -111,23 +108,17 @@ def check_values(axis: Axis, role: Role, exercise: Exercise) -> None:
     """Raise UnfitAxis for a value that the exercise can't take."""
     if role is Role.TILE and (unfit := [value for value in axis.values if value not in exercise.tiles]):
         allowed = ", ".join(map(str, exercise.tiles))
-        raise UnfitAxis(
-            axis.name, f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} is graded with {allowed}."
-        )
+        raise UnfitAxis(axis.name, f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} is graded with {allowed}.")
     if role is Role.MACRO:
         most = exercise.largest_macros[axis.name]
         if unfit := [value for value in axis.values if not 1 <= value <= most]:
-            raise UnfitAxis(
-                axis.name, f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} allows 1 to {most:,}."
-            )
+            raise UnfitAxis(axis.name, f"`{axis.name}` can't be {unfit[0]:,}: {exercise.name} allows 1 to {most:,}.")
     if role is Role.SIZE:
         _check_sizes(axis, exercise)
     if role in {Role.FLAG, Role.LAYOUT}:
         taken = FLAGS[axis.name][1] if role is Role.FLAG else range(2)
         if unfit := [value for value in axis.values if value not in taken]:
-            raise UnfitAxis(
-                axis.name, f"`{axis.name}` can't be {unfit[0]:,}: it's {taken[0]} to {taken[-1]}."
-            )
+            raise UnfitAxis(axis.name, f"`{axis.name}` can't be {unfit[0]:,}: it's {taken[0]} to {taken[-1]}.")
 
 
 def _role(name: str, own: frozenset[str], exercise: Exercise) -> Role | None:
@@ -160,9 +151,7 @@ def _check_sizes(axis: Axis, exercise: Exercise) -> None:
     if min(axis.values) < 1:
         raise UnfitAxis(axis.name, f"`{axis.name}` can't be 0: sizes are at least 1.")
     if max(axis.values) > LARGEST:
-        raise UnfitAxis(
-            axis.name, f"`{axis.name}` can't be {max(axis.values):,}: sizes are at most {LARGEST:,}."
-        )
+        raise UnfitAxis(axis.name, f"`{axis.name}` can't be {max(axis.values):,}: sizes are at most {LARGEST:,}.")
     largest = {**exercise.ranking, axis.name: max(axis.values)}
     shapes = [each.shape(exercise.names(exercise.tile, largest)) for each in exercise.operands]
     needed = _FLOAT * sum(rows * columns for rows, columns in shapes)

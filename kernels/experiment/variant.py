@@ -8,17 +8,7 @@ from collections.abc import Iterable, Mapping
 from kernels.source.text import Directive, Kind, Places, Token, scan
 
 _TYPES = frozenset({"int", "unsigned", "long", "short", "size_t", "auto", "uint32_t", "int32_t"})
-_BEFORE_A_NAME = _TYPES | {
-    "const",
-    "constexpr",
-    "static",
-    "inline",
-    "__device__",
-    "__constant__",
-    "std",
-    "::",
-    ":",
-}
+_BEFORE_A_NAME = _TYPES | {"const", "constexpr", "static", "inline", "__device__", "__constant__", "std", "::", ":"}
 _CONSTANT = {"const", "constexpr"}
 _ASSIGNED = re.compile(r"\s*[={]\s*")
 
@@ -44,10 +34,7 @@ def defined(text: str) -> frozenset[str]:
     macros = {
         item.tokens[0].text
         for item in items
-        if isinstance(item, Directive)
-        and item.name == "define"
-        and len(item.tokens) > 1
-        and not _takes_arguments(item)
+        if isinstance(item, Directive) and item.name == "define" and len(item.tokens) > 1 and not _takes_arguments(item)
     }
     return frozenset(macros | {name for name, *_ in _constants(text, items)})
 
@@ -79,11 +66,7 @@ def _constants(text: str, items: Iterable[object]) -> list[tuple[str, int, int, 
     found = []
     for place in range(2, len(tokens) - 1):
         token, after = tokens[place], tokens[place + 1]
-        if (
-            token.kind is not Kind.NAME
-            or after.text not in {"=", "{"}
-            or tokens[place - 1].text not in _TYPES
-        ):
+        if token.kind is not Kind.NAME or after.text not in {"=", "{"} or tokens[place - 1].text not in _TYPES:
             continue
         start = place
         while start and tokens[start - 1].text in _BEFORE_A_NAME:

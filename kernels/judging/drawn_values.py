@@ -24,9 +24,7 @@ _TIED = 4
 _ORDERS = frozenset({InputKind.ASCENDING, InputKind.DESCENDING})
 _REPEATS = frozenset({InputKind.EQUAL, InputKind.TIES})
 _ARRANGED: Mapping[ValueKind, frozenset[InputKind]] = {
-    **dict.fromkeys(
-        (ValueKind.INTEGERS, ValueKind.IMAGE, ValueKind.MANTISSAS, ValueKind.REAL), _ORDERS | _REPEATS
-    ),
+    **dict.fromkeys((ValueKind.INTEGERS, ValueKind.IMAGE, ValueKind.MANTISSAS, ValueKind.REAL), _ORDERS | _REPEATS),
     ValueKind.SORTED: _REPEATS,
     ValueKind.PERMUTATION: _ORDERS,
 }
@@ -64,9 +62,7 @@ def _kind(matrix: MatrixPlan) -> ValueKind | None:
     return matrix.values.kind if matrix.values is not None else None
 
 
-def _drawn(
-    random: np.random.Generator, matrix: MatrixPlan, values: ValuesPlan, made: Mapping[str, Numbers]
-) -> Numbers:
+def _drawn(random: np.random.Generator, matrix: MatrixPlan, values: ValuesPlan, made: Mapping[str, Numbers]) -> Numbers:
     count = matrix.elements
     match values.kind:
         case ValueKind.INTEGERS:
@@ -103,9 +99,7 @@ def _image(random: np.random.Generator, matrix: MatrixPlan, values: ValuesPlan) 
     """A gradient to the lower right with noise, and a few bright boxes."""
     rows, columns = matrix.rows, matrix.columns
     span = values.high - values.low
-    down, across = (
-        (span * np.arange(side) // (2 * max(1, side - 1))).astype(np.int32) for side in (rows, columns)
-    )
+    down, across = ((span * np.arange(side) // (2 * max(1, side - 1))).astype(np.int32) for side in (rows, columns))
     made = random.integers(0, max(1, span // 4) + 1, (rows, columns), np.int32)
     made += down[:, np.newaxis]
     made += across

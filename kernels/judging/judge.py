@@ -18,16 +18,7 @@ from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
 from kernels.judging.limits import launch_finding
 from kernels.judging.operations import results, work
-from kernels.judging.outcomes import (
-    CUT_SHORT,
-    REPEATED,
-    TOO_LARGE,
-    Outcome,
-    merge,
-    size_text,
-    value_text,
-    wrong_answer,
-)
+from kernels.judging.outcomes import CUT_SHORT, REPEATED, TOO_LARGE, Outcome, merge, size_text, value_text, wrong_answer
 from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
@@ -76,11 +67,7 @@ class Judgement:
 
 
 def judge(
-    plan: Plan,
-    run: RunKernel,
-    resources: Sequence[Resources],
-    solve: Solve | None = None,
-    need: Need | None = None,
+    plan: Plan, run: RunKernel, resources: Sequence[Resources], solve: Solve | None = None, need: Need | None = None
 ) -> Judgement:
     """Run and judge every case of the plan.
 
@@ -92,9 +79,7 @@ def judge(
     seed = int(plan.seed, 16)
     by_size = _run_cases(plan, run, resources, seed, solve, need)
     outcomes = {outcome.case.name: outcome for outcome in by_size}
-    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve, need) + wrong_answer(
-        by_size
-    )
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed, solve, need) + wrong_answer(by_size)
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
     largest = next((outcome.case for outcome in reversed(by_size) if outcome.launched), None)
     return Judgement(
@@ -108,12 +93,7 @@ def judge(
 
 
 def _run_cases(
-    plan: Plan,
-    run: RunKernel,
-    resources: Sequence[Resources],
-    seed: int,
-    solve: Solve | None,
-    need: Need | None,
+    plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int, solve: Solve | None, need: Need | None
 ) -> list[Outcome]:
     """All cases, the smallest first. After an endless case, other cases of its size don't run."""
     outcomes: list[Outcome] = []
@@ -184,21 +164,14 @@ def _full_budget(case: CasePlan, inputs: dict[str, Matrix], need: Need | None) -
     return full_budget(case, need(case, buffers(case, inputs)) if need is not None else None)
 
 
-def judge_run(
-    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution
-) -> tuple[Finding, ...]:
+def judge_run(plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> tuple[Finding, ...]:
     """The findings of one run of one case, including an incorrect result that needs no solution."""
     outcome = _judge_execution(plan, case, inputs, execution, endless=False, solve=None)
     return (*outcome.findings, *wrong_answer([outcome]))
 
 
 def _judge_execution(
-    plan: Plan,
-    case: CasePlan,
-    inputs: dict[str, Matrix],
-    execution: Execution,
-    endless: bool,
-    solve: Solve | None,
+    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool, solve: Solve | None
 ) -> Outcome:
     findings = _with_order(execution) if not execution.others else execution.findings
     found = tuple(_in_case(_with_blocks(finding, case), case) for finding in findings)
@@ -212,15 +185,7 @@ def _judge_execution(
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
-        return Outcome(
-            case,
-            CaseStatus.FAILED,
-            note,
-            found,
-            printed=execution.printed,
-            launched=True,
-            ran=execution,
-        )
+        return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True, ran=execution)
     solved = solve(case, buffers(case, inputs)) if solve is not None else None
     runs = [results(case, plan.tile, inputs, ran, solved) for ran in (execution, *execution.others)]
     if (bad := _open_element(runs)) is not None:
@@ -299,9 +264,7 @@ def arguments(case: CasePlan) -> list[str | int | float]:
 
 def constants(case: CasePlan) -> dict[str, bytes]:
     """The values of the exercise's module variables at the launch, by their names in the source."""
-    return {
-        constant.symbol: (constant.value & 0xFFFF_FFFF).to_bytes(4, "little") for constant in case.constants
-    }
+    return {constant.symbol: (constant.value & 0xFFFF_FFFF).to_bytes(4, "little") for constant in case.constants}
 
 
 def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
@@ -314,9 +277,7 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
         else:
             values = np.full(matrix.words, POISON, dtype=np.float32).view(np.uint8)[: matrix.bytes]
         values = values.view(f"f{matrix.type.bytes}" if matrix.type.bytes > 1 else np.uint8)
-        made.append(
-            Buffer(matrix.name, values, initialised=given is not None, columns=columns, planes=matrix.planes)
-        )
+        made.append(Buffer(matrix.name, values, initialised=given is not None, columns=columns, planes=matrix.planes))
     return made
 
 

@@ -27,9 +27,7 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
     if found is None:
         return None
     key, message = found
-    return Finding(
-        Verdict.RESOURCE_LIMIT, message, case.launch_lines.get(key), example=Example(case=case.name)
-    )
+    return Finding(Verdict.RESOURCE_LIMIT, message, case.launch_lines.get(key), example=Example(case=case.name))
 
 
 def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:

@@ -150,7 +150,6 @@ def plan_matrix(
 
 def _plan_values(values: Values, names: Mapping[str, int]) -> ValuesPlan:
     low, high, entries, longest, columns = (
-        each.evaluate(names)
-        for each in (values.low, values.high, values.entries, values.longest, values.columns)
+        each.evaluate(names) for each in (values.low, values.high, values.entries, values.longest, values.columns)
     )
     return ValuesPlan(values.kind, low, high, entries, longest, columns, values.rows, values.numbers)

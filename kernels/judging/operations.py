@@ -42,11 +42,7 @@ def work(case: CasePlan) -> int:
 
 
 def results(
-    case: CasePlan,
-    tile: int,
-    inputs: Mapping[str, Matrix],
-    ran: Execution,
-    solved: Mapping[str, Matrix] | None = None,
+    case: CasePlan, tile: int, inputs: Mapping[str, Matrix], ran: Execution, solved: Mapping[str, Matrix] | None = None
 ) -> tuple[Product | Sums | Transposed | Solved, ...]:
     """Each output with the expected one; none if nothing is compared.
 
@@ -57,9 +53,7 @@ def results(
     if case.operation is Operation.SOLUTION:
         if solved is None:
             return ()
-        return tuple(
-            solved_output(case, tile, matrix, ran.values, solved, ran.unwritten) for matrix in case.outputs
-        )
+        return tuple(solved_output(case, tile, matrix, ran.values, solved, ran.unwritten) for matrix in case.outputs)
     return (_computed(case, tile, inputs, ran.values),)
 
 

@@ -98,9 +98,7 @@ def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> tuple[Diagnosed, ...]:
         key = max(counts, key=counts.__getitem__)
         if 2 * counts[key] >= len(diagnoses):
             best = first[key]
-            explained.append(
-                Diagnosed(best.key, best.text, best.more, best.names, counts[key], len(diagnoses))
-            )
+            explained.append(Diagnosed(best.key, best.text, best.more, best.names, counts[key], len(diagnoses)))
     return tuple(explained)
 
 

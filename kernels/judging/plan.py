@@ -9,13 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kernels.exercise import (
-    Case,
-    Exercise,
-    InputKind,
-    Operation,
-    Role,
-)
+from kernels.exercise import Case, Exercise, InputKind, Operation, Role
 from kernels.exercise.input_words import case_words
 from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
@@ -260,9 +254,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     )
 
 
-def _constants(
-    exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]
-) -> tuple[ConstantPlan, ...]:
+def _constants(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[ConstantPlan, ...]:
     return tuple(
         ConstantPlan(constant.symbol, constant.value.evaluate(names), lines.get(constant.symbol))
         for constant in exercise.constants

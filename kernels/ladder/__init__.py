@@ -2,24 +2,6 @@
 
 from __future__ import annotations
 
-from kernels.ladder.table import (
-    Figures,
-    Ladder,
-    LadderError,
-    Rung,
-    parse_ladder,
-    place,
-    read_ladder,
-    shipped_ladder,
-)
+from kernels.ladder.table import Figures, Ladder, LadderError, Rung, parse_ladder, place, read_ladder, shipped_ladder
 
-__all__ = [
-    "Figures",
-    "Ladder",
-    "LadderError",
-    "Rung",
-    "parse_ladder",
-    "place",
-    "read_ladder",
-    "shipped_ladder",
-]
+__all__ = ["Figures", "Ladder", "LadderError", "Rung", "parse_ladder", "place", "read_ladder", "shipped_ladder"]

@@ -140,19 +140,13 @@ def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:
     rungs = tuple(_rung(key, entry, folder) for key, entry in table.items())
     for expected, rung in enumerate(rungs, 1):
         if rung.number != expected:
-            raise LadderError(
-                f"{rung.file.stem}: the file of this rung must be numbered {expected:02d}, by its order"
-            )
+            raise LadderError(f"{rung.file.stem}: the file of this rung must be numbered {expected:02d}, by its order")
     return Ladder(exercise, rungs)
 
 
 def place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place | None:
     """Return the place of a speed among the rungs measured on that device class; None without any."""
-    steps = [
-        Step(rung, rung.figures[device_class].at(size))
-        for rung in ladder.rungs
-        if device_class in rung.figures
-    ]
+    steps = [Step(rung, rung.figures[device_class].at(size)) for rung in ladder.rungs if device_class in rung.figures]
     if not steps:
         return None
     # at another size than the ranking size, the order of neighbours on the ladder may differ

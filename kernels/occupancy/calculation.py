@@ -107,16 +107,7 @@ def _volta(cc: str, warps: int, blocks: int, shared: int) -> Limits:
 
 
 def _ampere(cc: str, warps: int, blocks: int, shared: int, barriers: int | None = None) -> Limits:
-    return Limits(
-        cc,
-        warps,
-        blocks,
-        shared * _KB,
-        (shared - 1) * _KB,
-        reserved=_KB,
-        shared_unit=128,
-        barriers=barriers,
-    )
+    return Limits(cc, warps, blocks, shared * _KB, (shared - 1) * _KB, reserved=_KB, shared_unit=128, barriers=barriers)
 
 
 LIMITS: Mapping[str, Limits] = {
@@ -198,13 +189,7 @@ def occupancy(
 
 
 def blocks_per_multiprocessor(
-    limits: Limits,
-    threads: int,
-    registers: int,
-    shared_static: int,
-    shared_dynamic: int = 0,
-    *,
-    barriers: int = 1,
+    limits: Limits, threads: int, registers: int, shared_static: int, shared_dynamic: int = 0, *, barriers: int = 1
 ) -> int:
     """Return only the number of blocks; 0 if a block can't be launched."""
     if _refused(limits, threads, registers, shared_static, shared_dynamic, barriers) is not None:

@@ -35,9 +35,7 @@ def handout_phases(handout: str, exercise: Exercise, path: Path) -> tuple[Handou
     found: list[HandoutPhases] = []
     for line, body in _blocks(handout):
         if len(found) == _MOST_TABLES:
-            raise ExerciseError(
-                path, f"line {line}", f"a handout may have {_MOST_TABLES} tables of phases, not more"
-            )
+            raise ExerciseError(path, f"line {line}", f"a handout may have {_MOST_TABLES} tables of phases, not more")
         found.append(HandoutPhases(line, line + len(body) + 1, _table(line, body, exercise, path)))
     return tuple(found)
 

@@ -29,12 +29,9 @@ _FIRST_TERMS = 4
 _MOST_RECORDS = 1_500
 _MOST_CELLS = 1_024
 _AHEAD = (
-    "The kernel loads elements for the next phase while it computes. "
-    "The table lists them in the phase that uses them."
+    "The kernel loads elements for the next phase while it computes. The table lists them in the phase that uses them."
 )
-_NO_FETCHES = (
-    "No thread loads anything into shared memory: all operands come from global memory, in one phase."
-)
+_NO_FETCHES = "No thread loads anything into shared memory: all operands come from global memory, in one phase."
 
 
 def phase_table(
@@ -69,9 +66,7 @@ def phase_table(
     return table_of(followed, case.matrices, sizes=case.sizes, tile=plan.tile)
 
 
-def table_of(
-    followed: Trace, matrices: Sequence[MatrixPlan], *, sizes: Mapping[str, int], tile: int
-) -> PhaseTable:
+def table_of(followed: Trace, matrices: Sequence[MatrixPlan], *, sizes: Mapping[str, int], tile: int) -> PhaseTable:
     """Return the table of a trace. The matrices give the names of their elements."""
     names = _Names({matrix.name: matrix for matrix in matrices})
     notes = [followed.note] if followed.note else []
@@ -201,10 +196,7 @@ def _block_phases(block: Coordinates, work: _Work, names: _Names) -> dict[int, B
     return {
         phase: BlockPhase(
             block,
-            tuple(
-                _fetch(each, names)
-                for each in sorted(fetches[phase], key=lambda f: (f.thread[::-1], f.number))
-            ),
+            tuple(_fetch(each, names) for each in sorted(fetches[phase], key=lambda f: (f.thread[::-1], f.number))),
             _accumulations(terms[phase], work, names),
         )
         for phase in fetches.keys() | terms.keys()

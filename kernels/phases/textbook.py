@@ -33,9 +33,7 @@ def textbook_table(exercise: Exercise, sizes: Mapping[str, int], tile: int) -> P
         raise NoTextbookTableError("only an exercise that multiplies two matrices has a table of phases")
     if tile > _LARGEST_TILE:
         raise NoTextbookTableError(f"`tile` is {tile}; the limit is {_LARGEST_TILE}")
-    left, right, output = (
-        _matrix(each, exercise.names(tile, sizes)) for each in (*exercise.inputs, exercise.output)
-    )
+    left, right, output = (_matrix(each, exercise.names(tile, sizes)) for each in (*exercise.inputs, exercise.output))
     if (left.columns, output.rows, output.columns) != (right.rows, left.rows, right.columns):
         raise NoTextbookTableError("with these sizes, the matrices can't be multiplied")
     grid, phases = (-(-output.columns // tile), -(-output.rows // tile), 1), -(-left.columns // tile)
@@ -53,8 +51,7 @@ def textbook_table(exercise: Exercise, sizes: Mapping[str, int], tile: int) -> P
         matrices={each.name: (each.rows, each.columns) for each in (left, right, output)}
         | {each.cells: (tile, tile) for each in (left, right)},
         phases=tuple(
-            Phase(number, tuple(kernel.block_phase(block, number) for block in blocks))
-            for number in range(phases)
+            Phase(number, tuple(kernel.block_phase(block, number) for block in blocks)) for number in range(phases)
         ),
         note=_ZEROS if kernel.has_edges else "",
     )
@@ -129,10 +126,7 @@ class _TiledProduct:
         )
 
     def _fetches(self, x: int, y: int, first_row: int, first_column: int, first: int) -> Iterator[Fetch]:
-        for matrix, row, column in (
-            (self.left, first_row + y, first + x),
-            (self.right, first + y, first_column + x),
-        ):
+        for matrix, row, column in ((self.left, first_row + y, first + x), (self.right, first + y, first_column + x)):
             cell = f"{matrix.cells}[{y}][{x}]"
             yield Fetch((x, y, 0), matrix.element(row, column), matrix.linear(row, column), cell, None)
 

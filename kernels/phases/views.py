@@ -113,10 +113,7 @@ def thread_rows(table: PhaseTable, block: Coordinates) -> tuple[Row, ...]:
 
 
 def _load_columns(
-    table: PhaseTable,
-    entry: BlockPhase | None,
-    thread: Coordinates,
-    operand_of: Mapping[tuple[str, int | None], str],
+    table: PhaseTable, entry: BlockPhase | None, thread: Coordinates, operand_of: Mapping[tuple[str, int | None], str]
 ) -> list[str]:
     fetches = [fetch for fetch in (entry.fetches if entry else ()) if fetch.thread == thread]
     columns = []
@@ -128,10 +125,7 @@ def _load_columns(
 
 def block_header(table: PhaseTable) -> Row:
     """Return the columns of `block_rows`."""
-    return (
-        "Tiles loaded by",
-        *(f"Block {course_place(each, table.launch.grid)}" for each in block_places(table)),
-    )
+    return ("Tiles loaded by", *(f"Block {course_place(each, table.launch.grid)}" for each in block_places(table)))
 
 
 def block_rows(table: PhaseTable, operand: str) -> tuple[Row, ...]:
@@ -143,18 +137,12 @@ def block_rows(table: PhaseTable, operand: str) -> tuple[Row, ...]:
     for phase in table.phases:
         entries = {entry.block: entry.fetches for entry in phase.blocks}
         chosen = [
-            [fetch for fetch in entries.get(block, ()) if _operand(fetch) == operand]
-            for block in block_places(table)
+            [fetch for fetch in entries.get(block, ()) if _operand(fetch) == operand] for block in block_places(table)
         ]
         if any(chosen):
+            rows.append((f"Phase {phase.number} (2D index)", *(_listed(f.element for f in each) for each in chosen)))
             rows.append(
-                (f"Phase {phase.number} (2D index)", *(_listed(f.element for f in each) for each in chosen))
-            )
-            rows.append(
-                (
-                    f"Phase {phase.number} (linearized index)",
-                    *(_listed(f.linear for f in each) for each in chosen),
-                )
+                (f"Phase {phase.number} (linearized index)", *(_listed(f.linear for f in each) for each in chosen))
             )
     return tuple(rows)
 

@@ -83,9 +83,7 @@ def _message(analysis: Analysis, style: Style) -> list[str]:
 
 def _incorrect(analysis: Analysis, style: Style) -> list[str]:
     """A warning that the counts are of an incorrect kernel, and what they cover."""
-    if analysis.evidence.extent is None or not any(
-        each.severity is Severity.ERROR for each in analysis.findings
-    ):
+    if analysis.evidence.extent is None or not any(each.severity is Severity.ERROR for each in analysis.findings):
         return []
     text = "This kernel is incorrect; see below. "
     if analysis.evidence.theory or analysis.evidence.checklist:
@@ -128,9 +126,7 @@ def totals_text(totals: Totals) -> list[str]:
     for each in COUNTERS.values():
         rows.setdefault(each.row, []).append(each)
     rows.pop("", None)
-    shown = [
-        _sums(row, found, totals) for row, found in rows.items() if row in _ALWAYS or found[0].of(totals)
-    ]
+    shown = [_sums(row, found, totals) for row, found in rows.items() if row in _ALWAYS or found[0].of(totals)]
     return [*table(shown, "<><><<"), *_by_ptx(rows, totals)]
 
 
@@ -160,10 +156,7 @@ def _by_ptx(rows: Mapping[str, Sequence[Counter]], totals: Totals) -> list[str]:
         changed.append((row, f"{requests:,}", lead.unit, *(conflicts or [""])))
     if not changed:
         return []
-    return [
-        "  In the PTX, before the assembler merged neighbouring accesses:",
-        *table(changed, "<><<", indent=4),
-    ]
+    return ["  In the PTX, before the assembler merged neighbouring accesses:", *table(changed, "<><<", indent=4)]
 
 
 def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
@@ -208,9 +201,7 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
     body, use, occupancy = [], analysis.resources, analysis.occupancy
     if use is not None:
         shared = use.shared_bytes + (analysis.launch.shared if analysis.launch is not None else 0)
-        text = (
-            f"{plural(use.registers, 'register')} per thread, {byte_size(shared)} of shared memory per block"
-        )
+        text = f"{plural(use.registers, 'register')} per thread, {byte_size(shared)} of shared memory per block"
         if use.local_bytes:
             text += f", {byte_size(use.local_bytes)} of local memory per thread"
         body += style.wrap(f"Uses {text}.", "  ")
@@ -254,9 +245,7 @@ def _goals(evidence: Evidence, style: Style) -> list[str]:
 
 
 def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
-    return textwrap.wrap(
-        f"{mark}: {text}: {figures}", style.width, initial_indent="  ", subsequent_indent="    "
-    )
+    return textwrap.wrap(f"{mark}: {text}: {figures}", style.width, initial_indent="  ", subsequent_indent="    ")
 
 
 def _phases(found: PhaseTable | None, style: Style) -> list[str]:

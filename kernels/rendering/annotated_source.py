@@ -52,9 +52,7 @@ def _shown(lines: Mapping[int, LineEvidence], last: int) -> list[int]:
     first, end = min(lines), max(lines)
     if end - first < _MOST_LINES:
         return list(range(max(1, first - 1), min(last, end + 1) + 1))
-    busiest = sorted(lines, key=lambda number: -lines[number].warp_instructions)[
-        : _MOST_LINES // (2 * _AROUND + 1)
-    ]
+    busiest = sorted(lines, key=lambda number: -lines[number].warp_instructions)[: _MOST_LINES // (2 * _AROUND + 1)]
     near = {number + step for number in busiest for step in range(-_AROUND, _AROUND + 1)}
     return sorted(number for number in near if 1 <= number <= last)
 
@@ -106,11 +104,7 @@ def _predicated(line: LineEvidence) -> bool:
 def _bad(line: LineEvidence | None) -> bool:
     if line is None:
         return False
-    return any(
-        a.sectors > 1.5 * a.ideal_sectors + 2 * a.requests or ways(a) > 1.5
-        for a in line.accesses
-        if a.requests
-    )
+    return any(a.sectors > 1.5 * a.ideal_sectors + 2 * a.requests or ways(a) > 1.5 for a in line.accesses if a.requests)
 
 
 def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:

@@ -23,10 +23,7 @@ def checklist_text(rows: Sequence[ChecklistRow], style: Style, *, advice: bool =
     for row in rows:
         texts = [safe(row.evidence)]
         if advice:
-            texts += [
-                safe(row.advice),
-                f"Up to {row.gain:.2f} times faster." if row.gain and row.gain > 1.005 else "",
-            ]
+            texts += [safe(row.advice), f"Up to {row.gain:.2f} times faster." if row.gain and row.gain > 1.005 else ""]
         body = textwrap.wrap(" ".join(filter(None, texts)), max(20, style.width - indent))
         mark = style.paint(f"{_MARKS[row.state]:<{states}}", _PAINTS[row.state])
         out.append(f"  {row.title:<{columns}}  {mark}  {body[0] if body else ''}".rstrip())

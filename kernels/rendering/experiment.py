@@ -26,10 +26,7 @@ NO_POINT_MEASURED = "No point was measured."
 def columns(results: Sequence[PointResult]) -> list[Quantity]:
     """What a table of these results shows: the measured speed where there is one, bound, occupancy and loads."""
     speed = speed_of(list(results))
-    return [
-        *([speed] if speed is not None else []),
-        *(QUANTITIES[name] for name in ("bound", "occupancy", "loads")),
-    ]
+    return [*([speed] if speed is not None else []), *(QUANTITIES[name] for name in ("bound", "occupancy", "loads"))]
 
 
 def results_text(name: str, results: Sequence[PointResult], points: int, style: Style) -> str:
@@ -191,9 +188,7 @@ def repeated_text(found: Sequence[Repeated], style: Style) -> str:
     """Which points of a repeated run agree with the first."""
     differing = [each for each in found if each.differences]
     several = len({each.kernel for each in found}) > 1
-    lines = style.wrap(
-        f"{len(found) - len(differing):,} of {plural(len(found), 'point')} agree with the first run."
-    )
+    lines = style.wrap(f"{len(found) - len(differing):,} of {plural(len(found), 'point')} agree with the first run.")
     for each in differing:
         lines += style.wrap(f"{_point(each, several)}: {'; '.join(each.differences)}", "  ")
     return "\n".join(lines)

@@ -41,9 +41,7 @@ def headline(report: Report) -> tuple[str, str]:
     """What is wrong in one sentence, and an example of it. For an incorrect result, its cause or diagnosis leads."""
     leading = first_error(report.findings, report.verdict)
     if leading is None:
-        return report.verdict.headline if report.verdict is Verdict.WRONG_ANSWER else summary_sentence(
-            report
-        ), ""
+        return report.verdict.headline if report.verdict is Verdict.WRONG_ANSWER else summary_sentence(report), ""
     if report.verdict is Verdict.WRONG_ANSWER:
         facts = leading.facts
         sentence = " ".join(each.headline for each in facts.diagnoses) or failing_sizes(report)
@@ -58,13 +56,10 @@ def headline(report: Report) -> tuple[str, str]:
     return sentence, f"{leading.message} {sizes}".rstrip()
 
 
-def findings_text(
-    report: Report, lines: Sequence[str], style: Style, most: int = MOST_FINDINGS
-) -> Iterator[list[str]]:
+def findings_text(report: Report, lines: Sequence[str], style: Style, most: int = MOST_FINDINGS) -> Iterator[list[str]]:
     """The findings with their lines. Findings of the verdict, and notes on how the file was read, come first."""
     ordered = sorted(
-        informative_findings(report),
-        key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED),
+        informative_findings(report), key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED)
     )
     leading = first_error(report.findings, report.verdict)
     for finding in ordered[:most]:
@@ -98,9 +93,7 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
         line = cut(lines[number - 1], room)
         out.append(f"  {style.paint(f'{number:>{margin}} {bar}', _DIM)} {line}".rstrip())
         if number in marked:
-            out.append(
-                f"  {'':>{margin}} {style.paint(bar, _DIM)} {_underline(line, marked[number], room, style)}"
-            )
+            out.append(f"  {'':>{margin}} {style.paint(bar, _DIM)} {_underline(line, marked[number], room, style)}")
     return out
 
 

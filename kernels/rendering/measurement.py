@@ -132,9 +132,7 @@ def _curve(found: Measurement, style: Style) -> list[str]:
         return []
     names = list(found.sizes)
     unit = UNITS.get(found.metric)
-    columns: list[list[str]] = [
-        [name, *(str(speed.sizes.get(name, "")) for speed in speeds)] for name in names
-    ]
+    columns: list[list[str]] = [[name, *(str(speed.sizes.get(name, "")) for speed in speeds)] for name in names]
     columns.append(["ms", *(ms_text(speed.ms_median) for speed in speeds)])
     if unit is not None:
         columns.append([unit, *(_or_blank(value_of(speed, found.metric)) for speed in speeds)])
@@ -162,10 +160,7 @@ def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[
         return lines
     mark = "█" if style.unicode else "#"
     bars = (mark * round(room * max(0.0, value) / most) for value in values)
-    rows = (
-        f"{line:<{used}}  {style.paint(bar, _DIM)}".rstrip()
-        for line, bar in zip(lines[1:], bars, strict=True)
-    )
+    rows = (f"{line:<{used}}  {style.paint(bar, _DIM)}".rstrip() for line, bar in zip(lines[1:], bars, strict=True))
     return [lines[0], *rows]
 
 

@@ -60,9 +60,7 @@ def _use(found: Survey, style: Style) -> list[str]:
     held, figures = found.occupancy, found.figures
     if held.refused:
         return []
-    shares = taken(
-        limits_of(found.cc), held.threads, held.registers, held.shared_bytes, barriers=figures.barriers
-    )
+    shares = taken(limits_of(found.cc), held.threads, held.registers, held.shared_bytes, barriers=figures.barriers)
     rows = [("per block", "available", "", "blocks", "")]
     rows += [
         (f"{takes:,}", f"{has:,}", _NAMES[resource], f"{held.limits[resource]:,}", _mark(held, resource))
@@ -71,9 +69,7 @@ def _use(found: Survey, style: Style) -> list[str]:
     body = table(rows, ">><><")
     limits = limits_of(found.cc)
     if limits.reserved:
-        body += _wrap(
-            f"The system reserves {limits.reserved:,} bytes of shared memory for each block.", style
-        )
+        body += _wrap(f"The system reserves {limits.reserved:,} bytes of shared memory for each block.", style)
     if held.shared_bytes > STATIC_SHARED:
         text = (
             f"More than {STATIC_SHARED:,} bytes per block need an opt-in in the host code: cudaFuncSetAttribute with "

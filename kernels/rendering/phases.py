@@ -30,11 +30,7 @@ _FIGURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]+\)")
 
 
 def render_phases(
-    table: PhaseTable,
-    blocks: Sequence[Coordinates] | None = None,
-    *,
-    most_rows: int = _MOST_ROWS,
-    width: int = _WIDTH,
+    table: PhaseTable, blocks: Sequence[Coordinates] | None = None, *, most_rows: int = _MOST_ROWS, width: int = _WIDTH
 ) -> str:
     """The work of each thread by phase for some blocks, and the loads of all blocks.
 
@@ -81,9 +77,7 @@ def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) ->
     return lines + ([f"  ... and {left} more phases; --json has them"] if left > 0 else [])
 
 
-def _narrowed(
-    rows: Sequence[tuple[list[str], ...]], names: Sequence[str], width: int
-) -> list[tuple[list[str], ...]]:
+def _narrowed(rows: Sequence[tuple[list[str], ...]], names: Sequence[str], width: int) -> list[tuple[list[str], ...]]:
     """The rows with long sums, in the last column, broken before a plus."""
     used = [[name, *chain.from_iterable(row[i] for row in rows)] for i, name in enumerate(names[:-1])]
     taken = sum(max(map(len, cells)) + 2 for cells in used if any(cells[1:]) or cells[0])

@@ -124,16 +124,10 @@ def _warnings(report: Report, style: Style, most: int) -> list[str]:
     shown = [
         line
         for warning in report.warnings[:most]
-        for line in style.wrap(
-            (f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  "
-        )
+        for line in style.wrap((f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  ")
     ]
     left = len(report.warnings) - most
-    return [
-        style.paint("The compiler warns", _BOLD),
-        *shown,
-        *([f"  ... and {left} more"] if left > 0 else []),
-    ]
+    return [style.paint("The compiler warns", _BOLD), *shown, *([f"  ... and {left} more"] if left > 0 else [])]
 
 
 def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
@@ -155,15 +149,11 @@ def _cases(report: Report, style: Style) -> list[str]:
     ran = len(passed) + len(failed)
     lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
     room = max((len(case_words(check.case)) for check in failed), default=0)
-    texts = (
-        f"  failed   {case_words(check.case):<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES]
-    )
+    texts = (f"  failed   {case_words(check.case):<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES])
     lines += [cut(text, style.width).rstrip() for text in texts]
     if len(failed) > _MOST_CASES:
         lines.append(f"  ... and {len(failed) - _MOST_CASES} more failed")
-    return lines + [
-        cut(f"  not run  {case_words(check.case)}: {check.note}", style.width) for check in not_run
-    ]
+    return lines + [cut(f"  not run  {case_words(check.case)}: {check.note}", style.width) for check in not_run]
 
 
 def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:
@@ -212,9 +202,7 @@ def evidence_text(report: Report, style: Style) -> list[str]:
     evidence = report.evidence
     if evidence.extent is None:
         return [line for note in evidence.notes for line in textwrap.wrap(safe(note), style.width)]
-    head = style.paint("What it does", _BOLD) + style.paint(
-        f" (counted at {sizes_text(evidence.extent.sizes)})", _DIM
-    )
+    head = style.paint("What it does", _BOLD) + style.paint(f" (counted at {sizes_text(evidence.extent.sizes)})", _DIM)
     numbers = ", ".join(figures(evidence.totals))
     if report.occupancy is not None:
         numbers += f"; occupancy {percent(report.occupancy.share)}"
@@ -222,9 +210,7 @@ def evidence_text(report: Report, style: Style) -> list[str]:
     out += checklist_text(evidence.checklist, style, advice=False)
     unmet = [goal for goal in evidence.goals if not goal.met]
     for goal in unmet:
-        out += textwrap.wrap(
-            f"Not met: {safe(goal.text)}.", style.width, initial_indent="  ", subsequent_indent="  "
-        )
+        out += textwrap.wrap(f"Not met: {safe(goal.text)}.", style.width, initial_indent="  ", subsequent_indent="  ")
     return out
 
 

@@ -15,8 +15,7 @@ def table(rows: Sequence[Sequence[str]], align: str, gap: int = 2, indent: int =
     widths = [max((width(row[i]) for row in rows), default=0) for i in range(len(align))]
     used = [i for i, columns in enumerate(widths) if columns]
     return [
-        (" " * indent + (" " * gap).join(_padded(row[i], widths[i], align[i]) for i in used)).rstrip()
-        for row in rows
+        (" " * indent + (" " * gap).join(_padded(row[i], widths[i], align[i]) for i in used)).rstrip() for row in rows
     ]
 
 

@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-from kernels.report.model import (
-    Report,
-    from_json,
-    launch_sentence,
-    message_for,
-    to_json,
-    verdict_sentence,
-)
+from kernels.report.model import Report, from_json, launch_sentence, message_for, to_json, verdict_sentence
 
-__all__ = [
-    "Report",
-    "from_json",
-    "launch_sentence",
-    "message_for",
-    "to_json",
-    "verdict_sentence",
-]
+__all__ = ["Report", "from_json", "launch_sentence", "message_for", "to_json", "verdict_sentence"]

@@ -248,12 +248,7 @@ def _barrier(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -
 def _spread(launch: Launch) -> list[str]:
     """The built-in indices that differ in a launch."""
     extents = zip(("threadIdx", "blockIdx"), (launch.block, launch.grid), strict=True)
-    return [
-        f"{name}.{axis}"
-        for name, sizes in extents
-        for axis, size in zip("xy", sizes, strict=False)
-        if size > 1
-    ]
+    return [f"{name}.{axis}" for name, sizes in extents for axis, size in zip("xy", sizes, strict=False) if size > 1]
 
 
 def _race(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:

@@ -70,10 +70,7 @@ def _out_of(only: Statement, line: int, lines: Sequence[str]) -> tuple[str, str]
         text = f"Put one `__syncthreads()` after the `if` of line {only.first} and its `else`, and none inside them."
         return "barrier.after_else", text
     if len(after) == 1 and not after[0].strip("} \n"):
-        return (
-            "barrier.after_if",
-            f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}.",
-        )
+        return ("barrier.after_if", f"Move `__syncthreads()` from line {line} to after the `if` of line {only.first}.")
     if len(after) == 1 and not before.strip("{ \n"):
         return (
             "barrier.before_if",
@@ -103,9 +100,7 @@ def barrier_place(races: Sequence[Finding], lines: Sequence[str]) -> str:
         return "between the two accesses"
     # Without a loop, a thread that skipped a branch may have come first.
     again = first > second and _loop_of_both(first, second, lines) is not None
-    line = (
-        _after_first(races, lines) if again else _before_second(min(first, second), max(first, second), lines)
-    )
+    line = _after_first(races, lines) if again else _before_second(min(first, second), max(first, second), lines)
     return f"after line {line}" if line is not None else f"after line {first}, before line {second} runs"
 
 

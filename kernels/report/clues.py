@@ -42,9 +42,7 @@ _STORED_TILES = re.compile(r"^[ \t]*+(\w++)[ \t]*+\[", re.MULTILINE)
 _STORED = re.compile(r"\s*(\w+)\s*\[")
 _COUNTED = re.compile(r"\b(?:for|while)\s*\(\s*(?:(?:int|unsigned|size_t)\s+)*(\w+)")
 _EVERY_SECOND = ("even", "odd")
-_ENDS_EARLY = re.compile(
-    r"\bfor\s*+\([^;]{0,200};\s*+(\w++)\s*+>\s*+1u?\s*+;[^;]{0,200}(?:/=?\s*+2|>>=?\s*+1)"
-)
+_ENDS_EARLY = re.compile(r"\bfor\s*+\([^;]{0,200};\s*+(\w++)\s*+>\s*+1u?\s*+;[^;]{0,200}(?:/=?\s*+2|>>=?\s*+1)")
 _NARROW_TYPE = re.compile(
     r"^(?!\s*#\s*include).*(?:__half|\bhalf2?(?=\s+[A-Za-z_]|\s*\()|\(\s*half2?\s*\)|bfloat|2half|__h(?:add|mul|fma|sub)\b)"
 )
@@ -153,14 +151,9 @@ def advice_of_clues(report: Report, lines: Sequence[str]) -> Step | None:
             return Step("too_few_threads", _enough_threads(few, lines))
         text = f"Let a thread write each element{at}. Look for an `if` or a `return` that skips some."
         return Step("unwritten_output", text)
-    if (
-        leading.facts.diagnosis(*_EVERY_SECOND)
-        and found
-        and (head := _ENDS_EARLY.search(lines[found[0] - 1]))
-    ):
+    if leading.facts.diagnosis(*_EVERY_SECOND) and found and (head := _ENDS_EARLY.search(lines[found[0] - 1])):
         return Step(
-            "tree_ends_early",
-            f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums.",
+            "tree_ends_early", f"Let the loop{at} run for `{head[1]}` = 1, too. This step adds the last two sums."
         )
     if sizes_that_fail(report) is Sizes.LARGER_THAN_A_TILE:
         at = _at(found) if len(found) == 2 else at

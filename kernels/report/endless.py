@@ -21,17 +21,13 @@ _UNCLEAR = re.compile(r"\w\s*\(|\[|->|&(?!&)|(?:^|[(!&|=<>])\s*\*")
 """A condition with a call, an array or a pointer may change on its own."""
 _LEAVES = re.compile(r"\b(?:break|return|goto|asm)\b")
 _REFERENCE = re.compile(r"\b(?:int|unsigned|size_t|float|double)\s*&")
-_NEVER_NEGATIVE = re.compile(
-    r"\b(?:unsigned(?:\s++int)?|size_t)\s++(\w++)\s*+=.{0,200};\s*+\1\s*+>=\s*+0\s*+;"
-)
+_NEVER_NEGATIVE = re.compile(r"\b(?:unsigned(?:\s++int)?|size_t)\s++(\w++)\s*+=.{0,200};\s*+\1\s*+>=\s*+0\s*+;")
 
 
 def endless_step(finding: Finding, lines: Sequence[str]) -> Step | None:
     """The step for a counter that never changes or is never negative; None without one."""
     around = statements_at(finding.line, lines) if finding.line is not None else []
-    loop = next(
-        (each for each in around if each.first == finding.line and each.word in {"for", "while"}), None
-    )
+    loop = next((each for each in around if each.first == finding.line and each.word in {"for", "while"}), None)
     if loop is None:
         return None
     parts = parts_of(loop, lines)
@@ -58,7 +54,5 @@ def _counter(condition: str, lines: Sequence[str]) -> str:
     found = [name for name in names_in(condition) - known if not name.isupper()]
     if len(found) != 1 or _REFERENCE.search(code):
         return ""
-    shared = re.search(
-        rf"\b(?:volatile|__shared__|__device__|__managed__)\b[^;(){{}}]{{0,200}}\b{found[0]}\b", code
-    )
+    shared = re.search(rf"\b(?:volatile|__shared__|__device__|__managed__)\b[^;(){{}}]{{0,200}}\b{found[0]}\b", code)
     return "" if shared else found[0]

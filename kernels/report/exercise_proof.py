@@ -54,9 +54,7 @@ class ProofKernel:
         return "no case shows more than one incorrect element; add sizes or values that do"
 
 
-def proof_kernels(
-    exercise: Exercise, wrong: Sequence[WrongKernel], right: Sequence[str]
-) -> Iterator[ProofKernel]:
+def proof_kernels(exercise: Exercise, wrong: Sequence[WrongKernel], right: Sequence[str]) -> Iterator[ProofKernel]:
     """The solution at every tile, its usual tile first; the starter; each correct and each incorrect kernel."""
     for tile in sorted(exercise.tiles, key=lambda tile: tile != exercise.tile):
         yield ProofKernel(SOLUTION, tile)

@@ -69,9 +69,7 @@ def too_far(finding: Finding, lines: Sequence[str]) -> Step | None:
             if compared[1] == "<=" and not starts_later and (compared[2] in limits or compared[2].isupper()):
                 limit = compared[2]
                 text = f"Line {number} lets `{name}` reach `{limit}`, one past the last index."
-                return Step(
-                    "too_far", f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"}
-                )
+                return Step("too_far", f"{text} Write `{name} < {limit}`.", {number: f"lets {name} reach {limit}"})
         if "__global__" in code:
             break
     return None
@@ -147,9 +145,7 @@ def _stores_together(index: str, code: str) -> bool:
     accesses = re.findall(r"\b(\w+)\s*\[([^\[\]]*)\]", code)
     store = re.fullmatch(r"\s*\w+\s*\[[^\[\]]*\]\s*=(?!=)[^;{}]*;\s*", code)
     return (
-        bool(index and store)
-        and len({name for name, _ in accesses}) > 1
-        and {used for _, used in accesses} == {index}
+        bool(index and store) and len({name for name, _ in accesses}) > 1 and {used for _, used in accesses} == {index}
     )
 
 

@@ -152,11 +152,7 @@ def verdict_sentence(report: Report) -> str:
 
 
 def message_for(
-    verdict: Verdict,
-    findings: tuple[Finding, ...],
-    checks: tuple[CaseCheck, ...],
-    *,
-    compared: bool = True,
+    verdict: Verdict, findings: tuple[Finding, ...], checks: tuple[CaseCheck, ...], *, compared: bool = True
 ) -> str:
     """One sentence for the verdict: the leading finding's, if there is one.
 

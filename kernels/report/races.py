@@ -139,9 +139,7 @@ _NEXT_ROW = (
     "column past the end of a row is an element of the next row."
 )
 _OWN_CELL = f"{_ONE_CELL} Does the index{{first}} use both `threadIdx.x` and `threadIdx.y`?"
-_UPDATE = (
-    "Add with `atomicAdd`{first}. Two threads read the same value of `{name}`, so one of their sums is lost."
-)
+_UPDATE = "Add with `atomicAdd`{first}. Two threads read the same value of `{name}`, so one of their sums is lost."
 _TILE = f"{Verdict.DATA_RACE.advice} A tile needs two barriers in each phase: one after loading it, one after using it."
 _IN_PLACE = (
     "Read `{name}`{first} into a variable, and call `__syncthreads()` outside any `if`. Store only then. In a loop, "
@@ -152,11 +150,7 @@ _ADVICE: tuple[tuple[str, Callable[[Race], bool], str], ...] = (
     ("update", lambda race: race.adds_up or (race.one_update and not race.outside), _UPDATE),
     ("set_elsewhere", lambda race: race.outside and race.uses(_ATOMIC_OF_IT), _SET_ELSEWHERE),
     ("fences", lambda race: race.outside and race.uses(_FLAG_OR_LOCK), _FENCES),
-    (
-        "next_row",
-        lambda race: race.outside and race.one_store and race.in_block and race.in_matrix,
-        _NEXT_ROW,
-    ),
+    ("next_row", lambda race: race.outside and race.one_store and race.in_block and race.in_matrix, _NEXT_ROW),
     ("one_cell", lambda race: race.outside and race.one_store and race.in_block, _ONE_CELL),
     ("offset", lambda race: race.outside and race.one_store and race.same_in_blocks, _OFFSET),
     ("own_element", lambda race: race.outside and (not race.in_block or race.one_update), _OWN_ELEMENT),
@@ -200,9 +194,7 @@ def only_updates(race: Finding, lines: Sequence[str]) -> bool:
     plain = race.array
     name = re.escape(plain)
     update = re.compile(rf"\b{name}\s*+(\[.{{0,200}}\])?\s*+(\+\+|--|[-+]=(?!.{{0,200}}\b{name}\b))")
-    return (
-        bool(plain) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
-    )
+    return bool(plain) and race.other_line == race.line and update.search(code_of(race.line, lines)) is not None
 
 
 def _braces(race: Race) -> str:

@@ -72,9 +72,7 @@ def integer_parameters(lines: Sequence[str]) -> list[str]:
 
 def stores_to(name: str, lines: Sequence[str]) -> list[int]:
     """The lines that store to an array or variable with `=`, except its declaration."""
-    store = re.compile(
-        rf"(?<![\w&])(?<!& ){re.escape(name)}\s*+(\[.{{0,200}}\]\s*+)?(?<![-+*/%&|^!<>=])=(?!=)"
-    )
+    store = re.compile(rf"(?<![\w&])(?<!& ){re.escape(name)}\s*+(\[.{{0,200}}\]\s*+)?(?<![-+*/%&|^!<>=])=(?!=)")
     return [
         number
         for number in range(1, len(lines) + 1)

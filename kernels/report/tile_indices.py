@@ -41,9 +41,7 @@ class Cell:
         return Repair(self.line, self.name, self._text(self.row, self.column), self._text(row, column))
 
     def _text(self, row: str, column: str) -> str:
-        return (
-            f"{self.name}[{row} * {self.width} + {column}]" if self.width else f"{self.name}[{row}][{column}]"
-        )
+        return f"{self.name}[{row} * {self.width} + {column}]" if self.width else f"{self.name}[{row}][{column}]"
 
 
 @dataclass(frozen=True, slots=True)

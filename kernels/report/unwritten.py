@@ -26,8 +26,7 @@ from kernels.source.loops import Statement
 from kernels.verdict import Finding
 
 _SHUFFLE = (
-    "Let every lane in the mask execute the shuffle{at}. Move it out of the `if`, or put fewer lanes into the "
-    "mask."
+    "Let every lane in the mask execute the shuffle{at}. Move it out of the `if`, or put fewer lanes into the mask."
 )
 _ELEMENT = (
     "`{name}` has no values until the kernel writes them, so don't read it{at}. Collect the result in a variable of "
@@ -102,8 +101,7 @@ def _early_end(finding: Finding, lines: Sequence[str]) -> int | None:
         if "__syncthreads" in line:
             break
     return next(
-        (each for each in ends[:_MOST_STORES] if _differs(statements_at(each, lines)[:_MOST_STORES], lines)),
-        None,
+        (each for each in ends[:_MOST_STORES] if _differs(statements_at(each, lines)[:_MOST_STORES], lines)), None
     )
 
 
@@ -126,9 +124,7 @@ def _differs(statements: Sequence[Statement], lines: Sequence[str]) -> bool:
 def _never_set(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     """A shared sum that the kernel only adds to."""
     code, plain = code_of_all(lines), re.escape(name)
-    added = re.search(
-        rf"\batomicAdd\s*+\(\s*+&?\s*+{plain}\b|\b{plain}\s*+(\[.{{0,200}}\]\s*+)?(\+=|\+\+)", code
-    )
+    added = re.search(rf"\batomicAdd\s*+\(\s*+&?\s*+{plain}\b|\b{plain}\s*+(\[.{{0,200}}\]\s*+)?(\+=|\+\+)", code)
     is_array = re.search(rf"\b{plain}\s*\[", code) is not None
     alias = is_array and re.search(rf"[=(,]\s*{plain}\s*[;,)]", code)
     if added is None or alias or stores_to(name, lines):
@@ -170,9 +166,7 @@ def _outside(finding: Finding, name: str, lines: Sequence[str]) -> Step | None:
     ):
         return None
     text = f"The `if` at line {only.first} leaves cells of `{name}` unwritten. Write"
-    value = (
-        "0 to them in an `else`, which adds nothing to a sum" if _sums(lines) else "them in an `else`, too"
-    )
+    value = "0 to them in an `else`, which adds nothing to a sum" if _sums(lines) else "them in an `else`, too"
     return Step("unwritten.outside", f"{text} {value}.", {only.first: f"skips cells of {name}"})
 
 
@@ -184,9 +178,7 @@ def _short_loop(finding: Finding, name: str, lines: Sequence[str]) -> Step | Non
     if loop is None or loop.last >= (finding.line or 0):
         return None
     chosen = reached_names(counters_of(loop, lines), code_between(loop.first, loop.last, lines))
-    indices = (
-        re.findall(rf"\b{re.escape(name)}\s*+(\[.{{0,200}}\])\s*+=", code_of(line, lines)) for line in stores
-    )
+    indices = (re.findall(rf"\b{re.escape(name)}\s*+(\[.{{0,200}}\])\s*+=", code_of(line, lines)) for line in stores)
     if not all(found and names_in(found[0]) & chosen for found in indices):
         return None
     text = f"The loop at line {loop.first} doesn't reach every cell of `{name}` that is read{{at}}, such as"

@@ -130,9 +130,7 @@ def _condition(directive: Directive, facts: dict[str, bool]) -> _Condition:
     """Read a condition. Only simple forms joined by && or || can be certain."""
     tokens = list(directive.tokens)
     if directive.name in {"ifdef", "ifndef"}:
-        return (
-            _definedness(tokens[0], facts, negated=directive.name == "ifndef") if tokens else _Condition(None)
-        )
+        return _definedness(tokens[0], facts, negated=directive.name == "ifndef") if tokens else _Condition(None)
     texts = {token.text for token in tokens}
     if {"&&", "||"} <= texts:
         return _Condition(None)

@@ -22,19 +22,7 @@ _DEEPEST_MACRO = 32
 _LONGEST_DECLARATION = 400
 _SHIFTS = re.compile(r"([<>]) \1")
 # After one of these words, a name is used, not declared.
-_EXPRESSION_WORDS = {
-    "return",
-    "case",
-    "sizeof",
-    "throw",
-    "else",
-    "do",
-    "goto",
-    "and",
-    "or",
-    "not",
-    "co_return",
-}
+_EXPRESSION_WORDS = {"return", "case", "sizeof", "throw", "else", "do", "goto", "and", "or", "not", "co_return"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +55,7 @@ def find_macros(seen: Sequence[VisibleItem], together: AbstractSet[str] = frozen
 def _macro(directive: Directive, undefined: frozenset[str], together: AbstractSet[str]) -> Macro:
     name, *body = directive.tokens
     function_like = bool(body) and body[0].text == "(" and body[0].glued
-    return Macro(
-        name.text, directive.line, function_like, tuple(body), _guarded(name.text, undefined, together)
-    )
+    return Macro(name.text, directive.line, function_like, tuple(body), _guarded(name.text, undefined, together))
 
 
 def _guarded(name: str, undefined: frozenset[str], together: AbstractSet[str]) -> bool:
@@ -118,10 +104,7 @@ class Constants:
 
 
 def find_constants(
-    macros: Sequence[Macro],
-    tokens: list[Token],
-    given: frozenset[str],
-    doubtful: frozenset[str] = frozenset(),
+    macros: Sequence[Macro], tokens: list[Token], given: frozenset[str], doubtful: frozenset[str] = frozenset()
 ) -> Constants:
     """Names with one integer value: object-like macros, `const`/`constexpr` integers, enumerators.
 
@@ -130,9 +113,7 @@ def find_constants(
 
     doubtful: from `doubtful_names`
     """
-    own = [
-        macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)
-    ]
+    own = [macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)]
     reader = _Reader({macro.name: macro for macro in own}, given, doubtful)
     for macro in own:
         reader.note(macro.name, macro.body, {})
@@ -142,9 +123,7 @@ def find_constants(
 
 
 def doubtful_names(
-    seen: Sequence[VisibleItem],
-    given: AbstractSet[str] = frozenset(),
-    together: AbstractSet[str] = frozenset(),
+    seen: Sequence[VisibleItem], given: AbstractSet[str] = frozenset(), together: AbstractSet[str] = frozenset()
 ) -> frozenset[str]:
     """Names whose meaning may change within the file.
 

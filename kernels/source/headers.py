@@ -103,7 +103,7 @@ _CUDA_NUMBER = re.compile(r"CUDART_(?!VERSION|CB)[A-Z0-9_]+")
 _OF_C = ("float.h", "stdint.h")
 
 HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
-    dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*HOST, *_TEXTS), HeaderKind.EMPTY),
+    dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*HOST, *_TEXTS), HeaderKind.EMPTY)
 )
 
 

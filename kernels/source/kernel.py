@@ -30,12 +30,7 @@ _SIZES = {
     ("unsigned",), ("int", "unsigned"), ("uint32_t",), ("uint",),
 }  # fmt: skip
 _SIGNED, _UNSIGNED = ({base for base in _SIZES if ("u" in base[-1]) is sign} for sign in (False, True))
-_LONGS = {
-    ("long", "long"),
-    ("int", "long", "long"),
-    ("long", "long", "signed"),
-    ("int", "long", "long", "signed"),
-}
+_LONGS = {("long", "long"), ("int", "long", "long"), ("long", "long", "signed"), ("int", "long", "long", "signed")}
 _HALVES: set[tuple[str, ...]] = {("half",), ("__half",)}
 _POINTED: Mapping[str, set[tuple[str, ...]]] = {
     "float": {("float",)},
@@ -58,9 +53,7 @@ _TEMPLATE = (
     "`{kernel}` is a template, so Tilelab can't launch it. Make the template a `__device__` function, and call it with "
     "your tile from a plain `__global__ void {kernel}`."
 )
-_NAMESPACE = (
-    "`{kernel}` is inside a namespace, so Tilelab can't launch it by name. Move it out of the namespace."
-)
+_NAMESPACE = "`{kernel}` is inside a namespace, so Tilelab can't launch it by name. Move it out of the namespace."
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +169,7 @@ def name_of_kernel(
     name = alike[0] if alike else started[0] if len(started) == 1 else list(fitting)[-1]
     message = f"Graded kernel: `{name}`. The exercise calls it `{wanted}`."
     if len(fitting) > 1:
-        reason = (
-            "closest name" if alike else "launched by your host code" if len(started) == 1 else "the last one"
-        )
+        reason = "closest name" if alike else "launched by your host code" if len(started) == 1 else "the last one"
         message = (
             f"Graded kernel: `{name}`, of {len(fitting)} with the exercise's parameters ({reason}). "
             f"To grade another one, call it `{wanted}`."
@@ -209,9 +200,7 @@ def check_kernel(
     if not outside:
         return _rejected(plain[0].line, _NAMESPACE.format(kernel=name))
     if not any(kernel.defined for kernel in outside):
-        return _rejected(
-            outside[0].line, f"`{name}` is declared here, but it has no body in this file. Add it."
-        )
+        return _rejected(outside[0].line, f"`{name}` is declared here, but it has no body in this file. Add it.")
     hidden = {macro.name for macro in macros}
     if any(_fits(exercise, kernel, hidden) for kernel in outside):
         return None
@@ -255,11 +244,7 @@ def _missing(exercise: Exercise, kernels: Sequence[Kernel], tokens: Sequence[Tok
 def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
     """The line where a function of that name is defined without `__global__`."""
     for index in range(1, len(tokens) - 1):
-        if (
-            tokens[index].text == wanted
-            and tokens[index - 1].text == "void"
-            and tokens[index + 1].text == "("
-        ):
+        if tokens[index].text == wanted and tokens[index - 1].text == "void" and tokens[index + 1].text == "(":
             return tokens[index].line
     return None
 

@@ -29,11 +29,7 @@ class Evaluations:
     def joined(self) -> Evaluated:
         """The different values of each name over all cases; none if it isn't a constant in each case."""
         answers = list(self.cases.values())
-        known = {
-            name: [answer[name] for answer in answers if name in answer]
-            for answer in answers
-            for name in answer
-        }
+        known = {name: [answer[name] for answer in answers if name in answer] for answer in answers for name in answer}
         return {
             name: tuple(sorted({value for each in found for value in each})) if all(found) else ()
             for name, found in known.items()

@@ -14,9 +14,7 @@ from kernels.verdict import Finding, Severity, Verdict
 
 # The messages depend on the text only, so they reveal nothing about the files on this machine.
 _WAY_OUT = "Remove the line, or put it between `#ifndef TILELAB` and `#endif`."
-FORBIDDEN_INCLUDE = (
-    f"This include has an unusual form. The usual form is `#include <cuda_runtime.h>`. {_WAY_OUT}"
-)
+FORBIDDEN_INCLUDE = f"This include has an unusual form. The usual form is `#include <cuda_runtime.h>`. {_WAY_OUT}"
 MOVED_LINES = "`#line` isn't allowed, because findings must point to lines of your file. Remove it."
 
 """Part of each finding about host code, and of no other finding."""
@@ -90,8 +88,7 @@ def _names_types(tokens: Sequence[Token]) -> bool:
     following = zip(tokens, [token.text for token in tokens[1:]], strict=False)
     typedef = any(token.text == "typedef" for token in tokens)
     return any(
-        token.text in _FIXED_WIDTH and (after == "=" or (after == ";" and typedef))
-        for token, after in following
+        token.text in _FIXED_WIDTH and (after == "=" or (after == ";" and typedef)) for token, after in following
     )
 
 
@@ -155,12 +152,7 @@ def host_construct(tokens: Sequence[Token], index: int) -> str | None:
         return _MAIN
     if token.kind is Kind.NAME and after == "(" and _HOST_CALL.fullmatch(token.text):
         return None if token.text in _DEVICE_CALLS else f"`{token.text}`"
-    if (
-        token.text == "std"
-        and after == "::"
-        and index + 2 < len(tokens)
-        and tokens[index + 2].text in _HOST_STD
-    ):
+    if token.text == "std" and after == "::" and index + 2 < len(tokens) and tokens[index + 2].text in _HOST_STD:
         return f"`std::{tokens[index + 2].text}`"
     return None
 

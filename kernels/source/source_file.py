@@ -16,35 +16,17 @@ from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import visible_items
-from kernels.source.constants import (
-    Macro,
-    declaration_line,
-    doubtful_names,
-    find_constants,
-    find_macros,
-    own_defaults,
-)
+from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros, own_defaults
 from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels, name_of_kernel
-from kernels.source.launch.comment import (
-    check_names,
-    find_launch_comment,
-    unread_launch_comments,
-    unread_names,
-)
+from kernels.source.launch.comment import check_names, find_launch_comment, unread_launch_comments, unread_names
 from kernels.source.launch.grid import unread_steps, with_grid
 from kernels.source.launch.tile import Tile, checked, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.paste.decoding import LARGEST_SOURCE, decode
 from kernels.source.paste.left_out import Rest, leave_out
 from kernels.source.paste.repairs import repair_of
-from kernels.source.rules import (
-    check_blanks,
-    check_host_code,
-    check_includes,
-    check_integer_types,
-    check_lines,
-)
+from kernels.source.rules import check_blanks, check_host_code, check_includes, check_integer_types, check_lines
 from kernels.source.text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
 
@@ -135,9 +117,7 @@ class Source:
         return names
 
 
-def read_source(
-    data: bytes, exercise: Exercise, evaluations: Evaluations | None = None
-) -> Source | list[Finding]:
+def read_source(data: bytes, exercise: Exercise, evaluations: Evaluations | None = None) -> Source | list[Finding]:
     """Read a submission, or return findings of kind `rejected` with the reasons against it, and remarks.
 
     If the text alone doesn't give a name's value, `Source.asked` has the name. The file must then be read again with
@@ -177,13 +157,10 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
     constants = names.constants.values
     findings += _check_size_macros(exercise, macros, tokens)
     own_macros = {
-        name: defaults[name][1] if name in kept else declaration_line(name, macros, tokens)
-        for name in exercise.macros
+        name: defaults[name][1] if name in kept else declaration_line(name, macros, tokens) for name in exercise.macros
     }
     asked = [name for name, line in own_macros.items() if line is not None and names.values(name) is None]
-    findings += _check_macros(
-        exercise, {name: own_macros[name] for name in own_macros if name not in asked}, names
-    )
+    findings += _check_macros(exercise, {name: own_macros[name] for name in own_macros if name not in asked}, names)
     findings += check_globals(exercise, macros, tokens)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
     launch = find_launch_comment(comments)
@@ -240,12 +217,7 @@ def _default_tile(
 
 
 def _check_kernel(
-    exercise: Exercise,
-    kernels: Sequence[Kernel],
-    macros: Sequence[Macro],
-    tokens: list[Token],
-    text: str,
-    name: str,
+    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: list[Token], text: str, name: str
 ) -> Finding | None:
     """A finding if the kernel is missing, or hidden by a character that looks like another one."""
     finding = check_kernel(exercise, kernels, macros, tokens, name)
@@ -277,8 +249,7 @@ def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list
     lines = {name: declaration_line(name, macros, tokens) for name in exercise.size_macros}
     return [
         _rejected(
-            f"Tilelab sets `{name}` for each case. Put your definition between `#ifndef {name}` and `#endif`.",
-            line,
+            f"Tilelab sets `{name}` for each case. Put your definition between `#ifndef {name}` and `#endif`.", line
         )
         for name, line in lines.items()
         if line is not None

@@ -41,8 +41,7 @@ def _limits() -> str:
     for name, (digits, digits10, low, high, least, most, epsilon, infinity, nan) in _FLOATS.items():
         members = {"min": least, "max": most, "lowest": f"-{most}", "epsilon": epsilon, "round_error": "0.5f"}
         members |= {
-            which: f"__builtin_bit_cast({name}, {bits})"
-            for which, bits in (("infinity", infinity), ("quiet_NaN", nan))
+            which: f"__builtin_bit_cast({name}, {bits})" for which, bits in (("infinity", infinity), ("quiet_NaN", nan))
         }
         facts = {"digits": digits, "digits10": digits10, "min_exponent": low, "max_exponent": high}
         lines.append(_specialised(name, members, facts, whole=False, signed=True))
@@ -54,9 +53,7 @@ def _limits() -> str:
     return "\n".join([*lines, "}", "#endif", ""])
 
 
-def _specialised(
-    name: str, members: Mapping[str, str], facts: Mapping[str, str], *, whole: bool, signed: bool
-) -> str:
+def _specialised(name: str, members: Mapping[str, str], facts: Mapping[str, str], *, whole: bool, signed: bool) -> str:
     answers = {"is_specialized": True, "is_integer": whole, "is_exact": whole, "is_signed": signed,
                "is_iec559": not whole, "has_infinity": not whole, "has_quiet_NaN": not whole,
                "is_bounded": True}  # fmt: skip
@@ -64,8 +61,7 @@ def _specialised(
     texts += [f"static constexpr int {each} = {value};" for each, value in facts.items()]
     texts += ["static constexpr int radix = 2;"]
     texts += [
-        f"__device__ static constexpr {name} {each}() noexcept {{ return {value}; }}"
-        for each, value in members.items()
+        f"__device__ static constexpr {name} {each}() noexcept {{ return {value}; }}" for each, value in members.items()
     ]
     return f"template <> struct numeric_limits<{name}> {{ {' '.join(texts)} }};"
 

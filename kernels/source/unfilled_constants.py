@@ -15,9 +15,7 @@ from kernels.verdict import Finding, Verdict
 from kernels.wording import listed
 
 
-def name_unfilled_constants(
-    findings: Iterable[Finding], text: str, filled: Collection[str]
-) -> tuple[Finding, ...]:
+def name_unfilled_constants(findings: Iterable[Finding], text: str, filled: Collection[str]) -> tuple[Finding, ...]:
     """The findings. An incorrect result names the first constant that is 0 and that the kernel uses.
 
     filled: the variables that Tilelab fills
@@ -30,9 +28,7 @@ def name_unfilled_constants(
     if constant is None:
         return found
     facts = replace(
-        wrong.facts,
-        example=wrong.facts.example or wrong.message,
-        diagnoses=(*wrong.facts.diagnoses, constant),
+        wrong.facts, example=wrong.facts.example or wrong.message, diagnoses=(*wrong.facts.diagnoses, constant)
     )
     named = replace(wrong, message=f"{wrong.message} {constant.sentences}", facts=facts)
     return tuple(named if each is wrong else each for each in found)

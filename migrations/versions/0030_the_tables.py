@@ -199,11 +199,7 @@ sa.Table(
     sa.UniqueConstraint("course_id", "name", "number", "digest"),
     sa.UniqueConstraint("course_id", "name", "version"),
     _index_where(
-        "uq_exercises_draft",
-        "course_id",
-        "name",
-        where="course_id IS NOT NULL AND number IS NULL",
-        unique=True,
+        "uq_exercises_draft", "course_id", "name", where="course_id IS NOT NULL AND number IS NULL", unique=True
     ),
     _index_where("uq_exercises_shipped", "name", "version", where="course_id IS NULL", unique=True),
 )
@@ -292,9 +288,7 @@ sa.Table(
     _needed("board_sort", sa.String(100)),
     sa.CheckConstraint("attempts IS NULL OR attempts > 0", name="attempts_positive"),
     sa.CheckConstraint("checks_per_hour >= 0", name="checks_not_negative"),
-    sa.CheckConstraint(
-        "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
-    ),
+    sa.CheckConstraint("closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"),
     sa.CheckConstraint("goals_percent BETWEEN 0 AND 100", name="goals_percent_in_range"),
     sa.CheckConstraint("min_interval_seconds >= 0", name="interval_not_negative"),
     sa.CheckConstraint("late_percent_per_day BETWEEN 0 AND 100", name="late_percent_in_range"),
@@ -355,9 +349,7 @@ sa.Table(
     sa.Column("answered_at", _TIME),
     sa.CheckConstraint("(granted IS NULL) = (answered_at IS NULL)", name="answered_once"),
     sa.Index("ix_extension_requests_assignment_id_person_id_id", "assignment_id", "person_id", "id"),
-    _index_where(
-        "uq_extension_requests_open", "assignment_id", "person_id", where="answered_at IS NULL", unique=True
-    ),
+    _index_where("uq_extension_requests_open", "assignment_id", "person_id", where="answered_at IS NULL", unique=True),
     sqlite_autoincrement=True,
 )
 sa.Table(
@@ -372,9 +364,7 @@ sa.Table(
     sa.Column("granted_by", _ID, sa.ForeignKey("people.id")),
     _needed("created_at", _TIME),
     sa.CheckConstraint("extra_attempts >= 0", name="attempts_not_negative"),
-    sa.CheckConstraint(
-        "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
-    ),
+    sa.CheckConstraint("closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"),
 )
 sa.Table(
     "staged_regrades",
@@ -629,16 +619,10 @@ sa.Table(
     _needed("launch", sa.String(80)),
     _needed("bound", sa.Double()),
     _needed("listed", sa.Boolean()),
-    sa.Index(
-        "ix_standings_board", "assignment_id", "device_class", "before_freeze", "score", "reached_at", "lot"
-    ),
-    sa.Index(
-        "ix_standings_cublas_share", "assignment_id", "device_class", "before_freeze", "cublas_share", "lot"
-    ),
+    sa.Index("ix_standings_board", "assignment_id", "device_class", "before_freeze", "score", "reached_at", "lot"),
+    sa.Index("ix_standings_cublas_share", "assignment_id", "device_class", "before_freeze", "cublas_share", "lot"),
     sa.Index("ix_standings_occupancy", "assignment_id", "device_class", "before_freeze", "occupancy", "lot"),
-    sa.Index(
-        "ix_standings_reached_at", "assignment_id", "device_class", "before_freeze", "reached_at", "lot"
-    ),
+    sa.Index("ix_standings_reached_at", "assignment_id", "device_class", "before_freeze", "reached_at", "lot"),
 )
 sa.Table(
     "steps",

@@ -128,9 +128,7 @@ def end(session: Session, person_id: int, session_id: int, now: datetime | None 
     ended = session.execute(
         update(BrowserSession)
         .where(
-            BrowserSession.id == session_id,
-            BrowserSession.person_id == person_id,
-            BrowserSession.ended_at.is_(None),
+            BrowserSession.id == session_id, BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)
         )
         .values(ended_at=now or datetime.now(UTC))
         .returning(BrowserSession.id)
@@ -153,10 +151,7 @@ def end_all(session: Session, person_id: int, *, but: int | None = None, now: da
     if but is not None:
         which.append(BrowserSession.id != but)
     ended = session.execute(
-        update(BrowserSession)
-        .where(*which)
-        .values(ended_at=now or datetime.now(UTC))
-        .returning(BrowserSession.id)
+        update(BrowserSession).where(*which).values(ended_at=now or datetime.now(UTC)).returning(BrowserSession.id)
     )
     return len(ended.all())
 

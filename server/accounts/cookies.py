@@ -35,9 +35,7 @@ def session_token() -> str:
 def set_session(response: Response, token: str) -> None:
     """Set the session cookie, and a second one that outlives it and identifies the browser later."""
     for name, age in ((_name(), LIFETIME), (_name_of_earlier(), LIFETIME + KEPT)):
-        response.set_cookie(
-            name, token, max_age=age, httponly=True, samesite="Lax", secure=encrypted(), path="/"
-        )
+        response.set_cookie(name, token, max_age=age, httponly=True, samesite="Lax", secure=encrypted(), path="/")
 
 
 def earlier_token() -> str:

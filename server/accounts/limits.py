@@ -110,13 +110,10 @@ def by_both(email: str, address: str) -> str:
 
 def _add(session: Session, limit: Limit, subject: str, now: datetime) -> int:
     window = limit.window(now)
-    new = insert_into(session, RateCount).values(
-        subject=_kept(subject), action=limit.action, window=window, count=1
-    )
+    new = insert_into(session, RateCount).values(subject=_kept(subject), action=limit.action, window=window, count=1)
     session.execute(
         new.on_conflict_do_update(
-            index_elements=[RateCount.subject, RateCount.action, RateCount.window],
-            set_={"count": RateCount.count + 1},
+            index_elements=[RateCount.subject, RateCount.action, RateCount.window], set_={"count": RateCount.count + 1}
         )
     )
     return session.scalars(

@@ -19,11 +19,7 @@ LIFETIMES: Mapping[LinkPurpose, timedelta] = {
 
 
 def create_link(
-    session: Session,
-    person: Person,
-    purpose: LinkPurpose,
-    created_by: int | None = None,
-    now: datetime | None = None,
+    session: Session, person: Person, purpose: LinkPurpose, created_by: int | None = None, now: datetime | None = None
 ) -> str:
     """Create a link and return its token; only its hash is kept. Earlier links of this purpose end.
 

@@ -81,9 +81,7 @@ def _check_others(session: Session, person: Person, name: str) -> None:
 def _key(name: str) -> str:
     """Two names with the same key look alike."""
     return "".join(
-        letter
-        for letter in unicodedata.normalize("NFKC", name).casefold()
-        if letter not in _BETWEEN + _IN_NAMES
+        letter for letter in unicodedata.normalize("NFKC", name).casefold() if letter not in _BETWEEN + _IN_NAMES
     )
 
 

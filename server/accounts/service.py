@@ -157,9 +157,7 @@ def normal_name(text: str) -> str:
 def hash_password(password: str) -> str:
     """The hash of a password; raises AccountError if it is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise AccountError(
-            f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.", "password"
-        )
+        raise AccountError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.", "password")
     return _HASHER.hash(unicodedata.normalize("NFC", password))
 
 
@@ -283,9 +281,7 @@ def note_token_use(session: Session, token_id: int, *, now: datetime | None = No
     session.execute(update(ApiToken).where(ApiToken.id == token_id, stale).values(used_at=moment))
 
 
-def revoke_tokens(
-    session: Session, person: Person, name: str | None = None, now: datetime | None = None
-) -> int:
+def revoke_tokens(session: Session, person: Person, name: str | None = None, now: datetime | None = None) -> int:
     """Revoke all tokens of a person, or the tokens with this name; returns how many were valid."""
     which = [ApiToken.person_id == person.id, ApiToken.revoked_at.is_(None)]
     if name is not None:

@@ -61,9 +61,7 @@ def _graded(content: Content, arch: str, tile: int | None) -> Report:
     except (NVRTCUnavailable, HeadersUnavailable) as error:
         raise SystemFault(f"cannot grade the solution: {error} {_HINT}") from error
     except SandboxFailure as failure:
-        raise SystemFault(
-            f"cannot grade the solution: the sandbox failed ({failure.kind}). {_HINT}"
-        ) from failure
+        raise SystemFault(f"cannot grade the solution: the sandbox failed ({failure.kind}). {_HINT}") from failure
 
 
 def _content(find: Callable[[], Exercise]) -> Content:

@@ -20,9 +20,6 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 even_if_lower = click.option(
-    "--yes",
-    "even_if_lower",
-    is_flag=True,
-    help="Go on, even if students lose points, or get more than the maximum.",
+    "--yes", "even_if_lower", is_flag=True, help="Go on, even if students lose points, or get more than the maximum."
 )
 """Add this option to a command that may lower grades."""

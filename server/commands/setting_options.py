@@ -116,9 +116,7 @@ def with_asked(
 
 def told(asked: Mapping[str, Any], course: Course) -> str:
     """The given options as text. Times show their zone, so that you can check them."""
-    return ", ".join(
-        f"{_NAMES.get(name, name)} {_value(name, value, course)}" for name, value in asked.items()
-    )
+    return ", ".join(f"{_NAMES.get(name, name)} {_value(name, value, course)}" for name, value in asked.items())
 
 
 def _value(name: str, value: Any, course: Course) -> str:

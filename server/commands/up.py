@@ -11,22 +11,13 @@ from worker.commands.root import SystemFault
 
 @click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 something needed is missing.")
 @click.option("--demo", is_flag=True, help="Create a demo course and submit one kernel.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="Folder for all data.  [default: a folder of your user]",
-)
+@click.option("--data", type=click.Path(path_type=Path), help="Folder for all data.  [default: a folder of your user]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 picks a free one."
 )
 @click.option("--verbose", is_flag=True, help="Also show the parts' output, which is always in the log.")
-@click.option(
-    "--allow-missing-isolation",
-    "allow_gaps",
-    is_flag=True,
-    help="Grade even if some isolation is missing.",
-)
+@click.option("--allow-missing-isolation", "allow_gaps", is_flag=True, help="Grade even if some isolation is missing.")
 def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool, allow_gaps: bool) -> None:
     """Run the whole server on this machine until Ctrl-C: portal, queue, workers and database.
 

@@ -83,9 +83,7 @@ def instructor_of(slug: str) -> Membership:
 def membership(course: Course, role: Role) -> Membership:
     """A membership that outlives the database session. The links at the top of the page are this course's."""
     page_in(course.slug)
-    return Membership(
-        course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
-    )
+    return Membership(course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role)
 
 
 def page_in(slug: str) -> None:

@@ -84,10 +84,5 @@ def _answer(session: Session, person: Person, token: str) -> MeAnswer:
     )
     expires = None if kept.expires_at is None else kept.expires_at.isoformat()
     return MeAnswer(
-        person.name,
-        person.email,
-        person.admin,
-        person.time_zone,
-        courses,
-        TokenAnswer(kept.name, expires, kept.allows),
+        person.name, person.email, person.admin, person.time_zone, courses, TokenAnswer(kept.name, expires, kept.allows)
     )

@@ -111,9 +111,7 @@ def write_zip(name: str, files: Mapping[str, bytes]) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in sorted(files.items()):
-            archive.writestr(
-                zipfile.ZipInfo(f"{name}/{path}", (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED
-            )
+            archive.writestr(zipfile.ZipInfo(f"{name}/{path}", (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return made.getvalue()
 
 
@@ -208,9 +206,7 @@ def _check_sizes(wanted: Mapping[str, _Entry]) -> None:
         raise _refused("", f"there are {len(wanted)} files; the limit is {MOST_FILES}")
     total = sum(one.size for one in wanted.values())
     if total > MOST_BYTES:
-        raise _refused(
-            "", f"the files have {byte_size(total)} unpacked; the limit is {byte_size(MOST_BYTES)}"
-        )
+        raise _refused("", f"the files have {byte_size(total)} unpacked; the limit is {byte_size(MOST_BYTES)}")
 
 
 def _unpacked(archive: zipfile.ZipFile, one: _Entry) -> bytes:

@@ -153,9 +153,7 @@ def keep(session: Session, content: Content, course_id: int | None, now: datetim
     return row
 
 
-def keep_draft(
-    session: Session, content: Content, course_id: int, person_id: int | None, now: datetime
-) -> Exercise:
+def keep_draft(session: Session, content: Content, course_id: int, person_id: int | None, now: datetime) -> Exercise:
     """Find or insert the row of this version as a draft. The caller has deleted any other draft of this exercise."""
     return _insert(session, content, course_id, now, added_by=person_id)
 

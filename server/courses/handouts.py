@@ -119,8 +119,7 @@ def _lowered(tokens: Sequence[Token], first: int) -> Sequence[Token]:
 def _in_colours(text: str) -> str:
     return "\n".join(
         "".join(
-            f'<i class="{piece.kind}">{escape(piece.text)}</i>' if piece.kind else escape(piece.text)
-            for piece in line
+            f'<i class="{piece.kind}">{escape(piece.text)}</i>' if piece.kind else escape(piece.text) for piece in line
         )
         for line in coloured(text)
     )

@@ -47,7 +47,5 @@ def read_moment(text: str, zone: ZoneInfo, was: datetime | None = None) -> datet
     moment = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) != local:
         instead = local.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
-        raise MomentError(
-            f"Clocks in {zone.key} skip {local:%H:%M} on that day. Use {instead:%H:%M} instead."
-        )
+        raise MomentError(f"Clocks in {zone.key} skip {local:%H:%M} on that day. Use {instead:%H:%M} instead.")
     return moment

@@ -135,23 +135,9 @@ class Exercise(Base):
         UniqueConstraint("course_id", "name", "version"),
         UniqueConstraint("course_id", "name", "number", "digest"),
         CheckConstraint("(number IS NULL) = (published_at IS NULL)", name="published_has_number"),
-        Index(
-            "uq_exercises_draft",
-            "course_id",
-            "name",
-            unique=True,
-            postgresql_where=_DRAFT,
-            sqlite_where=_DRAFT,
-        ),
+        Index("uq_exercises_draft", "course_id", "name", unique=True, postgresql_where=_DRAFT, sqlite_where=_DRAFT),
         # The constraint above doesn't cover these rows, because each NULL counts as different.
-        Index(
-            "uq_exercises_shipped",
-            "name",
-            "version",
-            unique=True,
-            postgresql_where=_SHIPPED,
-            sqlite_where=_SHIPPED,
-        ),
+        Index("uq_exercises_shipped", "name", "version", unique=True, postgresql_where=_SHIPPED, sqlite_where=_SHIPPED),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -209,9 +195,7 @@ class Assignment(Base):
         CheckConstraint("points >= 0", name="points_not_negative"),
         CheckConstraint("due_at IS NULL OR opens_at IS NULL OR opens_at < due_at", name="opens_before_due"),
         CheckConstraint("tile IS NULL OR tile BETWEEN 1 AND 1024", name="tile_in_range"),
-        CheckConstraint(
-            "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
-        ),
+        CheckConstraint("closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"),
         CheckConstraint("late_percent_per_day BETWEEN 0 AND 100", name="late_percent_in_range"),
         CheckConstraint("late_percent_most BETWEEN 0 AND 100", name="late_percent_most_in_range"),
         CheckConstraint("goals_percent BETWEEN 0 AND 100", name="goals_percent_in_range"),
@@ -268,9 +252,7 @@ class Extension(Base):
 
     __tablename__ = "extensions"
     __table_args__ = (
-        CheckConstraint(
-            "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
-        ),
+        CheckConstraint("closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"),
         CheckConstraint("extra_attempts >= 0", name="attempts_not_negative"),
         Index(None, "person_id"),
     )

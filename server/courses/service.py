@@ -136,9 +136,7 @@ def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
         return Role.INSTRUCTOR
     return session.scalar(
         select(Membership.role).where(
-            Membership.course_id == course_id,
-            Membership.person_id == person_id,
-            Membership.dropped_at.is_(None),
+            Membership.course_id == course_id, Membership.person_id == person_id, Membership.dropped_at.is_(None)
         )
     )
 
@@ -149,11 +147,7 @@ def is_staff(role: Role | None) -> bool:
 
 
 def create_assignment(
-    session: Session,
-    course: Course,
-    exercise: str,
-    terms: Terms | None = None,
-    now: datetime | None = None,
+    session: Session, course: Course, exercise: str, terms: Terms | None = None, now: datetime | None = None
 ) -> Assignment:
     """Create an assignment from the present version of an exercise that comes with Tilelab; raises CourseError."""
     try:
@@ -163,9 +157,7 @@ def create_assignment(
     return assign(session, course, content, terms or Terms(), now)
 
 
-def assign(
-    session: Session, course: Course, content: Content, terms: Terms, now: datetime | None = None
-) -> Assignment:
+def assign(session: Session, course: Course, content: Content, terms: Terms, now: datetime | None = None) -> Assignment:
     """Create an assignment; raises CourseError. The exercise belongs to the course unless it comes with Tilelab."""
     given, found = terms, content.exercise
     moment = now or datetime.now(UTC)
@@ -226,9 +218,7 @@ def find_assignment(session: Session, name: str) -> Assignment | None:
     )
 
 
-def visible_assignment(
-    session: Session, person_id: int, name: str, now: datetime
-) -> tuple[Assignment, Role] | None:
+def visible_assignment(session: Session, person_id: int, name: str, now: datetime) -> tuple[Assignment, Role] | None:
     """Find an assignment by its name, with the person's role; None if they may not see it."""
     found = find_assignment(session, name)
     role = None if found is None else role_in(session, person_id, found.course_id)
@@ -243,9 +233,7 @@ def assignments(session: Session, course: Course) -> Sequence[Assignment]:
     return session.scalars(_in_order(query)).all()
 
 
-def visible_assignments(
-    session: Session, person_id: int, now: datetime | None = None
-) -> Sequence[Assignment]:
+def visible_assignments(session: Session, person_id: int, now: datetime | None = None) -> Sequence[Assignment]:
     """The assignments that a person sees in active courses. Students see listed ones that have opened, staff all.
 
     Operators are instructors everywhere.
@@ -265,13 +253,9 @@ def visible_assignments(
     return session.scalars(query.order_by(*_BY_DEADLINE)).all()
 
 
-def assignments_for(
-    session: Session, course_id: int, role: Role, now: datetime | None = None
-) -> Sequence[Assignment]:
+def assignments_for(session: Session, course_id: int, role: Role, now: datetime | None = None) -> Sequence[Assignment]:
     """The assignments of a course that a person with this role sees, in its order."""
-    query = (
-        select(Assignment).where(Assignment.course_id == course_id).options(joinedload(Assignment.exercise))
-    )
+    query = select(Assignment).where(Assignment.course_id == course_id).options(joinedload(Assignment.exercise))
     if role is Role.STUDENT:
         query = query.where(shown_at(now or datetime.now(UTC)))
     return session.scalars(_in_order(query)).all()

@@ -25,11 +25,7 @@ from server.database.sqlite import CONNECT, READS_ONLY, UNSYNCED, WAIT_SECONDS, 
 _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 1800}
 
 # Limits for a hung server or a forgotten transaction: nothing here takes nearly as long.
-_POSTGRESQL_OPTIONS = {
-    "statement_timeout": "30s",
-    "lock_timeout": "10s",
-    "idle_in_transaction_session_timeout": "60s",
-}
+_POSTGRESQL_OPTIONS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "60s"}
 _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -53,10 +49,7 @@ def connect(url: str) -> Engine:
     address = _address(url)
     # JSON has no NaN; without this, SQLite would store what PostgreSQL refuses.
     # Parameters are private: sources, emails, digests of tokens. Errors, and thus logs, never show them.
-    options: dict[str, Any] = {
-        "json_serializer": partial(json.dumps, allow_nan=False),
-        "hide_parameters": True,
-    }
+    options: dict[str, Any] = {"json_serializer": partial(json.dumps, allow_nan=False), "hide_parameters": True}
     if address.get_backend_name() == "sqlite":
         engine = create_engine(address, connect_args=CONNECT, **options)
         attach_sqlite(engine)
@@ -124,9 +117,7 @@ def _address(url: str) -> URL:
         return address.set(drivername="postgresql+psycopg")
     if address.drivername in {"sqlite", "sqlite+pysqlite"}:
         return address
-    raise DatabaseUnavailable(
-        f"DATABASE_URL begins with {address.drivername}://. Use postgresql:// or sqlite://."
-    )
+    raise DatabaseUnavailable(f"DATABASE_URL begins with {address.drivername}://. Use postgresql:// or sqlite://.")
 
 
 def _leave_rows_out(context: ExceptionContext) -> None:

@@ -68,9 +68,7 @@ def explained(engine: Engine) -> Iterator[None]:
     try:
         yield
     except PoolTimeout as error:
-        raise DatabaseUnavailable(
-            f"{_named(engine.url)}: all connections of this process are in use."
-        ) from error
+        raise DatabaseUnavailable(f"{_named(engine.url)}: all connections of this process are in use.") from error
     except DBAPIError as error:
         if not _about_the_database(error):
             raise
@@ -113,9 +111,7 @@ def check_file(url: URL) -> None:
     if file.is_dir():
         raise DatabaseUnavailable(f"The database {file} is a folder. Set DATABASE_URL to a file.")
     if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise DatabaseUnavailable(
-            f"The database can't be written: this user can't write to the folder {file.parent}."
-        )
+        raise DatabaseUnavailable(f"The database can't be written: this user can't write to the folder {file.parent}.")
     if file.exists() and not os.access(file, os.R_OK | os.W_OK):
         raise DatabaseUnavailable(f"This user can't read and write the database {file}.")
 
@@ -123,11 +119,7 @@ def check_file(url: URL) -> None:
 def _about_the_database(error: DBAPIError) -> bool:
     if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
         return False  # SQLite's driver also calls an invalid statement an operational error
-    return (
-        isinstance(error, OperationalError)
-        or error.connection_invalidated
-        or "not a database" in str(error.orig)
-    )
+    return isinstance(error, OperationalError) or error.connection_invalidated or "not a database" in str(error.orig)
 
 
 def _reason(url: URL, text: str) -> str:

@@ -73,9 +73,7 @@ def check(engine: Engine) -> None:
         _refuse_foreign(connection, present)
     if present is None:
         raise NoSchema(_NO_SCHEMA)
-    raise SchemaTooOld(
-        "The database belongs to an older Tilelab. Stop the server, then run: tilelab admin migrate"
-    )
+    raise SchemaTooOld("The database belongs to an older Tilelab. Stop the server, then run: tilelab admin migrate")
 
 
 @cache
@@ -88,11 +86,7 @@ def newest() -> str:
 
 def compared_as(dialect: str) -> dict[str, Any]:
     """Alembic's options: compare defaults too, and rebuild a table if SQLite can't alter it."""
-    return {
-        "compare_server_default": True,
-        "compare_type": True,
-        "render_as_batch": dialect == "sqlite",
-    }
+    return {"compare_server_default": True, "compare_type": True, "render_as_batch": dialect == "sqlite"}
 
 
 _NO_SCHEMA = "The database has no tables yet. Create them with: tilelab admin migrate"
@@ -126,9 +120,7 @@ def _refuse_foreign(connection: Connection, present: str | None) -> None:
             f"The database belongs to a newer Tilelab: this code doesn't know version {present}. "
             "Update the code on this machine."
         )
-    if present is None and (
-        strange := set(inspect(connection).get_table_names()) & set(Base.metadata.tables)
-    ):
+    if present is None and (strange := set(inspect(connection).get_table_names()) & set(Base.metadata.tables)):
         raise DatabaseUnavailable(
             f"The database has a table {min(strange)} that isn't Tilelab's. Use a separate database for Tilelab."
         )
@@ -154,8 +146,7 @@ def _alone(engine: Engine) -> Iterator[Connection]:
             if getattr(error.orig, "sqlstate", None) != "55P03":
                 raise
             raise DatabaseUnavailable(
-                "The tables are in use, so nothing was changed. "
-                "Stop the server, then run: tilelab admin migrate"
+                "The tables are in use, so nothing was changed. Stop the server, then run: tilelab admin migrate"
             ) from error
 
 

@@ -66,9 +66,7 @@ class _Kept:
         writable = file == Path() or os.access(file, os.W_OK)
         if file != Path() and not self._has(file, open_it=writable):
             connection.close()
-            raise sqlite3.OperationalError(
-                "the file is read-only, and this process has no writable connection to it"
-            )
+            raise sqlite3.OperationalError("the file is read-only, and this process has no writable connection to it")
         if writable:
             _use_write_ahead_log(connection)
         for pragma in ("synchronous=FULL", "foreign_keys=ON"):
@@ -89,9 +87,7 @@ class _Kept:
             if self._file != (found.st_dev, found.st_ino) and open_it:
                 if self._connection is not None:
                     self._connection.close()
-                self._connection = sqlite3.connect(
-                    file, _WAIT_SECONDS, isolation_level=None, check_same_thread=False
-                )
+                self._connection = sqlite3.connect(file, _WAIT_SECONDS, isolation_level=None, check_same_thread=False)
                 _use_write_ahead_log(self._connection)
                 self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 self._file = found.st_dev, found.st_ino

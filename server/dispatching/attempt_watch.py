@@ -113,9 +113,7 @@ class Watch:
             known.quiet_since = now
         return now - known.quiet_since >= self.lease_seconds
 
-    def _to_send_again(
-        self, now: float, unclaimed: Sequence[UnderWay], waiting: Mapping[str, int]
-    ) -> list[UnderWay]:
+    def _to_send_again(self, now: float, unclaimed: Sequence[UnderWay], waiting: Mapping[str, int]) -> list[UnderWay]:
         """Attempts whose message may be lost.
 
         If a queue holds as many messages as expected, none is missing. Without this test, a queue would grow until a

@@ -114,9 +114,7 @@ class Dispatcher:
         with self._read.begin() as session:
             rows = session.execute(select(*columns).where(IN_FLIGHT).order_by(Step.id)).all()
             under_way = [
-                UnderWay(
-                    step, Ticket(job, kind, token or ""), queue, state is StepState.RUNNING, worker or ""
-                )
+                UnderWay(step, Ticket(job, kind, token or ""), queue, state is StepState.RUNNING, worker or "")
                 for step, job, kind, token, queue, state, worker in rows
             ]
             return under_way, queues_waiting(session)
@@ -170,9 +168,7 @@ class Dispatcher:
 
     def _take(self, queue: str) -> list[int]:
         with self._write.begin() as session:
-            taken = take(
-                session, queue, self._slots.get(queue, 0), self.settings.in_flight, datetime.now(UTC)
-            )
+            taken = take(session, queue, self._slots.get(queue, 0), self.settings.in_flight, datetime.now(UTC))
             return [step.id for step in taken]
 
     def _publish(self, steps: Sequence[int], now: float) -> None:

@@ -82,9 +82,7 @@ class Choice:
         return self.chosen + self.passed_over[: self.left]
 
 
-def choose(
-    session: Session, queue: str, cap: int, room: int, now: datetime, experiments: int = 0
-) -> list[Waiting]:
+def choose(session: Session, queue: str, cap: int, room: int, now: datetime, experiments: int = 0) -> list[Waiting]:
     """Choose the next steps of a queue, at most `room`, and of experiments at most `experiments`."""
     choice = Choice(people_in_flight(session, queue), cap, room, experiments)
     head = _head(session, queue, now)
@@ -117,9 +115,7 @@ def _head(session: Session, queue: str, now: datetime) -> Sequence[Waiting]:
     return _read(session, queue, query.order_by(Step.priority, Step.turn, Step.id).limit(PAGE))
 
 
-def _hidden(
-    session: Session, queue: str, now: datetime, beyond: Waiting, choice: Choice
-) -> Sequence[Waiting]:
+def _hidden(session: Session, queue: str, now: datetime, beyond: Waiting, choice: Choice) -> Sequence[Waiting]:
     """Steps behind the head of a queue, of people below the cap."""
     sated = set(choice.sated)
     heads = _read(session, queue, select(*_COLUMNS).where(Step.id.in_(_heads(session, queue, now, beyond))))

@@ -99,9 +99,7 @@ def _first_and_never_here(mine: frozenset[int], past: _Past) -> bool:
 
 def _courses_run_by(session: Session, actor: Person) -> frozenset[int]:
     query = select(Membership.course_id).where(
-        Membership.person_id == actor.id,
-        Membership.role == Role.INSTRUCTOR,
-        Membership.dropped_at.is_(None),
+        Membership.person_id == actor.id, Membership.role == Role.INSTRUCTOR, Membership.dropped_at.is_(None)
     )
     return frozenset(session.scalars(query))
 

@@ -58,15 +58,7 @@ def join(session: Session, person: Person, course: Course, now: datetime | None 
     if found is not None:
         return False
     enrol(session, course, person, Role.STUDENT, now)
-    note(
-        session,
-        person,
-        "course.joined",
-        f"person {person.id}",
-        now=now,
-        course_id=course.id,
-        course=course.slug,
-    )
+    note(session, person, "course.joined", f"person {person.id}", now=now, course_id=course.id, course=course.slug)
     return True
 
 

@@ -37,35 +37,21 @@ def needs_consent(actor: Person | None) -> bool:
 
 
 def invite(
-    session: Session,
-    course: Course,
-    actor: Person,
-    person: Person,
-    invited: Invited,
-    now: datetime | None = None,
+    session: Session, course: Course, actor: Person, person: Person, invited: Invited, now: datetime | None = None
 ) -> None:
     """Invite a person who isn't in the course, or change an open invitation; raises CourseError."""
     moment = now or datetime.now(UTC)
     if invited.role is not Role.STUDENT and is_unconfirmed(person):
         raise CourseError(why_not_staff(invited.name))
     found = session.scalar(
-        select(CourseInvitation).where(
-            CourseInvitation.course_id == course.id, CourseInvitation.person_id == person.id
-        )
+        select(CourseInvitation).where(CourseInvitation.course_id == course.id, CourseInvitation.person_id == person.id)
     )
     if found is not None and found.refused_at is not None:
-        raise CourseError(
-            f"{invited.email} declined the invitation. The person can still join with the course’s code."
-        )
+        raise CourseError(f"{invited.email} declined the invitation. The person can still join with the course’s code.")
     if found is None:
         found = CourseInvitation(course_id=course.id, person_id=person.id)
         session.add(found)
-    found.email, found.name, found.role, found.section = (
-        invited.email,
-        invited.name,
-        invited.role,
-        invited.section,
-    )
+    found.email, found.name, found.role, found.section = (invited.email, invited.name, invited.role, invited.section)
     found.invited_by, found.created_at = actor.id, moment
     session.flush()
     _note(session, actor, "member.invited", found, moment, role=found.role.value, section=found.section)
@@ -132,9 +118,7 @@ def refuse(session: Session, person: Person, number: int, now: datetime | None =
         note(session, person, "invitation.declined", f"course {found.course.slug}", now=moment)
 
 
-def withdraw(
-    session: Session, course: Course, actor: Person, number: int, now: datetime | None = None
-) -> None:
+def withdraw(session: Session, course: Course, actor: Person, number: int, now: datetime | None = None) -> None:
     """Delete a course's invitation, unless the person has answered it."""
     hold_course(session, course.id)
     found = session.get(CourseInvitation, number, with_for_update=True)
@@ -173,13 +157,4 @@ def _note(
 ) -> None:
     # The audit shows the names of people's accounts. So it has the invitation's ID, and not the person's.
     course = session.get_one(Course, about.course_id)
-    note(
-        session,
-        actor,
-        action,
-        f"course {course.slug}",
-        now=now,
-        course_id=course.id,
-        invitation=about.id,
-        **detail,
-    )
+    note(session, actor, action, f"course {course.slug}", now=now, course_id=course.id, invitation=about.id, **detail)

@@ -41,12 +41,7 @@ def why_not_staff(name: str) -> str:
 
 
 def secure_before_promotion(
-    session: Session,
-    person: Person,
-    actor: Person | None,
-    *,
-    course_id: int | None = None,
-    now: datetime | None = None,
+    session: Session, person: Person, actor: Person | None, *, course_id: int | None = None, now: datetime | None = None
 ) -> None:
     """End the person's links before giving more rights: the links were given out for less.
 

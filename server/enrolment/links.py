@@ -15,9 +15,7 @@ from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.enrolment.authority import barrier
 
 
-def find_link(
-    session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
-) -> OneTimeLink | None:
+def find_link(session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None) -> OneTimeLink | None:
     """The link with its person, if it is valid and its creator may still create it; changes nothing."""
     found = session.scalar(
         select(OneTimeLink)
@@ -35,9 +33,7 @@ def find_link(
     return found if found is not None and _maker_still_may(session, found) else None
 
 
-def use_link(
-    session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
-) -> OneTimeLink | None:
+def use_link(session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None) -> OneTimeLink | None:
     """Use up a valid link; None if it is invalid. Of simultaneous requests, one succeeds."""
     moment = now or datetime.now(UTC)
     found = find_link(session, purpose, token, moment)

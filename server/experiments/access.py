@@ -28,6 +28,4 @@ def quota_text(error: QuotaUsed) -> str:
     """What is used, and when it renews."""
     renews = error.quota.renews_at
     when = "" if renews is None else f" The next one is possible at {renews:%H:%M} UTC on {renews:%d %b}."
-    return (
-        f"{error} The quota is {EXPERIMENTS_A_DAY} experiments and {POINTS_A_DAY} points in 24 hours.{when}"
-    )
+    return f"{error} The quota is {EXPERIMENTS_A_DAY} experiments and {POINTS_A_DAY} points in 24 hours.{when}"

@@ -145,17 +145,14 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
     )
 
 
-def shown_results(
-    session: Session, visible: Visible, after: int = -1, most: int | None = None
-) -> list[PointResult]:
+def shown_results(session: Session, visible: Visible, after: int = -1, most: int | None = None) -> list[PointResult]:
     """Results as a reader sees them: the class sees no file names and no texts about the source."""
     found = results(session, visible.experiment.id, after, most)
     if visible.named:
         return found
     names = shown_names(visible)
     return [
-        replace(each, kernel=names.get(each.kernel, ""), message=each.verdict.headline, finding=None)
-        for each in found
+        replace(each, kernel=names.get(each.kernel, ""), message=each.verdict.headline, finding=None) for each in found
     ]
 
 

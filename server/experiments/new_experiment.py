@@ -51,13 +51,7 @@ def read_sent(sent: Sent) -> Definition:
 
 
 def start_sent(
-    sessions: Sessions,
-    sent: Sent,
-    definition: Definition,
-    course: int,
-    person: int,
-    role: Role,
-    now: datetime,
+    sessions: Sessions, sent: Sent, definition: Definition, course: int, person: int, role: Role, now: datetime
 ) -> str:
     """Start it, and return its ID; raises UnfitExperiment and what `start` raises."""
     try:
@@ -72,9 +66,7 @@ def start_sent(
     whole, kernels = found.definition, {**sent.kernels, **found.texts}
     if whole.ladder:
         whole, kernels = with_ladder(exercise, whole, sent.text)
-    plan = checked_plan(
-        exercise, whole, kernels, sent.text, student=student, device_class=target.device_class
-    )
+    plan = checked_plan(exercise, whole, kernels, sent.text, student=student, device_class=target.device_class)
     new = NewExperiment(
         course=course,
         person=person,

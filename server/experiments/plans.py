@@ -67,13 +67,9 @@ def with_ladder(exercise: Exercise, definition: Definition, text: str) -> tuple[
 
 def check_kernels(definition: Definition, kernels: Mapping[str, str]) -> None:
     """Check the number and the size of kernels before anything is read; raises UnfitExperiment."""
-    used = sum(
-        len(kernels[name].encode("utf-8", "replace")) for name in definition.kernels if name in kernels
-    )
+    used = sum(len(kernels[name].encode("utf-8", "replace")) for name in definition.kernels if name in kernels)
     if used > _LARGEST_KERNELS:
-        reason = (
-            f"The kernels have {used:,} bytes in all. The limit is {_LARGEST_KERNELS:,}. Use fewer kernels."
-        )
+        reason = f"The kernels have {used:,} bytes in all. The limit is {_LARGEST_KERNELS:,}. Use fewer kernels."
         raise UnfitExperiment("experiment.kernels", reason)
     if len(kernels) > MOST_KERNELS:
         raise UnfitExperiment("experiment.kernels", f"An experiment has at most {MOST_KERNELS} kernels.")
@@ -135,9 +131,7 @@ def checked_plan(
     return plan
 
 
-def _unfit_before_work(
-    definition: Definition, student: bool, device_class: str
-) -> tuple[str, str, str] | None:
+def _unfit_before_work(definition: Definition, student: bool, device_class: str) -> tuple[str, str, str] | None:
     """Table, key and reason of what the definition alone rules out; None for nothing."""
     if definition.design.kind is DesignKind.TUNE and definition.design.points > MOST_SEARCHED:
         return "design", "points", f"A search on a server tries at most {MOST_SEARCHED} points."

@@ -197,9 +197,7 @@ def pause_until(session: Session, experiment: Experiment, now: datetime) -> date
 
 def _next(session: Session, last: int, slots: Mapping[str, int], now: datetime) -> _Now | None:
     running = select(Experiment).where(Experiment.state == ExperimentState.RUNNING).order_by(Experiment.id)
-    experiment = session.scalar(running.where(Experiment.id > last).limit(1)) or session.scalar(
-        running.limit(1)
-    )
+    experiment = session.scalar(running.where(Experiment.id > last).limit(1)) or session.scalar(running.limit(1))
     if experiment is None:
         return None
     exercise = experiment.exercise
@@ -213,11 +211,7 @@ def _next(session: Session, last: int, slots: Mapping[str, int], now: datetime) 
         .order_by(ExperimentPoint.number)
         .limit(AT_ONCE)
     )
-    found = [
-        _Ended(number, job, at, report, verdict)
-        for number, job, at, report, verdict in ended
-        if at is not None
-    ]
+    found = [_Ended(number, job, at, report, verdict) for number, job, at, report, verdict in ended if at is not None]
     unfinished = session.scalar(select(func.count(ExperimentPoint.job_id)).where(*still)) or 0
     waiting = _waiting(session, experiment)
     pause = pause_until(session, experiment, now)
@@ -253,9 +247,7 @@ def _kept(plan: PointPlan, ended: _Ended) -> _Kept:
     return _Kept(ended.job, graded(plan, planned, report, moment), pack(replace(report, evidence=Evidence())))
 
 
-def _to_begin(
-    session: Session, plan: PointPlan, found: _Now, numbers: Sequence[int], now: datetime
-) -> list[Begun]:
+def _to_begin(session: Session, plan: PointPlan, found: _Now, numbers: Sequence[int], now: datetime) -> list[Begun]:
     points = [plan.point(number) for number in numbers]
     variants = [variant_of(plan, point) for point in points]
     passed = _passed(session, found.experiment.id, variants)
@@ -303,12 +295,7 @@ def _passed(session: Session, experiment: int, variants: Sequence[str]) -> Mappi
 
 
 def _write(
-    session: Session,
-    found: _Now,
-    results: Sequence[_Kept],
-    points: Sequence[Begun],
-    now: datetime,
-    unfit: str,
+    session: Session, found: _Now, results: Sequence[_Kept], points: Sequence[Begun], now: datetime, unfit: str
 ) -> bool:
     """Store results and begin points, unless another dispatcher did or someone cancelled the experiment."""
     locked = select(Experiment).where(Experiment.id == found.experiment.id).with_for_update()
@@ -324,9 +311,7 @@ def _write(
         stop(session, experiment, None, now, unfit)
         return True
     if found.hold and found.pause is not None:
-        session.execute(
-            update(Step).where(*_held_back(experiment, found.pause)).values(not_before=found.pause)
-        )
+        session.execute(update(Step).where(*_held_back(experiment, found.pause)).values(not_before=found.pause))
     if experiment.ended == experiment.points:
         experiment.state, experiment.ended_at = ExperimentState.DONE, now
         changed = True
@@ -356,9 +341,7 @@ def _begin(
 ) -> None:
     again = [one.planned.number for one in points if one.planned.number in waiting]
     session.execute(
-        delete(ExperimentPoint).where(
-            ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.number.in_(again)
-        )
+        delete(ExperimentPoint).where(ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.number.in_(again))
     )
     works = [_work(session, experiment, one, now) for one in points if one.result is None]
     jobs = iter(queue_jobs(session, works, now, QueueOrder(session, CPU_QUEUE, Priority.EXPERIMENT)))

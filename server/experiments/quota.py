@@ -43,9 +43,7 @@ class Quota:
 def quota_of(session: Session, person: int, assignment: int, now: datetime) -> Quota:
     """A student's quota in an assignment. Cancelled experiments count, because their points may have run."""
     query = select(func.count(), func.sum(Experiment.points), func.min(Experiment.created_at)).where(
-        Experiment.assignment_id == assignment,
-        Experiment.person_id == person,
-        Experiment.created_at > now - _DAY,
+        Experiment.assignment_id == assignment, Experiment.person_id == person, Experiment.created_at > now - _DAY
     )
     count, points, first = session.execute(query).one()
     return Quota(count, points or 0, None if first is None else first + _DAY)
@@ -53,7 +51,5 @@ def quota_of(session: Session, person: int, assignment: int, now: datetime) -> Q
 
 def running_of(session: Session, person: int) -> int:
     """How many experiments of a person are running."""
-    query = select(func.count()).where(
-        Experiment.person_id == person, Experiment.state == ExperimentState.RUNNING
-    )
+    query = select(func.count()).where(Experiment.person_id == person, Experiment.state == ExperimentState.RUNNING)
     return session.scalar(query) or 0

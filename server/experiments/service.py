@@ -154,9 +154,7 @@ def retry(session: Session, experiment: Experiment, actor: Person, now: datetime
         raise NotPossible("The course is archived. Nothing runs in it.")
     put_back = session.scalars(
         update(ExperimentPoint)
-        .where(
-            ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.verdict == Verdict.SYSTEM_ERROR
-        )
+        .where(ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.verdict == Verdict.SYSTEM_ERROR)
         .values(verdict=None, tile=None, result=None, job_id=None)
         .returning(ExperimentPoint.number)
     ).all()
@@ -179,9 +177,7 @@ def share(session: Session, experiment: Experiment, actor: Person, now: datetime
     _note(session, experiment, actor, "shared" if shared else "hidden", now)
 
 
-def pin(
-    session: Session, experiment: Experiment, assignment: Assignment | None, actor: Person, now: datetime
-) -> None:
+def pin(session: Session, experiment: Experiment, assignment: Assignment | None, actor: Person, now: datetime) -> None:
     """Link to an experiment from an assignment's page, which shares it; None removes the link."""
     _lock(session, experiment)
     number = None if assignment is None else assignment.id

@@ -35,9 +35,7 @@ class Target:
     assignment: int | None
 
 
-def target_of(
-    session: Session, course: int, role: Role, name: str, device_class: str | None, now: datetime
-) -> Target:
+def target_of(session: Session, course: int, role: Role, name: str, device_class: str | None, now: datetime) -> Target:
     """Find the exercise of that name for a member of the course; raises NoTarget.
 
     name: of an assignment, or of an exercise. Students name an assignment
@@ -54,17 +52,13 @@ def target_of(
     shipped = {each.name for each in list_exercises()} if is_staff(role) else set()
     if name not in shipped:
         names = ", ".join(sorted({one.slug for one in found} | shipped)) or "none"
-        raise NoTarget(
-            "experiment.exercise", f"`{name[:60]}` isn't an exercise of this course. It has {names}."
-        )
+        raise NoTarget("experiment.exercise", f"`{name[:60]}` isn't an exercise of this course. It has {names}.")
     row = keep(session, installed_content(name), None, now)
     device, arch = _device(session, None, device_class, now)
     return Target(row.id, device, arch, None)
 
 
-def _device(
-    session: Session, assignment: Assignment | None, wanted: str | None, now: datetime
-) -> tuple[str, str]:
+def _device(session: Session, assignment: Assignment | None, wanted: str | None, now: datetime) -> tuple[str, str]:
     own = "" if assignment is None else assignment.device_class
     if wanted is None or wanted == (own or CPU):
         arch = DEFAULT_ARCH if assignment is None else assignment.arch

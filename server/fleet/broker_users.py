@@ -29,9 +29,7 @@ def rights(name: str, queues: Sequence[str]) -> tuple[str, ...]:
     """
     taken = " ".join(f"~{_pattern(queue)}" for queue in queues)
     kinds = ("binding", "binding_permanent")
-    bound = " ".join(
-        f"~_kombu.{kind}.{_pattern(queue)}" for queue in (*queues, RESULTS_QUEUE) for kind in kinds
-    )
+    bound = " ".join(f"~_kombu.{kind}.{_pattern(queue)}" for queue in (*queues, RESULTS_QUEUE) for kind in kinds)
     own = " ".join(f"~tilelab:{kind}:{name}.*" for kind in ("worker", "wanted", "test"))
     return (
         *_CONNECTION,

@@ -69,9 +69,7 @@ def known_slots(session: Session, now: datetime) -> tuple[dict[str, int], dict[s
 
 
 def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime]]:
-    query = select(Worker.record, Worker.last_beat).where(
-        Worker.state != GONE, Worker.last_beat > now - _STALE
-    )
+    query = select(Worker.record, Worker.last_beat).where(Worker.state != GONE, Worker.last_beat > now - _STALE)
     found = []
     for plain, beat in session.execute(query.order_by(Worker.id)):
         try:
@@ -83,6 +81,4 @@ def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime
 
 def device_classes(session: Session, now: datetime) -> Mapping[str, str]:
     """The device classes of running workers, each with the architecture to compile for."""
-    return {
-        name: arch for worker in known_workers(session, now) for name, arch in worker.device_classes.items()
-    }
+    return {name: arch for worker in known_workers(session, now) for name, arch in worker.device_classes.items()}

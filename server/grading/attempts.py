@@ -12,14 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.grading.models import (
-    Attempt,
-    AttemptOutcome,
-    Job,
-    JobState,
-    Step,
-    StepState,
-)
+from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
 from server.text import storable
 from worker.contract.messages import StepKind, Ticket
 
@@ -122,9 +115,7 @@ def cancelled(session: Session, step: Step, now: datetime) -> Ticket | None:
     return ticket
 
 
-def close(
-    session: Session, step: Step, outcome: AttemptOutcome, worker: str, fault: str, now: datetime
-) -> None:
+def close(session: Session, step: Step, outcome: AttemptOutcome, worker: str, fault: str, now: datetime) -> None:
     """End the attempt, not its step."""
     attempt = _attempt(session, step)
     attempt.outcome = outcome

@@ -147,9 +147,7 @@ def order_tests(fleet: RedisFleet, found: Contradiction) -> None:
         for each in (found.first, found.second):
             fleet.want(each.worker, Wanted.TEST)
     except BrokerUnavailable as error:
-        logger.warning(
-            "can't ask these workers to test themselves; run `tilelab worker selftest` there: %s", error
-        )
+        logger.warning("can't ask these workers to test themselves; run `tilelab worker selftest` there: %s", error)
 
 
 def _from_redis(redis_url: str) -> tuple[Sequence[WorkerRecord], float]:

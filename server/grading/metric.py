@@ -20,11 +20,7 @@ def metric_of(exercise: Exercise) -> Metric:
 
 
 def score_of(
-    metric: str,
-    gflops: float | None,
-    gbps: float | None,
-    ms_median: float | None,
-    melements: float | None = None,
+    metric: str, gflops: float | None, gbps: float | None, ms_median: float | None, melements: float | None = None
 ) -> float | None:
     """The score of a measurement; None if it lacks this metric."""
     if metric == Metric.TIME:

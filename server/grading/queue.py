@@ -136,9 +136,7 @@ class _Line:
         if not heard:
             return (
                 None,
-                _SILENT
-                if known
-                else f"No worker {_what(self._queue)} is running. Submissions wait until one starts.",
+                _SILENT if known else f"No worker {_what(self._queue)} is running. Submissions wait until one starts.",
             )
         if ahead + self._running < heard:
             return (None, _NOT_TAKEN) if self._now - max(since, self._moved) > PROMPT else (0.0, "")
@@ -155,9 +153,7 @@ class _Line:
 
     @cached_property
     def _running(self) -> int:
-        query = select(func.count()).where(
-            Step.queue == self._queue, IN_FLIGHT, Step.state == StepState.RUNNING
-        )
+        query = select(func.count()).where(Step.queue == self._queue, IN_FLIGHT, Step.state == StepState.RUNNING)
         return self._session.scalar(query) or 0
 
     @cached_property

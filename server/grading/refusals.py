@@ -43,8 +43,6 @@ def recent_refusals(session: Session, now: datetime) -> Sequence[RefusedResult]:
         .limit(_MOST_SHOWN)
     )
     return [
-        RefusedResult(
-            event.subject.removeprefix("worker "), event.detail["job"], event.detail["why"], event.at
-        )
+        RefusedResult(event.subject.removeprefix("worker "), event.detail["job"], event.detail["why"], event.at)
         for event in session.scalars(query)
     ]

@@ -49,9 +49,7 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
     body.append(_best_line(points, up, metric, best))
     body += [_point(x, each, up) for x, each in points]
     title = (
-        "Progress over submissions and checks"
-        if not modelled
-        else "Modelled speed of light of submissions and checks"
+        "Progress over submissions and checks" if not modelled else "Modelled speed of light of submissions and checks"
     )
     names = [*_axis(up, metric), *_names(attempts, modelled=modelled)]
     left = round(_LETTER * max(len(name) for _, name in names)) + _GAP
@@ -108,10 +106,7 @@ def _grid(up: Axis) -> list[str]:
 
 def _axis(up: Axis, metric: Metric) -> list[tuple[float, str]]:
     """The unit, and the labels of the grid lines, with their heights."""
-    return [
-        (_TOP - 12, UNITS[metric]),
-        *((up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up)),
-    ]
+    return [(_TOP - 12, UNITS[metric]), *((up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up))]
 
 
 def _round(mark: float, metric: Metric) -> str:

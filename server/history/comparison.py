@@ -167,9 +167,7 @@ def _not_comparable(a: _Measured, b: _Measured) -> str:
     return "" if a.high < b.low or b.high < a.low else "no significant difference: the intervals overlap"
 
 
-def _plain(
-    left: Compared, right: Compared, title: str, basis: str, of: Callable[[Result], float | None]
-) -> Figure:
+def _plain(left: Compared, right: Compared, title: str, basis: str, of: Callable[[Result], float | None]) -> Figure:
     """Two shares without a difference: only the speed decides whether measurements differ."""
     a, b = (None if each.result is None else of(each.result) for each in (left, right))
     return Figure(title, basis, percent_text(a), percent_text(b))
@@ -177,8 +175,7 @@ def _plain(
 
 def _bound(left: Result | None, right: Result | None, metric: Metric) -> Figure:
     a, b = (
-        None if each is None else score_of(metric, each.bound_gflops, None, each.bound_ms)
-        for each in (left, right)
+        None if each is None else score_of(metric, each.bound_gflops, None, each.bound_ms) for each in (left, right)
     )
     if a is None or b is None or a == b:
         return Figure("Speed of light", "modelled", _with_unit(a, metric), _with_unit(b, metric))
@@ -237,9 +234,7 @@ def _by(new: float, old: float) -> str:
 
 
 def _in_totals(counter: Counter) -> Callable[[Report], float | None]:
-    return lambda report: (
-        counter.of(report.evidence.totals) if report.evidence.totals.thread_instructions else None
-    )
+    return lambda report: counter.of(report.evidence.totals) if report.evidence.totals.thread_instructions else None
 
 
 def _registers(report: Report) -> float | None:

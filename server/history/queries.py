@@ -185,9 +185,7 @@ def history_of(
     )
 
 
-def _why_not(
-    assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]] | None, boards: _Boards
-) -> str:
+def _why_not(assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]] | None, boards: _Boards) -> str:
     """Why a submission isn't on the leaderboard; "" if it has no verdict yet."""
     if entry.cancelled:
         return "It was cancelled."

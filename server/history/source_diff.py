@@ -67,9 +67,7 @@ class SourceDiff:
         return not self.too_long and not self.added and not self.removed
 
 
-def source_diff(
-    left: str, right: str, *, whole: bool = False, go_on: Callable[[], None] = lambda: None
-) -> SourceDiff:
+def source_diff(left: str, right: str, *, whole: bool = False, go_on: Callable[[], None] = lambda: None) -> SourceDiff:
     """Compare two sources.
 
     whole: whether to include all identical lines
@@ -85,9 +83,7 @@ def source_diff(
     for block in found:
         lefts, rights = range(block.left, block.left_end), range(block.right, block.right_end)
         if block.same:
-            alike = [
-                Row(_side(a, before), _side(b, after), same=True) for a, b in zip(lefts, rights, strict=True)
-            ]
+            alike = [Row(_side(a, before), _side(b, after), same=True) for a, b in zip(lefts, rights, strict=True)]
             rows += alike if whole else _folded(alike, first=block is found[0], last=block is found[-1])
             continue
         removed += len(lefts)

@@ -121,9 +121,7 @@ def show_history(slug: str, assignment: str) -> str:
         person = _whose(session, reader, found)
         place = _place(session, reader, found, person)
         bar = course_bar(session, reader)
-        history = history_of(
-            session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff
-        )
+        history = history_of(session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff)
     asked = request.args.get("page", "1")
     rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
     known = {each.public_id: each for each in history.attempts}
@@ -208,9 +206,7 @@ def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
     number = int(asked)
     if number == reader.viewer.id:
         return number
-    submissions = select(Submission.id).where(
-        Submission.assignment_id == assignment.id, Submission.person_id == number
-    )
+    submissions = select(Submission.id).where(Submission.assignment_id == assignment.id, Submission.person_id == number)
     if not reader.course.is_staff or session.scalar(submissions.limit(1)) is None:
         raise nothing_here()
     return number

@@ -21,9 +21,7 @@ LARGEST_FORM = 2**20
 LONGEST_HEAD = 64 * 2**10
 """In bytes: the request line and all headers."""
 
-_END_OF_HEAD = re.compile(
-    rb"\r\n\r\n|(?<!\r)\n"
-)  # a bare line feed doesn't end a head; the parser refuses it
+_END_OF_HEAD = re.compile(rb"\r\n\r\n|(?<!\r)\n")  # a bare line feed doesn't end a head; the parser refuses it
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]*\r\n")
 _LONGEST_CHUNK_LINE = 8190
 _TIMES_FRAMED = 2

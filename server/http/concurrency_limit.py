@@ -139,9 +139,7 @@ class ConcurrencyLimit:
         # A whole class may sign in at once behind one address, and checking a password takes long.
         return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=1.0 if reads else 0.0)
 
-    def _turn_away(
-        self, environ: WSGIEnvironment, start_response: StartResponse, why: str
-    ) -> Iterable[bytes]:
+    def _turn_away(self, environ: WSGIEnvironment, start_response: StartResponse, why: str) -> Iterable[bytes]:
         """Let the application refuse the request. It does so first, before any query, and thus needs no slot.
 
         One at a time: refusing a crowd takes no more of the processor than one request.

@@ -162,15 +162,11 @@ def _is_for_programs() -> bool:
 def _refused(error: Refused) -> Response:
     if error.status == 303:
         return Response(status=303, headers=dict(error.headers))
-    return problem_response(
-        Problem(error.status, error.code, error.title, error.detail), error.headers, error.page
-    )
+    return problem_response(Problem(error.status, error.code, error.title, error.detail), error.headers, error.page)
 
 
 def _too_costly(error: TooCostly) -> Response:
-    logger.warning(
-        "%s %s was stopped, because it took too much processor time: %s", request.method, _place(), error
-    )
+    logger.warning("%s %s was stopped, because it took too much processor time: %s", request.method, _place(), error)
     return _refused(Refused(
         503, "too_costly", "This takes too much time",
         "The server stopped, because a text needs too much processor time. A shorter or plainer text needs less.", {},

@@ -99,9 +99,7 @@ class RequestSlots:
         with self._lock:
             self._free += 1
             past = self._see(asker)
-            past.rests_until = max(past.rests_until, past.seen) + asker.rest * min(
-                seconds + _OVERHEAD, _MOST_CHARGED
-            )
+            past.rests_until = max(past.rests_until, past.seen) + asker.rest * min(seconds + _OVERHEAD, _MOST_CHARGED)
             self._held[asker.name] -= 1
             if self._held[asker.name] <= 0:
                 del self._held[asker.name]

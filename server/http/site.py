@@ -32,9 +32,7 @@ class Site:
 def attach_site(app: Flask, settings: Settings) -> Site:
     """Create the site and attach it to the application; opens no connections."""
     engine = connect(settings.database_url)
-    site = Site(
-        settings, engine, sessions(engine), readers(engine), hasty(engine, _NOTE_SECONDS, synced=False)
-    )
+    site = Site(settings, engine, sessions(engine), readers(engine), hasty(engine, _NOTE_SECONDS, synced=False))
     app.extensions[_KEY] = site
     app.jinja_env.globals["site_address"] = site_address
     return site

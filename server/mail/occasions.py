@@ -95,8 +95,7 @@ def _extension_requests(session: Session, now: datetime) -> Iterator[Occasion]:
         select(ExtensionRequest)
         .where(ExtensionRequest.answered_at > now - AHEAD)
         .options(
-            joinedload(ExtensionRequest.person),
-            joinedload(ExtensionRequest.assignment).joinedload(Assignment.course),
+            joinedload(ExtensionRequest.person), joinedload(ExtensionRequest.assignment).joinedload(Assignment.course)
         )
     )
     for each in session.scalars(query):
@@ -162,9 +161,7 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
     Excused students are left out once they may know it.
     """
     done = select(Submission.person_id).where(
-        Submission.assignment_id == assignment.id,
-        Submission.mode == Mode.RANK,
-        Submission.verdict == Verdict.ACCEPTED,
+        Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK, Submission.verdict == Verdict.ACCEPTED
     )
     excused = (
         select(Correction.person_id)
@@ -192,10 +189,7 @@ def _unfinished(assignment: Assignment) -> Select[Person, Extension]:
     )
 
 
-_WHOSE = (
-    joinedload(Submission.person),
-    joinedload(Submission.assignment).joinedload(Assignment.course),
-)
+_WHOSE = (joinedload(Submission.person), joinedload(Submission.assignment).joinedload(Assignment.course))
 
 
 def _subject(assignment: Assignment, what: str) -> str:

@@ -195,9 +195,7 @@ def _due(now: datetime) -> Select[Mail]:
 def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
     trusted = ssl.create_default_context()
     if server.tls == "tls":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(
-            server.host, server.port, timeout=_SECONDS, context=trusted
-        )
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=_SECONDS, context=trusted)
     else:
         connection = smtplib.SMTP(server.host, server.port, timeout=_SECONDS)
     with connection:

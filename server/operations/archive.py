@@ -156,9 +156,7 @@ def _read_manifest(plain: Any) -> Manifest:
     if plain.get("format") != FORMAT:
         raise ArchiveError(f"its format is {plain.get('format')!r}, but this version reads {FORMAT}")
     try:
-        tables = {
-            str(name): Contents(int(it["rows"]), str(it["sha256"])) for name, it in plain["tables"].items()
-        }
+        tables = {str(name): Contents(int(it["rows"]), str(it["sha256"])) for name, it in plain["tables"].items()}
         return Manifest(str(plain["revision"]), str(plain["made_at"]), tables)
     except (KeyError, TypeError, ValueError) as error:
         raise ArchiveError("its manifest is invalid") from error

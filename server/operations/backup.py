@@ -76,9 +76,7 @@ def _check_place(path: Path, *, replace: bool) -> None:
         kind = next((name for test, name in _KINDS if test(found.st_mode)), "not a regular file")
         raise BackupRefused(f"{path} is {kind}. Give a new file's name, or `-` for standard output.")
     if found.st_size and not replace and not _is_backup(path):
-        raise BackupRefused(
-            f"{path} exists and is not a backup. Give another name, or replace it with --replace."
-        )
+        raise BackupRefused(f"{path} exists and is not a backup. Give another name, or replace it with --replace.")
 
 
 _KINDS = (

@@ -81,13 +81,9 @@ class Erased:
         if self.shared:
             lines.append(f"Sources kept because others submitted them too: {self.shared}.")
         if self.left:
-            lines.append(
-                f"The name or email still occurs in: {', '.join(self.left)}. Check if it is this person's."
-            )
+            lines.append(f"The name or email still occurs in: {', '.join(self.left)}. Check if it is this person's.")
         if self.compacted is False:
-            lines.append(
-                "The database was in use, so its file may hold remains: stop the server and run VACUUM on it."
-            )
+            lines.append("The database was in use, so its file may hold remains: stop the server and run VACUUM on it.")
         lines.append("Backups made before keep what they hold.")
         return "\n".join(lines)
 
@@ -212,9 +208,7 @@ def _sources(session: Session, person: int, theirs: Any) -> list[str]:
 
 
 def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:
-    submitted = select(Submission.id).where(
-        Submission.source_digest == digest, Submission.person_id != person
-    )
+    submitted = select(Submission.id).where(Submission.source_digest == digest, Submission.person_id != person)
     if session.scalar(submitted.limit(1)) is not None:
         return True
     own = select(Submission.id).where(Submission.source_digest == digest, Submission.person_id == person)

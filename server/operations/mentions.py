@@ -28,18 +28,12 @@ def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
     """These columns of the table; without names, all columns with text."""
     table: Table = Base.metadata.tables[of.__tablename__]
     texts = [column for column in table.columns if isinstance(column.type, String | JSON)]
-    return tuple(
-        column for column in texts if not column.foreign_keys and (not names or column.name in names)
-    )
+    return tuple(column for column in texts if not column.foreign_keys and (not names or column.name in names))
 
 
 # Texts without use once they name an erased person. Of an audit entry, only the detail: its action and subject hold
 # Tilelab's own words and numbers.
-_REPLACED = (
-    _columns(AuditEvent, "detail"),
-    _columns(Experiment, "name", "plan"),
-    _columns(StagedRegrade, "filter"),
-)
+_REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment, "name", "plan"), _columns(StagedRegrade, "filter"))
 # Texts to check by hand: titles, announcements, names of machines.
 _LOOKED_AT = tuple(
     _columns(it)
@@ -84,10 +78,7 @@ def _found(
     pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
     key = columns[0].table.primary_key.columns[0]
     for identity, *values in session.execute(select(key, *columns)).all():
-        pairs = (
-            (column.name, value, _without(value, pattern))
-            for column, value in zip(columns, values, strict=True)
-        )
+        pairs = ((column.name, value, _without(value, pattern)) for column, value in zip(columns, values, strict=True))
         found = {name: without for name, value, without in pairs if without != value}
         if found:
             yield key, identity, found

@@ -11,12 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
@@ -118,15 +113,11 @@ class TilelabCollector(Collector):
             return
         up.add_metric([], 1)
         yield up
-        processes = GaugeMetricFamily(
-            "tilelab_processes", "Running processes of the server.", labels=["process"]
-        )
+        processes = GaugeMetricFamily("tilelab_processes", "Running processes of the server.", labels=["process"])
         for name in PROCESSES:
             processes.add_metric([name], found.processes.get(name, 0))
         yield processes
-        yield GaugeMetricFamily(
-            "tilelab_results_waiting", "Results waiting to be recorded.", value=found.results
-        )
+        yield GaugeMetricFamily("tilelab_results_waiting", "Results waiting to be recorded.", value=found.results)
         yield CounterMetricFamily(
             "tilelab_late_results", "Results refused because their try no longer counts.", value=found.late
         )
@@ -187,23 +178,17 @@ def _queues(session: Session, now: datetime, queues: Sequence[str], under_way: _
 def _age(session: Session, step: int | None, now: datetime) -> float:
     queued = None
     if step is not None:
-        queued = session.scalar(
-            select(Job.queued_at).join(Step, Step.job_id == Job.id).where(Step.id == step)
-        )
+        queued = session.scalar(select(Job.queued_at).join(Step, Step.job_id == Job.id).where(Step.id == step))
     return 0.0 if queued is None else max(0.0, (now - queued).total_seconds())
 
 
-def _workers(
-    workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]
-) -> Iterator[Metric]:
+def _workers(workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]) -> Iterator[Metric]:
     states = GaugeMetricFamily("tilelab_workers", "Running workers by state.", labels=["state"])
     found = Counter(worker.state for worker in workers)
     for state in WorkerState:
         states.add_metric([state.value], found[state])
     yield states
-    places = GaugeMetricFamily(
-        "tilelab_slots", "Slots of running workers that serve a queue.", labels=["queue"]
-    )
+    places = GaugeMetricFamily("tilelab_slots", "Slots of running workers that serve a queue.", labels=["queue"])
     for queue in queues:
         places.add_metric([queue], taking.get(queue, 0))
     yield places
@@ -240,9 +225,7 @@ def _step_seconds(counts: Mapping[tuple[str, float | str], float]) -> Metric:
 
 def _emails(session: Session) -> Metric:
     family = GaugeMetricFamily(
-        "tilelab_emails",
-        "E-mails of the last 30 days that wait, or that were tried and given up.",
-        labels=["state"],
+        "tilelab_emails", "E-mails of the last 30 days that wait, or that were tried and given up.", labels=["state"]
     )
     given_up = Mail.next_at.is_(None) & Mail.sent_at.is_(None) & (Mail.tries > 0)
     for state, which in (("waiting", Mail.next_at.is_not(None)), ("failed", given_up)):
@@ -252,9 +235,7 @@ def _emails(session: Session) -> Metric:
 
 def _failure_counts(counts: Mapping[tuple[str, str], float]) -> Metric:
     family = CounterMetricFamily(
-        "tilelab_failed_attempts",
-        "Failed or lost tries of finished steps.",
-        labels=["queue", "outcome"],
+        "tilelab_failed_attempts", "Failed or lost tries of finished steps.", labels=["queue", "outcome"]
     )
     for queue in sorted({CPU_QUEUE, *(queue for queue, _ in counts)}):
         for outcome in (AttemptOutcome.FAULT, AttemptOutcome.LOST):

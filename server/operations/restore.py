@@ -84,9 +84,7 @@ def _read_table(connection: Connection, table: Table, rows: Iterator[dict[str, A
             connection.execute(insert(table), some)
     except (DataError, IntegrityError) as error:
         reason = " ".join(str(error.orig).split())[:_LONGEST_REASON]
-        raise ArchiveError(
-            f"the table {table.name} has a row that this database refuses ({reason})"
-        ) from error
+        raise ArchiveError(f"the table {table.name} has a row that this database refuses ({reason})") from error
     _go_on_counting(connection, table)
 
 

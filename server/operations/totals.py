@@ -71,9 +71,9 @@ def step_seconds(session: Session, between: Between) -> Counts:
     found: Counts = {}
     within = [func.sum(cast(case((Step.seconds <= edge, 1), else_=0), Integer)) for edge in BUCKETS]
     for queue in queues_ended(session):
-        query = select(
-            func.count(), func.sum(cast(func.round(Step.seconds * 1000), BigInteger)), *within
-        ).where(Step.queue == queue, between(Step.ended_at), Step.seconds.is_not(None))
+        query = select(func.count(), func.sum(cast(func.round(Step.seconds * 1000), BigInteger)), *within).where(
+            Step.queue == queue, between(Step.ended_at), Step.seconds.is_not(None)
+        )
         count, ms, *counts = session.execute(query).one()
         for edge, below in zip((*BUCKETS, float("inf")), (*counts, count), strict=True):
             found[queue, edge] = below or 0

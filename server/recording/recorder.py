@@ -116,9 +116,7 @@ class Recorder:
                 # An outage may last for hours. Only faults that may never pass are counted.
                 tries += hope_of(error) is not Outlook.PASSES
                 if tries >= 2 * TRIES:
-                    logger.exception(
-                        "dropped a result: the database refuses it, and the end of its attempt too"
-                    )
+                    logger.exception("dropped a result: the database refuses it, and the end of its attempt too")
                     return True
                 wait = self._database.failed(error)
             else:

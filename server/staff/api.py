@@ -225,11 +225,7 @@ def show_progress(course: str, assignment: str) -> Response:
 
 @staff_api.get("/courses/<course>/submissions")
 @operation(
-    CourseSubmissionsAnswer,
-    path={"course": NAME},
-    query=CourseSubmissionsQuery,
-    scope=Scope.STAFF,
-    refuses=REFUSES,
+    CourseSubmissionsAnswer, path={"course": NAME}, query=CourseSubmissionsQuery, scope=Scope.STAFF, refuses=REFUSES
 )
 def show_submissions(course: str) -> Response:
     """List the submissions of your course, as course staff, the latest first, page by page."""
@@ -237,9 +233,7 @@ def show_submissions(course: str) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
         page, before = _listing(session, person, here, _criteria(asked), asked.before, asked.limit)
-    following = (
-        url_for(".show_submissions", course=course, **_given(asked), before=before) if before else None
-    )
+    following = url_for(".show_submissions", course=course, **_given(asked), before=before) if before else None
     return jsonify(asdict(CourseSubmissionsAnswer(page, following)))
 
 
@@ -299,12 +293,7 @@ def _next(endpoint: str, asked: Any, page: Sequence[Member], more: bool, **path:
 
 
 def _listing(
-    session: Session,
-    person: Person,
-    course: Course,
-    criteria: SubmissionCriteria,
-    before: str | None,
-    limit: int,
+    session: Session, person: Person, course: Course, criteria: SubmissionCriteria, before: str | None, limit: int
 ) -> tuple[tuple[Any, ...], str]:
     if before is not None and visible_submission(session, person.id, before) is None:
         raise Refused(

@@ -53,7 +53,7 @@ REFUSES_CHANGE = {
 }
 REFUSES_LOSSES = REFUSES_CHANGE | {
     409: "The present state doesn't allow this. Or it needs a confirmation: the code is then `lowers_points` or "
-    "`above_maximum`.",
+    "`above_maximum`."
 }
 
 
@@ -119,10 +119,7 @@ def desk_of(course: str, *, instructor: bool = False) -> ApiDesk:
         found = course_for_staff(session, person, course)
         if instructor and role_in(session, person.id, found.id) is not Role.INSTRUCTOR:
             raise Refused(
-                403,
-                "not_instructor",
-                "Only an instructor may do this",
-                "You are an assistant in this course.",
+                403, "not_instructor", "Only an instructor may do this", "You are an assistant in this course."
             )
         return ApiDesk(person.id, found.id, found.slug)
 
@@ -142,9 +139,7 @@ def course_for_staff(session: Session, person: Person, name: str) -> Course:
             404, "no_such_course", "There is no such course", "Check its name. You may not be in this course."
         )
     if not is_staff(role):
-        raise Refused(
-            403, "not_staff", "Only course staff may do this", "You are in this course as a student."
-        )
+        raise Refused(403, "not_staff", "Only course staff may do this", "You are in this course as a student.")
     return found
 
 
@@ -160,9 +155,7 @@ def member_here(session: Session, course_id: int, person: int) -> Member:
     """A member, even if dropped; raises Refused."""
     found = find_member(session, course_id, person)
     if found is None:
-        raise Refused(
-            404, "no_such_person", "There is no such person in this course", "The roster has the IDs."
-        )
+        raise Refused(404, "no_such_person", "There is no such person in this course", "The roster has the IDs.")
     return found
 
 
@@ -224,12 +217,7 @@ def _name_losses(lowers: UnconfirmedPoints) -> Response:
     detail = f"The assignment’s maximum is {rounded_points(lowers.most)}. Nothing changed. " + _AGAIN
     return problem_response(
         LowersPointsProblem(
-            409,
-            "above_maximum",
-            "These points are above the maximum",
-            detail,
-            losses=losses,
-            confirm=lowers.digest,
+            409, "above_maximum", "These points are above the maximum", detail, losses=losses, confirm=lowers.digest
         )
     )
 
@@ -238,12 +226,7 @@ def losses_problem(losses: tuple[LossAnswer, ...], confirm: str) -> Response:
     """The answer to a change that lowers points without their confirmation."""
     return problem_response(
         LowersPointsProblem(
-            409,
-            "lowers_points",
-            "This lowers points",
-            "Nothing changed. " + _AGAIN,
-            losses=losses,
-            confirm=confirm,
+            409, "lowers_points", "This lowers points", "Nothing changed. " + _AGAIN, losses=losses, confirm=confirm
         )
     )
 
@@ -254,9 +237,7 @@ _AGAIN = "To save these points, send the request again with `confirm`."
 @staff_api.errorhandler(413)
 def _too_large(_error: HTTPException) -> Response:
     limit = "1 MiB for an exercise, 256 KiB for other requests"
-    return _problem(
-        413, "too_large", "The request is too large", f"Nothing was stored. The limit is {limit}."
-    )
+    return _problem(413, "too_large", "The request is too large", f"Nothing was stored. The limit is {limit}.")
 
 
 @staff_api.errorhandler(CourseError)

@@ -157,13 +157,7 @@ def _deadlines(
         missing = [(person.id, person.name) for person in expected if person.id not in handed_in[one.id]]
         made.append(
             Deadline(
-                one.slug,
-                one.title,
-                one.due_at,
-                one.due_at < now,
-                len(expected),
-                len(missing),
-                tuple(missing[:_NAMED]),
+                one.slug, one.title, one.due_at, one.due_at < now, len(expected), len(missing), tuple(missing[:_NAMED])
             )
         )
     return made
@@ -208,10 +202,6 @@ def _faults(session: Session, numbers: Sequence[int]) -> int:
         .select_from(Result)
         .join(Job, Job.id == Result.job_id)
         .join(Submission, and_(Submission.id == Job.submission_id, Submission.judged_job_id == Job.id))
-        .where(
-            Result.verdict == Verdict.SYSTEM_ERROR,
-            Submission.assignment_id.in_(numbers),
-            Job.id == latest_job_id(),
-        )
+        .where(Result.verdict == Verdict.SYSTEM_ERROR, Submission.assignment_id.in_(numbers), Job.id == latest_job_id())
     )
     return session.scalar(query) or 0

@@ -106,9 +106,7 @@ def read_entries(
     if actor is not None:
         query = query.where(AuditEvent.actor_id == actor)
     if subject:
-        query = query.where(
-            or_(AuditEvent.subject == subject, AuditEvent.subject.contains(subject, autoescape=True))
-        )
+        query = query.where(or_(AuditEvent.subject == subject, AuditEvent.subject.contains(subject, autoescape=True)))
     if before:
         query = query.where(AuditEvent.id < before)
     found = session.execute(query.order_by(AuditEvent.id.desc()).limit(limit + 1)).all()

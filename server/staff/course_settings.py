@@ -68,7 +68,5 @@ def change_course(
     if archived != was_archived:
         course.archived_at = moment if archived else None
     session.flush()
-    note(
-        session, actor, "course.changed", f"course {course.slug}", now=moment, course_id=course.id, **changed
-    )
+    note(session, actor, "course.changed", f"course {course.slug}", now=moment, course_id=course.id, **changed)
     return True

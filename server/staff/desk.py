@@ -49,8 +49,7 @@ class Desk:
 def desk_of(course: Membership, part: str) -> Desk:
     """part: the title of the page's tab."""
     return Desk(
-        course,
-        tuple(Link(title, url_for(name, slug=course.slug), word == part) for title, name, word in _TABS),
+        course, tuple(Link(title, url_for(name, slug=course.slug), word == part) for title, name, word in _TABS)
     )
 
 
@@ -98,9 +97,7 @@ def looked_for(given: Mapping[str, str], *names: str) -> Form:
         text = given.get(name, "")
         form.values[name] = printable(text)[:_LONGEST]
         if form.values[name] != " ".join(text.split()):
-            form.mistake(
-                name, f"This is too long or has invalid characters. The limit is {_LONGEST} characters."
-            )
+            form.mistake(name, f"This is too long or has invalid characters. The limit is {_LONGEST} characters.")
     return form
 
 

@@ -43,9 +43,7 @@ def merge(form: Form, saved: Mapping[str, str]) -> bool:
             continue
         conflict = True
         now = f"“{cut(value, _LONGEST)}”" if value else "empty"
-        form.mistake(
-            name, f"Another person saved this page. The saved value is {now}. Save again to replace it."
-        )
+        form.mistake(name, f"Another person saved this page. The saved value is {now}. Save again to replace it.")
     form.values[SHOWN] = _digests(saved)
     return conflict
 

@@ -104,9 +104,7 @@ def losses(
     everyone = before.keys() | after.keys()
     pairs = {person: (before.get(person, Grade()), after.get(person, Grade())) for person in everyone}
     lost = {
-        person: (was, now)
-        for person, (was, now) in pairs.items()
-        if _is_loss(was, now) or _is_excess(was, now, most)
+        person: (was, now) for person, (was, now) in pairs.items() if _is_loss(was, now) or _is_excess(was, now, most)
     }
     people = {one.id: one for one in _people(session, sorted(lost))}
     found = (Loss(person, people[person].name, people[person].email, *pair) for person, pair in lost.items())
@@ -135,8 +133,7 @@ def _people(session: Session, numbers: list[int]) -> Iterator[Person]:
 
 def _told(found: tuple[Loss, ...], most: float | None) -> str:
     lines = [
-        f"  {one.name} <{one.email}>: {_points(one.was)} -> {_points(one.now)}{_why(one.now)}"
-        for one in found[:_TOLD]
+        f"  {one.name} <{one.email}>: {_points(one.was)} -> {_points(one.now)}{_why(one.now)}" for one in found[:_TOLD]
     ]
     if len(found) > _TOLD:
         lines.append(f"  and {len(found) - _TOLD:,} more")

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from server.staff import audit_views, overview_views
-from server.staff.assignments import (
-    extension_import_views,
-    extension_request_views,
-    extension_views,
-    update_views,
-)
+from server.staff.assignments import extension_import_views, extension_request_views, extension_views, update_views
 from server.staff.assignments import views as assignment_views
 from server.staff.copies import views as copies_views
 from server.staff.courses import copy_views, deletion_views

@@ -55,9 +55,7 @@ def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
 def histogram(key: str, title: str, x: str, y: str, rows: Sequence[tuple[str, int]]) -> PlotView:
     """The plot of these labels and counts. key: its ID on the page; x, y: titles of the axes."""
     labels = tuple(label for label, _ in rows)
-    spots = tuple(
-        Spot(float(place), float(count), _named(place, label)) for place, (label, count) in enumerate(rows)
-    )
+    spots = tuple(Spot(float(place), float(count), _named(place, label)) for place, (label, count) in enumerate(rows))
     panel = Panel("", (Series(0, "", spots),))
     chart = Chart(Kind.BARS, title, Scale(x, labels=labels), Scale(y), (panel,))
     table = tuple((label, f"{count:,}") for label, count in rows)

@@ -19,9 +19,7 @@ class Shown(StrEnum):
     LAUNCH = "launch"
 
 
-ORDERS = {Shown.SPEED: Order.RANK} | {
-    column: Order(column.value) for column in Shown if column is not Shown.SPEED
-}
+ORDERS = {Shown.SPEED: Order.RANK} | {column: Order(column.value) for column in Shown if column is not Shown.SPEED}
 """The order that sorts by a column."""
 
 _MEASURED = (Shown.SPEED, Shown.SHARE, Shown.OCCUPANCY, Shown.DATE, Shown.LAUNCH)
@@ -60,7 +58,5 @@ def wrong_columns(chosen: str, sort: str) -> dict[str, str]:
     if sort and name not in set(Shown):
         found["board_sort"] = f"Choose one of these columns: {every}."
     elif sort and names and name not in {*names, Shown.SPEED}:
-        found["board_sort"] = (
-            f"The leaderboard doesn’t show “{name}”. Add this column, or sort by another one."
-        )
+        found["board_sort"] = f"The leaderboard doesn’t show “{name}”. Add this column, or sort by another one."
     return found

@@ -14,13 +14,7 @@ from server.standings.models import Standing
 from server.standings.ranks import BoardKey, bucket, change
 from server.submissions.models import Submission
 
-_KEY = (
-    Standing.assignment_id,
-    Standing.device_class,
-    Standing.before_freeze,
-    Standing.score,
-    Standing.listed,
-)
+_KEY = (Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)
 
 
 def set_listed(session: Session, person_id: int, *, listed: bool) -> None:

@@ -16,16 +16,7 @@ from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.standings.board_query import Query, mark_of, position_at
 from server.standings.columns import ORDERS, Shown, columns_for
-from server.standings.queries import (
-    PAGE,
-    Order,
-    Ranked,
-    Selection,
-    position_of,
-    read_around,
-    read_own,
-    read_part,
-)
+from server.standings.queries import PAGE, Order, Ranked, Selection, position_of, read_around, read_own, read_part
 from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 
 _SEARCHED_FROM = 10
@@ -230,9 +221,7 @@ def device_title(name: str) -> str:
 
 
 def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Selection:
-    asked = Selection(
-        query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff
-    )
+    asked = Selection(query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff)
     if query.mine and own is not None and not query.text:
         first = read_around(session, key, own, PAGE // 2, asked)[0]
         if first.person_id != own.person_id:

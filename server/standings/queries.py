@@ -169,9 +169,7 @@ def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None
     return _ranked(session, board, ranks or Ranks(session, board), [found], Selection())[0]
 
 
-def read_around(
-    session: Session, board: BoardKey, own: Ranked, count: int, asked: Selection
-) -> tuple[Ranked, ...]:
+def read_around(session: Session, board: BoardKey, own: Ranked, count: int, asked: Selection) -> tuple[Ranked, ...]:
     """Read a line with `count` neighbours on each side."""
     here, lines = (own.score, own.reached_at, own.lot), _lines(board).where(asked.visible)
     above = session.execute(lines.where(before(*here)).order_by(*BEST_LAST).limit(count)).all()

@@ -98,10 +98,7 @@ def change(session: Session, changes: Changes) -> None:
             session.execute(
                 new.on_conflict_do_update(
                     index_elements=key,
-                    set_={
-                        "count": StandingCount.count + by,
-                        "listed": StandingCount.listed + (by if listed else 0),
-                    },
+                    set_={"count": StandingCount.count + by, "listed": StandingCount.listed + (by if listed else 0)},
                 )
             )
 

@@ -23,14 +23,7 @@ from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
 from server.grading.result_columns import complete
 from server.standings.models import Standing, StandingCount
-from server.standings.queries import (
-    Part,
-    Position,
-    Ranked,
-    Selection,
-    read_own,
-    read_part,
-)
+from server.standings.queries import Part, Position, Ranked, Selection, read_own, read_part
 from server.standings.ranks import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import judged_job_id
@@ -75,9 +68,7 @@ def update_leaderboards(session: Session, job: Job, result: Result) -> None:
     if submission.mode is not Mode.RANK:
         return
     # Transactions that record results of the same person wait here. Otherwise each would miss what the other wrote.
-    session.execute(
-        select(Person.id).where(Person.id == submission.person_id).with_for_update(key_share=True)
-    )
+    session.execute(select(Person.id).where(Person.id == submission.person_id).with_for_update(key_share=True))
     # `freeze` and `rebuild` take the exclusive lock (`_lock`), so they wait for this transaction and it for them.
     assignment = session.scalars(
         select(Assignment).where(Assignment.id == submission.assignment_id).with_for_update(read=True, of=Assignment)
@@ -94,12 +85,7 @@ def update_leaderboards(session: Session, job: Job, result: Result) -> None:
 
 def recompute(session: Session, assignment: Assignment, device_class: str, person: int) -> None:
     """Recompute a person's lines on one device class from all their results."""
-    _put(
-        session,
-        BoardKey(assignment.id, device_class),
-        person,
-        best_line(session, assignment, device_class, person),
-    )
+    _put(session, BoardKey(assignment.id, device_class), person, best_line(session, assignment, device_class, person))
     if assignment.board_frozen_at is not None:
         best = best_line(session, assignment, device_class, person, until=assignment.board_frozen_at)
         _put(session, BoardKey(assignment.id, device_class, before_freeze=True), person, best)
@@ -131,9 +117,7 @@ def rebuild(session: Session, assignment: Assignment) -> None:
     pairs = select(Submission.person_id, Job.device_class).join(Job, Job.id == Submission.judged_job_id)
     found = session.execute(
         pairs.where(
-            Submission.assignment_id == assignment.id,
-            Submission.mode == Mode.RANK,
-            judged_alike(assignment.exercise),
+            Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK, judged_alike(assignment.exercise)
         ).distinct()
     )
     recompute_all(session, assignment, [(person, device_class) for person, device_class in found])
@@ -297,9 +281,7 @@ def _raise(session: Session, key: BoardKey, person: int, best: BestLine) -> None
 
     On an unmeasured leaderboard, the first accepted submission dates the line.
     """
-    present = session.execute(
-        select(Standing).where(key.lines, Standing.person_id == person)
-    ).scalar_one_or_none()
+    present = session.execute(select(Standing).where(key.lines, Standing.person_id == person)).scalar_one_or_none()
     if present is None:
         return _put(session, key, person, best)
     if key.device_class:
@@ -318,9 +300,7 @@ def _raise(session: Session, key: BoardKey, person: int, best: BestLine) -> None
 
 def _put(session: Session, key: BoardKey, person: int, best: BestLine | None) -> None:
     """Write or remove a line, and count it. The caller holds a lock on the person or on the assignment."""
-    present = session.execute(
-        select(Standing).where(key.lines, Standing.person_id == person)
-    ).scalar_one_or_none()
+    present = session.execute(select(Standing).where(key.lines, Standing.person_id == person)).scalar_one_or_none()
     listed = present.listed if present else best is not None and not _unlisted(session, [person])
     changes: Counter[tuple[BoardKey, int, bool]] = Counter()
     if present is not None:
@@ -388,6 +368,4 @@ def _copy(session: Session, assignment: Assignment, until: datetime) -> None:
     rows = select(*columns, true()).where(
         Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(until)
     )
-    session.execute(
-        insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows)
-    )
+    session.execute(insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows))

@@ -31,9 +31,7 @@ class _Stand:
     listed: bool
 
 
-def group_ranks(
-    session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]
-) -> Mapping[int, GroupRank]:
+def group_ranks(session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]) -> Mapping[int, GroupRank]:
     """The ranks of these lines by person, with ties. A line that isn't listed changes no other line's rank or ties.
 
     shown: consecutive lines by rank. In another order, a long leaderboard gets no groups
@@ -50,9 +48,7 @@ def group_ranks(
     first_rank = ranks.of(first)
     if ranks.of(last) != first_rank + sum(line.listed for line in shown[:-1]):
         return {}
-    above = query.where(Standing.listed, before(first.score, first.reached_at, first.lot)).order_by(
-        *BEST_LAST
-    )
+    above = query.where(Standing.listed, before(first.score, first.reached_at, first.lot)).order_by(*BEST_LAST)
     context = [_Stand(*row) for row in session.execute(above.limit(_CONTEXT))][::-1]
     lines = [*context, *(_Stand(each.person_id, each.low, each.high, each.listed) for each in shown)]
     return _grouped(lines, first_rank - len(context))

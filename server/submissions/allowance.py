@@ -89,8 +89,7 @@ class Allowance:
             seconds = (self.next_at - now).total_seconds()
             # Rounded up, so that a retry after these seconds succeeds.
             return TooOften(
-                f"You submitted a moment ago. Try again in {plural(-int(-seconds // 1), 'second')}.",
-                seconds,
+                f"You submitted a moment ago. Try again in {plural(-int(-seconds // 1), 'second')}.", seconds
             )
         return None
 
@@ -165,9 +164,7 @@ def extensions_of(session: Session, assignments: Iterable[int], person: int) -> 
     return {found.assignment_id: found for found in session.scalars(query)}
 
 
-def _attempts(
-    session: Session, assignments: Iterable[int], person: int
-) -> Mapping[int, tuple[int, datetime | None]]:
+def _attempts(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, tuple[int, datetime | None]]:
     """The used attempts by assignment, and the last submission that starts the minimum interval.
 
     A submission that was cancelled early doesn't use an attempt, but starts the interval too.
@@ -179,19 +176,13 @@ def _attempts(
             func.sum(case((costs(), 1), else_=0)),
             func.max(case((waited_for, Submission.created_at))),
         )
-        .where(
-            Submission.assignment_id.in_(assignments),
-            Submission.person_id == person,
-            Submission.mode == Mode.RANK,
-        )
+        .where(Submission.assignment_id.in_(assignments), Submission.person_id == person, Submission.mode == Mode.RANK)
         .group_by(Submission.assignment_id)
     )
     return {assignment: (used, last) for assignment, used, last in session.execute(query)}
 
 
-def _checks(
-    session: Session, assignments: Iterable[int], person: int, now: datetime
-) -> Mapping[int, list[datetime]]:
+def _checks(session: Session, assignments: Iterable[int], person: int, now: datetime) -> Mapping[int, list[datetime]]:
     """The times of the checks in the last hour by assignment, the last one first."""
     query = (
         select(Submission.assignment_id, Submission.created_at)

@@ -122,9 +122,7 @@ def _times(step: StepStatus) -> tuple[str, str | None]:
     return step.queued_at.isoformat(), None if step.started_at is None else step.started_at.isoformat()
 
 
-def read_submission(
-    session: Session, person_id: int, public_id: str, now: datetime
-) -> SubmissionAnswer | None:
+def read_submission(session: Session, person_id: int, public_id: str, now: datetime) -> SubmissionAnswer | None:
     """Read a submission for its owner or course staff; None for anyone else."""
     submission = visible_submission(session, person_id, public_id)
     if submission is None:

@@ -12,13 +12,7 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
 from server.accounts import limits
-from server.accounts.identity import (
-    bearer_token,
-    has_scope,
-    need_staff_scope,
-    person_asking,
-    too_many_requests,
-)
+from server.accounts.identity import bearer_token, has_scope, need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
@@ -30,13 +24,7 @@ from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import AcceptedAnswer, SubmissionAnswer, read_submission
 from server.submissions.changes import NotPossible, cancel_own, revoke
-from server.submissions.new_submission import (
-    KEY,
-    NewSubmission,
-    SubmissionRequest,
-    read_new_submission,
-    submit,
-)
+from server.submissions.new_submission import KEY, NewSubmission, SubmissionRequest, read_new_submission, submit
 from server.submissions.own_submissions import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
 from server.submissions.progress.answer import ProgressAnswer
 from server.submissions.progress.streams import stream_for_programs
@@ -234,10 +222,7 @@ def stop(public_id: str) -> Response:
             tickets = cancel_own(session, found, person)
         except NotPossible as error:
             raise Refused(
-                409,
-                "over",
-                "The submission can't be cancelled",
-                f"{error} Read the submission for its state.",
+                409, "over", "The submission can't be cancelled", f"{error} Read the submission for its state."
             ) from error
     revoke(site().settings.redis_url, tickets)
     return look_up(public_id)

@@ -60,9 +60,7 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     if old.state not in _OVER:
         raise NotPossible(f"Job {old.id} is {old.state.value}. You can retry it once it is over.")
     if old.submission_id is None:
-        raise NotPossible(
-            f"Job {old.id} doesn't grade a submission. Start its experiment, regrade or check again."
-        )
+        raise NotPossible(f"Job {old.id} doesn't grade a submission. Start its experiment, regrade or check again.")
     latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
     if latest != old.id:
         raise NotPossible(f"Job {latest} is a later job of the same submission. Retry that one.")
@@ -123,11 +121,7 @@ def regrade(
 
 
 def regrade_staged(
-    session: Session,
-    assignment: Assignment,
-    staged: StagedRegrade,
-    now: datetime,
-    only: Collection[int] | None = None,
+    session: Session, assignment: Assignment, staged: StagedRegrade, now: datetime, only: Collection[int] | None = None
 ) -> list[int]:
     """Grade submissions again without an effect on them, as a part of a staged regrade. Returns the new jobs' IDs.
 
@@ -272,10 +266,7 @@ def revoke(redis_url: str, tickets: Sequence[Ticket]) -> None:
     """
     if not tickets:
         return
-    with (
-        suppress(BrokerUrlError, ConnectionError),
-        connect_redis(redis_url, answer_seconds=_ASK_SECONDS) as client,
-    ):
+    with suppress(BrokerUrlError, ConnectionError), connect_redis(redis_url, answer_seconds=_ASK_SECONDS) as client:
         claims = RedisClaims(client)
         for ticket in tickets:
             claims.revoke(ticket)

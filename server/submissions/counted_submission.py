@@ -155,9 +155,7 @@ def best(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry])
 
 
 def _that_may(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> list[Counted]:
-    return [
-        valued(assignment, deadlines, entry) for entry in entries if entry.mode is Mode.RANK and entry.judged
-    ]
+    return [valued(assignment, deadlines, entry) for entry in entries if entry.mode is Mode.RANK and entry.judged]
 
 
 def valued(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:

@@ -33,9 +33,7 @@ def entries_of(session: Session, assignment: Assignment, person_id: int) -> Sequ
     return own_entries(session, [assignment], person_id).get(assignment.id, ())
 
 
-def own_entries(
-    session: Session, assignments: Iterable[Assignment], person_id: int
-) -> Mapping[int, Sequence[Entry]]:
+def own_entries(session: Session, assignments: Iterable[Assignment], person_id: int) -> Mapping[int, Sequence[Entry]]:
     """One person's submissions to each of these assignments, by the assignment's ID, the first one first.
 
     After a system error, the last job decides the state, because a retry may be queued.
@@ -44,9 +42,7 @@ def own_entries(
     query = (
         select(*_COLUMNS)
         .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
-        .join(
-            Job, Job.id == case((_Judged.verdict != Verdict.SYSTEM_ERROR, _Judged.id), else_=latest_job_id())
-        )
+        .join(Job, Job.id == case((_Judged.verdict != Verdict.SYSTEM_ERROR, _Judged.id), else_=latest_job_id()))
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.assignment_id.in_(ways), Submission.person_id == person_id)
         .order_by(Submission.created_at, Submission.id)

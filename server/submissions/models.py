@@ -136,10 +136,7 @@ class LookedAtPair(Base):
     """
 
     __tablename__ = "looked_at_pairs"
-    __table_args__ = (
-        CheckConstraint("left_id < right_id", name="left_is_lower"),
-        Index(None, "right_id"),
-    )
+    __table_args__ = (CheckConstraint("left_id < right_id", name="left_is_lower"), Index(None, "right_id"))
 
     left_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
     right_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"), primary_key=True)

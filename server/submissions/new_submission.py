@@ -87,11 +87,7 @@ def submit(submitted: SubmissionInput) -> Accepted:
     _refuse_if_full(submitted)
     limits.count(site().sessions, allowance.SUBMITS, f"person {submitted.person}")
     return accept(
-        site().sessions,
-        submitted,
-        arrived(),
-        most_under_way=site().settings.under_way,
-        most_a_day=allowance.MOST_A_DAY,
+        site().sessions, submitted, arrived(), most_under_way=site().settings.under_way, most_a_day=allowance.MOST_A_DAY
     )
 
 
@@ -157,9 +153,7 @@ def _device_class(asked: Mapping[str, Any]) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str) or not is_device_class(text):
-        raise invalid(
-            '`device_class` must be a kind of GPU, such as "h200". Leave it out for the assignment\'s own.'
-        )
+        raise invalid('`device_class` must be a kind of GPU, such as "h200". Leave it out for the assignment\'s own.')
     return text
 
 

@@ -88,17 +88,13 @@ class OwnAnswer:
     next: str | None
 
 
-def own_submissions(
-    session: Session, person: int, asked: OwnQuery
-) -> tuple[list[OwnLineAnswer], bool] | None:
+def own_submissions(session: Session, person: int, asked: OwnQuery) -> tuple[list[OwnLineAnswer], bool] | None:
     """One page, and whether more follow; None if the named assignment or submission doesn't exist."""
     wanted = (
         select(Submission)
         .where(Submission.person_id == person, Submission.assignment_id.in_(_visible(session, person)))
         .options(
-            joinedload(Submission.assignment).options(
-                joinedload(Assignment.course), selectinload(Assignment.exercise)
-            )
+            joinedload(Submission.assignment).options(joinedload(Assignment.course), selectinload(Assignment.exercise))
         )
         .order_by(Submission.id.desc())
         .limit(asked.limit + 1)

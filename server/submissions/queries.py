@@ -23,9 +23,7 @@ def visible_submission(session: Session, person_id: int, public_id: str) -> Subm
     return found if is_staff(role) or (role is not None and found.person_id == person_id) else None
 
 
-def may_still_see(
-    sessions: Sessions, who: Callable[[Session], int | None], public_id: str
-) -> Callable[[], bool]:
+def may_still_see(sessions: Sessions, who: Callable[[Session], int | None], public_id: str) -> Callable[[], bool]:
     """A function that tells whether a person may still see a submission, long after the request.
 
     who: finds the person by the request's session or token; None if it is no longer valid

@@ -29,12 +29,7 @@ from server.submissions.copies.exact_copies import note_copy
 from server.submissions.counted_submission import due_for
 from server.submissions.grades.late_days import late_days_of
 from server.submissions.models import Mode, Submission
-from server.submissions.refusals import (
-    IdempotencyConflict,
-    NoSuchAssignment,
-    NotOpen,
-    UnusableRequest,
-)
+from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
 from server.submissions.source import SubmittedSource
 
 CPU = "cpu"
@@ -130,9 +125,7 @@ def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most:
         assignment, role = _assignment(session, submitted, now)
         staff = role is not Role.STUDENT
         if not staff:
-            refused = allowance(session, assignment, submitted.person, now).refusal(
-                submitted.mode, now, most.under_way
-            )
+            refused = allowance(session, assignment, submitted.person, now).refusal(submitted.mode, now, most.under_way)
             if refused is not None:
                 raise refused
         if most.a_day is not None and (many := too_many_kept(session, submitted.person, now, most.a_day)):
@@ -187,9 +180,7 @@ def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | N
     if submitted.key is None:
         return None
     found = session.scalar(
-        select(Submission).where(
-            Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key
-        )
+        select(Submission).where(Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key)
     )
     if found is not None and found.request_digest != submitted.digest:
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
@@ -206,9 +197,7 @@ def _wait_for_turn(session: Session, person: int) -> None:
 
 def _assignment(session: Session, submitted: SubmissionInput, now: datetime) -> tuple[Assignment, Role]:
     # A shared lock: an update of the assignment's exercise waits, other submissions don't.
-    assignment = session.get(
-        Assignment, submitted.assignment, with_for_update={"read": True, "of": Assignment}
-    )
+    assignment = session.get(Assignment, submitted.assignment, with_for_update={"read": True, "of": Assignment})
     role = None if assignment is None else role_in(session, submitted.person, assignment.course_id)
     if assignment is None or role is None or not is_shown(assignment, role, now):
         raise NoSuchAssignment("There is no such assignment in your courses.")
@@ -229,9 +218,7 @@ def _covered(session: Session, assignment: Assignment, submitted: SubmissionInpu
     return late_days_of(session, assignment, submitted.person, now).covered(submitted.late_days)
 
 
-def _device(
-    session: Session, assignment: Assignment, submitted: SubmissionInput, now: datetime
-) -> tuple[str, str]:
+def _device(session: Session, assignment: Assignment, submitted: SubmissionInput, now: datetime) -> tuple[str, str]:
     """The device class and architecture. A class other than the assignment's needs a running worker."""
     asked = submitted.device_class
     if submitted.mode is Mode.CHECK:

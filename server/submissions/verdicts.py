@@ -31,9 +31,7 @@ SYSTEM_ERROR = (
 )
 
 
-def failed(
-    session: Session, step: Step, outcome: AttemptOutcome, fault: str, now: datetime, worker: str = ""
-) -> bool:
+def failed(session: Session, step: Step, outcome: AttemptOutcome, fault: str, now: datetime, worker: str = "") -> bool:
     """End an attempt without a report. Queue the step again in its old place, or end the job after the last attempt.
 
     return: whether the job is over

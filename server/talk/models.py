@@ -109,13 +109,7 @@ class RegradeRequest(Base):
     __tablename__ = "regrade_requests"
     __table_args__ = (
         CheckConstraint("(granted IS NULL) = (answered_at IS NULL)", name="answered_once"),
-        Index(
-            "uq_regrade_requests_open",
-            "submission_id",
-            unique=True,
-            postgresql_where=_OPEN,
-            sqlite_where=_OPEN,
-        ),
+        Index("uq_regrade_requests_open", "submission_id", unique=True, postgresql_where=_OPEN, sqlite_where=_OPEN),
         Index(None, "submission_id", "id"),
     )
 

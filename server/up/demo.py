@@ -25,15 +25,7 @@ from server.accounts.service import (
     sign_in,
 )
 from server.courses.models import Course, Role
-from server.courses.service import (
-    Terms,
-    arch_of,
-    create_assignment,
-    create_course,
-    enrol,
-    find_assignment,
-    find_course,
-)
+from server.courses.service import Terms, arch_of, create_assignment, create_course, enrol, find_assignment, find_course
 from server.database.engine import Sessions
 from server.enrolment.admins import appoint
 from server.enrolment.codes import new_code
@@ -93,9 +85,7 @@ def _device() -> tuple[str, str]:
     return ("", arch_of("")) if gpu is None else (gpu.device_class, gpu.arch)
 
 
-def _set_exercise(
-    session: Session, course: Course, name: str, device_class: str, arch: str, now: datetime
-) -> None:
+def _set_exercise(session: Session, course: Course, name: str, device_class: str, arch: str, now: datetime) -> None:
     """Create or update an assignment, because the GPU or the judge may have changed since the last start."""
     found = find_assignment(session, f"{course.slug}/{name}")
     if found is None:
@@ -109,9 +99,7 @@ def _set_exercise(
     update_exercise(session, found, None, now=now)
 
 
-def _user(
-    sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime
-) -> DemoUser:
+def _user(sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime) -> DemoUser:
     """One account with a valid password and token: from the file if they are valid, otherwise new ones."""
     password = known.password if known and sign_in(sessions, email, known.password) else None
     with sessions.begin() as session:

@@ -67,11 +67,7 @@ class Machine:
 
     def _broker(self, redis: EmbeddedRedis) -> Part:
         return Part(
-            BROKER,
-            redis.command,
-            environment=_without_secrets(),
-            ready=redis.answers,
-            pulse=self.pulses[BROKER],
+            BROKER, redis.command, environment=_without_secrets(), ready=redis.answers, pulse=self.pulses[BROKER]
         )
 
     def _part(self, name: str, *words: str, after: tuple[str, ...] = ()) -> Part:

@@ -40,10 +40,7 @@ class TerminalOutput:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def say(self, text: str = "") -> None:
-        with (
-            self._lock,
-            contextlib.suppress(OSError, ValueError),
-        ):  # a closed terminal must not end the server
+        with self._lock, contextlib.suppress(OSError, ValueError):  # a closed terminal must not end the server
             for line in text.split("\n"):
                 self.write(line)
 
@@ -63,9 +60,7 @@ class TerminalOutput:
         elif event.what is What.READY or (event.what is What.STARTED and not waited_for):
             again = " again" if event.part in self._died else ""
             more = self.describe(event.part)
-            self._about(
-                event.part, f"{'ready' if waited_for else 'running'}{again}{f': {more}' if more else ''}"
-            )
+            self._about(event.part, f"{'ready' if waited_for else 'running'}{again}{f': {more}' if more else ''}")
         elif event.what is What.FAILED:
             self._about(event.part, f"can't run{_last(event)}")
         elif event.what is What.KILLED:

@@ -182,21 +182,15 @@ def _about(part: str, redis: EmbeddedRedis | None, url: str, watch: Watch) -> st
         return f"{Path(redis.program).name} at a private socket"
     record = watch.worker_record
     if part == WORKER and record is not None:
-        return ", ".join(
-            f"{slot.name} ({slot.device})" if slot.device else slot.name for slot in record.slots
-        )
+        return ", ".join(f"{slot.name} ({slot.device})" if slot.device else slot.name for slot in record.slots)
     return ""
 
 
 def _say_where(output: TerminalOutput, folder: DataFolder, url: str, demo: Demo | None) -> None:
     output.say(f"Tilelab at {url}\nData folder: {folder.path}, log: {folder.log.name}\n")
     if demo is not None:
-        output.say(
-            "Sign in to the course `demo` with one of these accounts. Their API tokens are in demo.json there:"
-        )
+        output.say("Sign in to the course `demo` with one of these accounts. Their API tokens are in demo.json there:")
         for user in demo.users:
             output.say(f"  {user.role:<11} {user.email:<26} {user.password}")
-        output.say(
-            f"The instructor is an operator, too. Others join at {url}/join with the code {demo.code}.\n"
-        )
+        output.say(f"The instructor is an operator, too. Others join at {url}/join with the code {demo.code}.\n")
     output.say("Parts:")

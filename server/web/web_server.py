@@ -53,9 +53,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise CannotListen(
-            f"{host!r} is not an address of this machine. Choose another with --host."
-        ) from error
+        raise CannotListen(f"{host!r} is not an address of this machine. Choose another with --host.") from error
     family, kind, protocol, _, address = found[0]
     bound = socket.socket(family, kind, protocol)
     try:
@@ -111,9 +109,7 @@ class _Arbiter(Arbiter):
 
 
 class _Gunicorn(BaseApplication):
-    def __init__(
-        self, settings: Settings, bound: socket.socket, processes: int, tell: int | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, bound: socket.socket, processes: int, tell: int | None = None) -> None:
         self._settings, self._tell = settings, tell
         self._options: dict[str, Any] = {
             "bind": [f"fd://{bound.detach()}"],  # gunicorn closes this descriptor itself

@@ -35,9 +35,7 @@ ACCEPT_PAUSE_SECONDS = 0.5
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _READ_BYTES = 2**16
-_KEPT_BY_SYSTEM = (
-    2**18
-)  # bytes of an answer that the system buffers, so that threads seldom wait for slow readers
+_KEPT_BY_SYSTEM = 2**18  # bytes of an answer that the system buffers, so that threads seldom wait for slow readers
 _CLOSE_SECONDS = 2.0
 _LOOK_SECONDS = 0.25
 _CROWDED = 0.8  # share of all connections; above it, each connection ends after its answer

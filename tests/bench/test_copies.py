@@ -54,9 +54,7 @@ def test_a_copy_is_the_same_in_every_run_and_never_the_original():
 
 
 @linux
-@pytest.mark.parametrize(
-    "seed", [1, pytest.param(2, marks=pytest.mark.long("one other seed is in the short suite"))]
-)
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long("one other seed is in the short suite"))])
 @pytest.mark.parametrize("kind", ["", "all, and rewritten"])
 def test_the_kernels_and_their_copies_are_correct(seed, kind, tmp_path, kept):
     text = kernel(seed)

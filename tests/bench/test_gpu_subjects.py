@@ -43,9 +43,7 @@ def test_the_rows_of_the_reference_can_be_launched_at_both_sizes():
         exercise = find_exercise(row.subject.exercise, ())
         source = read_source(row.subject.source, exercise)
         assert isinstance(source, Source), row.subject.name
-        (ranked,) = [
-            case for case in make_plan(exercise, source, row.subject.tile, "0").cases if not case.on_cpu
-        ]
+        (ranked,) = [case for case in make_plan(exercise, source, row.subject.tile, "0").cases if not case.on_cpu]
         assert ranked.launch is not None, row.subject.name
 
 

@@ -94,9 +94,7 @@ def faults(page: Page) -> list[str]:
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             place = f"{page.url} at {viewport['width']} in {scheme}"
-            found += [
-                f"{place}: {fault}" for fault in _violations(page, _ALL if scheme == "light" else _COLOURS)
-            ]
+            found += [f"{place}: {fault}" for fault in _violations(page, _ALL if scheme == "light" else _COLOURS)]
         found += _sideways(page)
         found += [f"{place}: the value is cut of {select}" for select in page.evaluate(_CUT)]
         found += [f"{place}: a text is cut: {text}" for text in page.evaluate(_SHORTENED)]

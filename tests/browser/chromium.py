@@ -78,11 +78,7 @@ def started() -> Iterator[Browser]:
 def launch_options() -> LaunchOptions:
     """What Playwright is to start, and how. Raises NoNode as above."""
     chromium = find_chromium()
-    return {
-        "executable_path": chromium.path,
-        "args": _ARGUMENTS,
-        "env": {**os.environ, **chromium.environment},
-    }
+    return {"executable_path": chromium.path, "args": _ARGUMENTS, "env": {**os.environ, **chromium.environment}}
 
 
 def axe_source() -> str:

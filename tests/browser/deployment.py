@@ -58,18 +58,7 @@ class Deployment:
 def deployed(data: Path) -> Iterator[Deployment]:
     """One that answers, until it is left; whatever happens, nothing of it stays. Its worker comes a little later."""
     log = data.with_name(f"{data.name}.log")
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "worker.commands",
-        "up",
-        "--demo",
-        "--port",
-        "0",
-        "--data",
-        str(data),
-    ]
+    command = [sys.executable, "-P", "-m", "worker.commands", "up", "--demo", "--port", "0", "--data", str(data)]
     clean = [f"{name}={value}" for name, value in _environment().items()]
     process = start(["/usr/bin/env", "-i", *clean, *command], log)
     try:

@@ -26,14 +26,7 @@ from server.standings.models import Standing
 from server.standings.ranks import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
-from tests.browser.states import (
-    announced,
-    bare_course,
-    brought,
-    commented,
-    experiments,
-    graded_by_rubric,
-)
+from tests.browser.states import announced, bare_course, brought, commented, experiments, graded_by_rubric
 from tests.server.course import ACourse
 from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
@@ -128,12 +121,7 @@ def _fill(course: ACourse) -> dict[str, str]:
     compared |= experiments(course)
     course.person("idle")
     ranked(
-        course,
-        "slow",
-        1_900.0,
-        0.003,
-        source=_source("    __syncthreads();\n", 8),
-        now=begin + timedelta(hours=131),
+        course, "slow", 1_900.0, 0.003, source=_source("    __syncthreads();\n", 8), now=begin + timedelta(hours=131)
     )
     first = ranked(course, "p0", 9_000.0, 0.003, now=begin)
     _others(course, first, begin)
@@ -148,10 +136,7 @@ def _history(course: ACourse, begin: datetime) -> dict[str, str]:
 
     race = Finding(Verdict.DATA_RACE, "Line 13 reads Ms while line 10 of the next phase writes it.", 13, 10)
     checked(
-        course,
-        course.job("ada", source=_source("", 16), mode=Mode.CHECK, **at(1)),
-        Verdict.DATA_RACE,
-        findings=(race,),
+        course, course.job("ada", source=_source("", 16), mode=Mode.CHECK, **at(1)), Verdict.DATA_RACE, findings=(race,)
     )
     former = course.job("ada", source=_source("", 16, "0"), **at(2))
     checked(course, former, Verdict.DATA_RACE, findings=(race,))
@@ -176,18 +161,12 @@ def _others(course: ACourse, first: int, begin: datetime) -> None:
         handed_in = session.get_one(Submission, job.submission_id)
         line = session.get_one(Standing, (course.assignment, "h200", False, job.person_id))
         for i in range(1, _PEOPLE):
-            person = Person(
-                email=f"p{i}@example.edu", name=f"Person {i}", created_at=begin + timedelta(seconds=i)
-            )
+            person = Person(email=f"p{i}@example.edu", name=f"Person {i}", created_at=begin + timedelta(seconds=i))
             session.add(person)
             session.flush()
-            session.add(
-                Membership(course_id=course.course, person_id=person.id, role=Role.STUDENT, created_at=begin)
-            )
+            session.add(Membership(course_id=course.course, person_id=person.id, role=Role.STUDENT, created_at=begin))
             made = {"person_id": person.id, "public_id": f"{i:016x}", "judged_job_id": None}
-            number = session.scalars(
-                insert(Submission).values(_copy(handed_in) | made).returning(Submission.id)
-            ).one()
+            number = session.scalars(insert(Submission).values(_copy(handed_in) | made).returning(Submission.id)).one()
             again = _copy(job) | {"person_id": person.id, "submission_id": number}
             work = session.scalars(insert(Job).values(again).returning(Job.id)).one()
             session.execute(update(Submission).where(Submission.id == number).values(judged_job_id=work))

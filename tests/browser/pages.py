@@ -72,19 +72,9 @@ _STATES = (
     _state("submission-as-staff", "/submissions/{queued}", "ina"),
     _state("assignment-measured", "/courses/gpu/tiled/", "ada"),
     _state(
-        "assignment-repairable",
-        "/courses/gpu/tiled/",
-        "ada",
-        ("source", "```\nint\u00a0a; // \u201cours\u201d\n```\n"),
+        "assignment-repairable", "/courses/gpu/tiled/", "ada", ("source", "```\nint\u00a0a; // \u201cours\u201d\n```\n")
     ),
-    _state(
-        "assignment-late-days",
-        "/courses/gpu/tiled/",
-        "ada",
-        ("source", "int a;\n"),
-        ("mode", "rank"),
-        status=409,
-    ),
+    _state("assignment-late-days", "/courses/gpu/tiled/", "ada", ("source", "int a;\n"), ("mode", "rank"), status=409),
     _state("comparison", "/courses/gpu/tiled/compare?left={former}&right={latter}", "ada"),
     _state("vary-tile", "/submissions/{latter}/vary?what=tile", "ada"),
     _state("vary-size", "/submissions/{latter}/vary?what=size", "ada"),
@@ -179,21 +169,14 @@ _STATES = (
     _state("tokens-wrong", "/account/tokens", "ada", ("name", "")),
     _state("staff-roster-wrong", "/staff/gpu/roster", "ina", ("email", "x"), ("name", "")),
     _state("staff-import-wrong", "/staff/gpu/roster/import", "ina", ("text", "who\nx\n")),
-    _state(
-        "staff-new-assignment-wrong", "/staff/gpu/assignments/new", "ina", ("slug", "A B"), ("points", "many")
-    ),
-    _state(
-        "staff-assignment-wrong", "/staff/gpu/assignments/tiled", "ina", ("title", ""), ("points", "many")
-    ),
+    _state("staff-new-assignment-wrong", "/staff/gpu/assignments/new", "ina", ("slug", "A B"), ("points", "many")),
+    _state("staff-assignment-wrong", "/staff/gpu/assignments/tiled", "ina", ("title", ""), ("points", "many")),
     _state("staff-extension-wrong", "/staff/gpu/assignments/tiled", "ina", ("extra_attempts", "many")),
     _state(
         "staff-extension-import",
         "/staff/gpu/assignments/tiled/extensions/import",
         "ina",
-        (
-            "text",
-            "email,due,reason\nada@example.edu,2099-05-02T12:00,was ill\nmeasured@example.edu,2099-05-03T12:00",
-        ),
+        ("text", "email,due,reason\nada@example.edu,2099-05-02T12:00,was ill\nmeasured@example.edu,2099-05-03T12:00"),
         status=200,
     ),
     _state(

@@ -38,9 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, started() as browser:
         folder = Path(temporary)
         if not all(each.measured for each in wanted):
-            _photograph_demo(
-                browser, [each for each in wanted if not each.measured], folder / "data", asked.folder
-            )
+            _photograph_demo(browser, [each for each in wanted if not each.measured], folder / "data", asked.folder)
         with filled(folder) as course:
             for shown in (each for each in wanted if each.measured):
                 _photograph_measured(browser, course, shown, asked.folder)
@@ -60,9 +58,7 @@ def _photograph_demo(browser: Browser, wanted: Sequence[Shown], data: Path, fold
 def _graded(portal: Deployment) -> dict[str, str]:
     """Submissions of the first student, by what is in them."""
     student = portal.person("student")
-    addresses = {
-        name: portal.hand_in(student, "demo/tiled", file.read_text()) for name, file in _KERNELS.items()
-    }
+    addresses = {name: portal.hand_in(student, "demo/tiled", file.read_text()) for name, file in _KERNELS.items()}
     until = time.monotonic() + _GRADED_SECONDS
     while any(portal.state(student, address)["state"] != "done" for address in addresses.values()):
         if time.monotonic() > until:

@@ -80,9 +80,7 @@ def announced(course: ACourse) -> dict[str, str]:
         ina = session.get_one(Person, course.people["ina"])
         tiled = session.get_one(Assignment, course.assignment)
         exam = announce(session, course.course, None, ina, _EXAM, later(60))
-        announce(
-            session, course.course, tiled, ina, Written("Tile 32 works now", "Use `TILE_WIDTH`."), later(90)
-        )
+        announce(session, course.course, tiled, ina, Written("Tile 32 works now", "Use `TILE_WIDTH`."), later(90))
         withdraw(session, announce(session, course.course, None, None, Written("Wrong", "x"), later(95)), ina)
     return {"announcement": str(exam.id)}
 
@@ -95,9 +93,7 @@ def commented(course: ACourse, public_id: str) -> dict[str, str]:
         first = write_comment(session, found, found.person, "Why is this\nslow?", line=6)
         write_comment(session, found, ina, "Each warp reads one column.", thread=first.id)
         write_comment(session, found, ina, "Good names.")
-        asked = request_regrade(
-            session, found, found.person, "The speed was measured while\nthe GPU was busy."
-        )
+        asked = request_regrade(session, found, found.person, "The speed was measured while\nthe GPU was busy.")
         wanted = request_extension(
             session,
             session.get_one(Assignment, course.assignment),
@@ -115,9 +111,7 @@ def graded_by_rubric(course: ACourse, name: str) -> dict[str, str]:
         assignment = session.get_one(Assignment, course.assignment)
         ina = session.get_one(Person, course.people["ina"])
         texts = ("Names say what they hold. No dead code.", "")
-        criteria = [
-            Criterion("", title, 4.0, text) for title, text in zip(("Readable", "Report"), texts, strict=True)
-        ]
+        criteria = [Criterion("", title, 4.0, text) for title, text in zip(("Readable", "Report"), texts, strict=True)]
         change_rubric(session, assignment, ina, criteria)
         counted = students_grades(session, assignment, course.people[name])[course.people[name]].counted
         assert counted is not None
@@ -136,9 +130,7 @@ _EXAM = Written(
 def experiments(course: ACourse) -> dict[str, str]:
     """One of ada's experiments that is over, and one that still runs. No other steps may wait."""
     runner, now = runner_of(course), datetime.now(UTC)
-    begin = partial(
-        started, course, "ada", _TILE_AND_SIZE, now, device_class="h200", assignment=course.assignment
-    )
+    begin = partial(started, course, "ada", _TILE_AND_SIZE, now, device_class="h200", assignment=course.assignment)
     finished = begin()
     _run(course, runner, now, 20)
     running = begin()
@@ -189,9 +181,7 @@ def bare_course(course: ACourse) -> None:
         session.flush()
         for where in (made, none):
             for name, role in (("eve", Role.STUDENT), ("ina", Role.INSTRUCTOR)):
-                session.add(
-                    Membership(course_id=where.id, person_id=course.people[name], role=role, created_at=NOW)
-                )
+                session.add(Membership(course_id=where.id, person_id=course.people[name], role=role, created_at=NOW))
         for name in ("slow", "idle"):
             person, given = session.get_one(Person, course.people[name]), f"Typed {name}"
             asked = Invited(email=person.email, name=given, role=Role.STUDENT, section="A1")

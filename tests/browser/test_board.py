@@ -123,11 +123,7 @@ def test_on_a_phone_both_sides_stand_below_each_other(page, site):
 @pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
 @pytest.mark.parametrize(
     ("address", "sought"),
-    [
-        (BOARD, "3,120 GFLOPS"),
-        (HISTORY, "on the leaderboard"),
-        ("/courses/gpu/tiled/#attempts", "Edit again"),
-    ],
+    [(BOARD, "3,120 GFLOPS"), (HISTORY, "on the leaderboard"), ("/courses/gpu/tiled/#attempts", "Edit again")],
     ids=["board", "history", "assignment"],
 )
 def test_on_a_phone_what_one_came_for_is_seen_without_scrolling_aside(page, site, address, sought):

@@ -114,9 +114,7 @@ def test_the_phases_of_a_handout_are_stepped_through_or_all_there(student, porta
     page = plain.new_page()
     complaints.listen(page)
     page.goto(student.url)
-    expect(page.get_by_role("group", name="Pictures of the phases").locator("figure:visible")).to_have_count(
-        8
-    )
+    expect(page.get_by_role("group", name="Pictures of the phases").locator("figure:visible")).to_have_count(8)
     plain.close()
 
 

@@ -41,8 +41,7 @@ DROP = """(editor, [name, text]) => {
 
 def lay_out(bench: Workbench, text: str = SOURCE, **attributes: str) -> str:
     more = " ".join(
-        f"data-{name.replace('_', '-')}='{value.replace(chr(39), '&#39;')}'"
-        for name, value in attributes.items()
+        f"data-{name.replace('_', '-')}='{value.replace(chr(39), '&#39;')}'" for name, value in attributes.items()
     )
     bench.page('<p data-handed-in="f1">Handed in.</p>', path="/handed-in")
     return bench.page(FORM.format(text=text, more=more), "editor.js")
@@ -180,9 +179,7 @@ def test_marks_stand_on_their_lines_and_say_why(page, bench):
     open_editor(page, lay_out(bench, marks=json.dumps([RACE, SLOW, {"line": 99, "message": "nowhere"}])))
     marked = page.locator(".cm-lintRange").all_inner_texts()
     assert marked == ["int i = blockIdx.x * blockDim.x + threadIdx.x;", "a[i] = tile[15 - threadIdx.x];"]
-    sign, gutter = (
-        page.locator(each).bounding_box() for each in (".cm-lint-marker-error", ".cm-gutter-lint")
-    )
+    sign, gutter = (page.locator(each).bounding_box() for each in (".cm-lint-marker-error", ".cm-gutter-lint"))
     assert gutter["x"] <= sign["x"]
     assert sign["x"] + sign["width"] <= gutter["x"] + gutter["width"]
     page.locator(".cm-mark-error").hover()
@@ -217,9 +214,7 @@ def test_a_link_goes_to_its_line(page, bench):
 @_LONG
 def test_a_link_to_the_field_goes_to_the_editor_in_its_place(page, bench):
     address = lay_out(bench)
-    bench.page(
-        FORM.format(text=SOURCE, more="data-editor") + '<a href="#source">The mistake</a>', "editor.js"
-    )
+    bench.page(FORM.format(text=SOURCE, more="data-editor") + '<a href="#source">The mistake</a>', "editor.js")
     open_editor(page, address)
     page.get_by_role("link", name="The mistake").click()
     expect(editor(page)).to_be_focused()
@@ -319,8 +314,7 @@ def test_after_a_refused_file_what_is_put_there_next_is_sent(page, bench, way):
 def test_of_several_dropped_files_none_is_taken(page, bench):
     open_editor(page, lay_out(bench))
     editor(page).evaluate(
-        DROP.replace("data.items.add", "data.items.add(new File([''], 'b.cu')); data.items.add"),
-        ["a.cu", "x"],
+        DROP.replace("data.items.add", "data.items.add(new File([''], 'b.cu')); data.items.add"), ["a.cu", "x"]
     )
     expect(page.get_by_role("status")).to_contain_text("You dropped 2 files")
     expect(editor(page)).to_contain_text("scale(")

@@ -73,9 +73,7 @@ def test_what_was_typed_since_it_was_sent_is_a_draft_again(page, bench):
 def test_what_was_asked_for_stays_and_the_draft_is_offered(page, bench):
     open_editor(page, lay_out(bench, draft_key="demo"))
     type_at_end(page, "// mine")
-    asked = lay_out(
-        bench, text=f"{SOURCE}// asked for", draft_key="demo", draft_offered="", marks=json.dumps([RACE])
-    )
+    asked = lay_out(bench, text=f"{SOURCE}// asked for", draft_key="demo", draft_offered="", marks=json.dumps([RACE]))
     for _ in range(2):  # a look at it costs no draft
         open_editor(page, asked)
         expect(editor(page)).to_contain_text("// asked for")

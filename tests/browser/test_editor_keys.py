@@ -15,9 +15,7 @@ _EMACS = pytest.mark.long("the short suite has Vim's")
     ("name", "file", "presses"),
     [
         ("Vim", "/vim-keys.js", ["d", "d", "i", "x", "Escape", "Shift+A", "y", "Escape"]),
-        pytest.param(
-            "Emacs", "/emacs-keys.js", ["Control+k", "Control+k", "x", "Control+e", "y"], marks=_EMACS
-        ),
+        pytest.param("Emacs", "/emacs-keys.js", ["Control+k", "Control+k", "x", "Control+e", "y"], marks=_EMACS),
     ],
 )
 def test_other_keys_are_loaded_once_chosen_and_remembered(page, bench, name, file, presses):

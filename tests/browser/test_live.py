@@ -69,8 +69,7 @@ def lay_out(bench: Workbench, progress: Progress, addresses: str = ADDRESSES) ->
     bench.answers["/state"] = progress.state
     bench.answers["/events"] = progress.events
     return bench.page(
-        f'<div data-live {addresses} id="live"><p>Loaded.</p></div><p data-live-status role="status"></p>',
-        "live.js",
+        f'<div data-live {addresses} id="live"><p>Loaded.</p></div><p data-live-status role="status"></p>', "live.js"
     )
 
 
@@ -101,9 +100,7 @@ def test_without_a_stream_the_state_is_asked_for(page, bench, progress):
     expect(live(page)).to_have_text("Compiling.")
 
 
-def test_where_the_stream_is_refused_the_state_is_asked_for_until_it_is_back(
-    page, bench, progress, complaints
-):
+def test_where_the_stream_is_refused_the_state_is_asked_for_until_it_is_back(page, bench, progress, complaints):
     complaints.allow("503|MIME type")
     address = lay_out(bench, progress, IMPATIENT)
     bench.answers["/events"] = refuse
@@ -183,9 +180,7 @@ def test_what_stays_keeps_focus_and_what_was_opened_stays_open(page, bench, prog
         pytest.param(404, "no longer exists", marks=_LONG),
     ],
 )
-def test_who_may_see_it_no_longer_is_sent_to_the_server_once(
-    page, bench, progress, complaints, status_code, told
-):
+def test_who_may_see_it_no_longer_is_sent_to_the_server_once(page, bench, progress, complaints, status_code, told):
     complaints.allow("40[134]|MIME type")
     address = lay_out(bench, progress, IMPATIENT)
     bench.answers["/events"] = bench.answers["/state"] = answer(status_code)

@@ -103,9 +103,7 @@ def test_a_line_of_the_card_opens_the_source_there(page, portal, race):
 def test_the_first_screen_has_both_accesses_and_the_way_into_the_editor(page, portal, size):
     sign_in(page, portal, "student")
     page.set_viewport_size(size)
-    page.goto(
-        graded(portal, FIRST_BARRIER.replace(": 0.0f;", ": 0.0f;  // 0 outside of the matrix" + 9 * " again"))
-    )
+    page.goto(graded(portal, FIRST_BARRIER.replace(": 0.0f;", ": 0.0f;  // 0 outside of the matrix" + 9 * " again")))
     # A line that is wider than the screen continues below, beside its label.
     assert page.locator(".excerpt").evaluate("it => it.scrollWidth <= it.clientWidth")
     for label in ("read", "write"):

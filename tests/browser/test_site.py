@@ -17,11 +17,7 @@ def test_each_picture_has_a_name_of_its_own():
 
 def test_a_text_is_copied_and_the_button_says_so(page, context, bench):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.goto(
-        bench.page(
-            '<code id="key">tl_1</code><button hidden data-needs-script data-copy="#key">Copy</button>'
-        )
-    )
+    page.goto(bench.page('<code id="key">tl_1</code><button hidden data-needs-script data-copy="#key">Copy</button>'))
     page.clock.install()
     said = page.locator("[aria-live]")
     expect(said).to_have_text("")
@@ -67,9 +63,7 @@ def test_what_cannot_be_undone_is_asked_about(page, bench, agreed):
 
     page.on("dialog", answer)
     bench.page("<p>Gone.</p>", path="/gone")
-    page.goto(
-        bench.page('<form method="post" action="/gone" data-confirm="Really?"><button>Go</button></form>')
-    )
+    page.goto(bench.page('<form method="post" action="/gone" data-confirm="Really?"><button>Go</button></form>'))
     page.get_by_role("button").click()
     if agreed:
         page.wait_for_url("**/gone")
@@ -91,9 +85,7 @@ def test_a_form_is_sent_once(page, bench):
 
 def test_a_form_without_an_answer_can_be_sent_again_after_a_while(page, bench):
     bench.answers["/nothing"] = lambda exchange: exchange.give("", status=204)
-    page.goto(
-        bench.page('<form method="post" action="/nothing" data-once><button>Hand <b>in</b></button></form>')
-    )
+    page.goto(bench.page('<form method="post" action="/nothing" data-once><button>Hand <b>in</b></button></form>'))
     page.clock.install()
     with page.expect_response("**/nothing"):
         page.get_by_role("button").click()
@@ -107,9 +99,7 @@ def test_a_form_without_an_answer_can_be_sent_again_after_a_while(page, bench):
 
 def test_a_time_is_told_on_this_computers_clock_too(page, bench):
     page.goto(
-        bench.page(
-            '<time datetime="2026-11-21T12:00:00Z" title="Sat 21 Nov 2026, 07:00 EST">21 Nov, 07:00 EST</time>'
-        )
+        bench.page('<time datetime="2026-11-21T12:00:00Z" title="Sat 21 Nov 2026, 07:00 EST">21 Nov, 07:00 EST</time>')
     )
     title = page.locator("time").get_attribute("title")
     assert title.startswith("Sat 21 Nov 2026, 07:00 EST\n")

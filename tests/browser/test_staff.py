@@ -66,9 +66,7 @@ def test_a_roster_is_imported(desk, portal, complaints, tmp_path: Path):
     expect(row.locator(".badge.fair")).to_be_visible()
     wide = desk.viewport_size
     desk.set_viewport_size(NARROW)
-    assert desk.get_by_role("region", name="Members of the course").evaluate(
-        "it => it.scrollWidth <= it.clientWidth"
-    )
+    assert desk.get_by_role("region", name="Members of the course").evaluate("it => it.scrollWidth <= it.clientWidth")
     desk.set_viewport_size(wide or NARROW)
     row.get_by_role("button", name="Invite for Zoé").click()
     link = desk.locator("#one-time-link").inner_text()
@@ -208,6 +206,5 @@ def test_on_a_phone_the_title_of_a_version_takes_few_lines(page, site):
     heads = page.locator("#versions-title + .scroll tbody th").all()
     assert len(heads) == 2
     assert all(
-        head.evaluate("it => it.clientHeight / parseFloat(getComputedStyle(it).lineHeight)") < 5
-        for head in heads
+        head.evaluate("it => it.clientHeight / parseFloat(getComputedStyle(it).lineHeight)") < 5 for head in heads
     )

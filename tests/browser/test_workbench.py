@@ -148,9 +148,7 @@ def test_the_version_of_a_check_is_submitted_and_counts(student):
     checked = submission(student)
     write(student, "// changed meanwhile\n")
     student.get_by_role("button", name="Submit this version").click()
-    expect(student.locator(f"#outcome:not([data-address='{checked}']) .worth")).to_contain_text(
-        "10/10", timeout=LONG
-    )
+    expect(student.locator(f"#outcome:not([data-address='{checked}']) .worth")).to_contain_text("10/10", timeout=LONG)
     expect(editor(student)).to_contain_text("changed meanwhile")
     expect(student.locator("#state")).to_contain_text("10 of 10 points")
     tab(student, "Submissions").click()
@@ -220,9 +218,7 @@ def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
     write(student, RACE)
     student.route(
         "**/submissions",
-        lambda route: route.fulfill(
-            status=429, content_type="text/html", body='<p data-refusal="x"><p>Wait 9 s.</p>'
-        ),
+        lambda route: route.fulfill(status=429, content_type="text/html", body='<p data-refusal="x"><p>Wait 9 s.</p>'),
     )
     student.keyboard.press("Control+Enter")
     expect(student.locator("[data-says]")).to_contain_text("Not checked.")

@@ -147,9 +147,7 @@ def test_a_request_whose_answer_was_lost_is_the_same_submission_when_repeated(pa
 
 @pytest.mark.parametrize("failures", [1, 9], ids=["once", "always"])
 @pytest.mark.parametrize("failure", [0, 503], ids=["connection", "busy"])
-def test_a_result_that_cannot_be_loaded_is_tried_again_and_then_linked(
-    page, site, complaints, failure, failures
-):
+def test_a_result_that_cannot_be_loaded_is_tried_again_and_then_linked(page, site, complaints, failure, failures):
     complaints.allow("ERR_FAILED|503")
     begin(page, site, f"unloaded{failure}{failures}")
     address = send(page, "Check")
@@ -178,10 +176,7 @@ def test_a_refusal_that_is_not_the_forms_says_its_own_reason(page, site, complai
     complaints.allow(f"{code}")
     begin(page, site, "refused")
     body = f"<main><h1>No</h1>{text and f'<p class=lead>{text}</p>'}</main>"
-    page.route(
-        "**/tiled/submissions",
-        lambda route: route.fulfill(status=code, content_type="text/html", body=body),
-    )
+    page.route("**/tiled/submissions", lambda route: route.fulfill(status=code, content_type="text/html", body=body))
     page.get_by_role("button", name="Check").click()
     expect(says(page)).to_contain_text("Try again in a minute" if text else f"{code}")
     expect(says(page)).not_to_contain_text("signed out")

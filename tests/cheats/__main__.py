@@ -35,16 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "results.xml"
         named = {test for each in classes() for test in each.tests if not test.startswith(HERE)}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            f"--junitxml={report}",
-            *arguments,
-            HERE,
-            *sorted(named),
-        ]
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments, HERE, *sorted(named)]
         subprocess.run(command, cwd=ROOT, check=False)
         if not report.exists():
             return 1

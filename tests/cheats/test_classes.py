@@ -92,8 +92,6 @@ def with_known_product() -> str:
 def test_cheat_23_results_for_a_known_seed_are_wrong_for_another(seed, verdict, tmp_path):
     exercise = find_exercise("tiled", ())
     case = next(each.name for each in exercise.cases(exercise.tile) if dict(each.sizes) == {"Width": SIDE})
-    job = Job(
-        with_known_product().encode(), exercise, arch="sm_90", seed=seed, cache=tmp_path, tile=None, case=case
-    )
+    job = Job(with_known_product().encode(), exercise, arch="sm_90", seed=seed, cache=tmp_path, tile=None, case=case)
 
     assert grade(job, Here()).verdict is verdict

@@ -58,9 +58,7 @@ CHANGES = [
 @pytest.mark.parametrize(("exercise", "name", "words", "changes"), CHANGES, ids=[each[1] for each in CHANGES])
 def test_a_change_as_advised_is_accepted(exercise, name, words, changes, kept: KeptProcesses, tmp_path):
     folder = find_exercise(exercise)
-    file = next(
-        path for path in (FOLDER / f"{name}.cu", folder.root / "wrong" / f"{name}.cu") if path.exists()
-    )
+    file = next(path for path in (FOLDER / f"{name}.cu", folder.root / "wrong" / f"{name}.cu") if path.exists())
     lines = file.read_text("utf-8").splitlines(keepends=True)
 
     def graded(text: str):

@@ -113,17 +113,10 @@ def cache(tmp_path_factory):
 
 
 def graded(
-    kind: str,
-    expected: Expected,
-    cache: Path,
-    kept: KeptProcesses,
-    tile: int | None = None,
-    case: str | None = None,
+    kind: str, expected: Expected, cache: Path, kept: KeptProcesses, tile: int | None = None, case: str | None = None
 ) -> Report:
     source = (FOLDER / kind / f"{expected.name}.cu").read_bytes()
-    job = Job(
-        source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile, case=case
-    )
+    job = Job(source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile, case=case)
     return grade(job, kept.stages())
 
 

@@ -37,10 +37,7 @@ CHANGES = {
     "load of M": {"M[Row * Width + mCol]": "M[mCol * Width + Row]"},
     "load of N": {"N[nRow * Width + Col]": "N[Col * Width + nRow]"},
     "both loads": LOADS,
-    "operands": {
-        "M[Row * Width + mCol]": "N[Row * Width + mCol]",
-        "N[nRow * Width + Col]": "M[nRow * Width + Col]",
-    },
+    "operands": {"M[Row * Width + mCol]": "N[Row * Width + mCol]", "N[nRow * Width + Col]": "M[nRow * Width + Col]"},
     "subtracted": {"Pvalue +=": "Pvalue -="},
     "overwritten": {"Pvalue +=": "Pvalue ="},
     "an integer": {"float Pvalue = 0.0f": "int Pvalue = 0"},
@@ -76,8 +73,7 @@ def as_advised(text: str, advice: str) -> str:
 
 @linux
 @pytest.mark.parametrize(
-    "name",
-    some_of(CHANGES, 5, str, "tests/kernels/test_tile_indices.py has the other sources, without a run"),
+    "name", some_of(CHANGES, 5, str, "tests/kernels/test_tile_indices.py has the other sources, without a run")
 )
 def test_one_step_repairs_the_kernel(name, kept: KeptProcesses, tmp_path):
     def graded(text: str, seed: str) -> Report:

@@ -48,19 +48,14 @@ def template(head: str, call: str, tile: int | None) -> str:
 
 def known() -> list[tuple[str, str, int]]:
     """Where the tile follows from the file: name of the test, text and tile."""
-    files = [
-        (key, kernel(before, "(TILE_WIDTH)", tile), tile)
-        for key, (before, tile) in TABLES["declared"].items()
-    ]
+    files = [(key, kernel(before, "(TILE_WIDTH)", tile), tile) for key, (before, tile) in TABLES["declared"].items()]
     files += [(f"template: {key}", template(*entry), entry[2]) for key, entry in TABLES["templates"].items()]
     files += [(f"named: {key}", kernel(*entry), entry[2]) for key, entry in TABLES["named"].items()]
     return files
 
 
 def graded(text: str, cache: Path, kept) -> Report:
-    return grade(
-        Job(text.encode(), find_exercise("tiled"), "sm_90", "5eed" * 8, cache, case="Width=29"), kept.stages()
-    )
+    return grade(Job(text.encode(), find_exercise("tiled"), "sm_90", "5eed" * 8, cache, case="Width=29"), kept.stages())
 
 
 def test_the_table_is_large():
@@ -68,9 +63,7 @@ def test_the_table_is_large():
 
 
 @linux
-@pytest.mark.parametrize(
-    "file", some_of(known(), 10, itemgetter(0), "the short suite has a tenth of the table")
-)
+@pytest.mark.parametrize("file", some_of(known(), 10, itemgetter(0), "the short suite has a tenth of the table"))
 def test_a_kernel_is_launched_with_the_tile_of_its_file(file, tmp_path, kept):
     _, text, tile = file
     report = graded(text, tmp_path, kept)

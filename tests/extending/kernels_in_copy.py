@@ -26,14 +26,7 @@ WIDE = Style(width=200)
 
 
 def graded(exercise: str, file: Path, kept: KeptProcesses, cache: Path, *, evidence: bool = False) -> Report:
-    job = Job(
-        file.read_bytes(),
-        find_exercise(exercise),
-        arch="sm_90",
-        seed="5eed" * 8,
-        cache=cache,
-        evidence=evidence,
-    )
+    job = Job(file.read_bytes(), find_exercise(exercise), arch="sm_90", seed="5eed" * 8, cache=cache, evidence=evidence)
     return grade(job, kept.stages())
 
 

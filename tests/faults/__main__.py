@@ -28,17 +28,11 @@ def main() -> int:
     parser.add_argument("--submissions", type=int, default=500)
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument(
-        "--seconds", type=float, default=0.0, help="over which faults are spread; 0: by their number"
-    )
-    parser.add_argument(
-        "--embedded", action="store_true", help="strike `tilelab up` with SQLite, and no PostgreSQL"
-    )
+    parser.add_argument("--seconds", type=float, default=0.0, help="over which faults are spread; 0: by their number")
+    parser.add_argument("--embedded", action="store_true", help="strike `tilelab up` with SQLite, and no PostgreSQL")
     parser.add_argument("--control", action="store_true", help="publish after commit instead, and lose some")
     parser.add_argument("--only", default="", help="faults whose names contain this")
-    parser.add_argument(
-        "--spells", action="store_true", help="long ones instead, once each, under a light load"
-    )
+    parser.add_argument("--spells", action="store_true", help="long ones instead, once each, under a light load")
     parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
     options = parser.parse_args()
     seconds = options.seconds or 2.5 * options.faults
@@ -46,10 +40,7 @@ def main() -> int:
     if options.control:
         # what it has lost never comes back, however long one waits
         plan = replace(plan, drain_seconds=_CONTROL_SECONDS)
-    print(
-        f"seed {plan.seed}: {plan.submissions} submissions, {plan.faults} faults, {plan.seconds:.0f} s",
-        flush=True,
-    )
+    print(f"seed {plan.seed}: {plan.submissions} submissions, {plan.faults} faults, {plan.seconds:.0f} s", flush=True)
     begun = time.monotonic()
 
     def say(line: str) -> None:

@@ -145,10 +145,7 @@ class Embedded:
     def _wait_ready(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
         while time.monotonic() < deadline:
-            with (
-                suppress(urllib.error.URLError, OSError),
-                urllib.request.urlopen(f"{self.url}/readyz") as answer,
-            ):
+            with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{self.url}/readyz") as answer:
                 if answer.status == 200:
                     return
             time.sleep(0.5)

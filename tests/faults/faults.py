@@ -73,12 +73,7 @@ def kill_portal_process(target: Target, dice: Dice) -> bool:
 
 
 def _slots(target: Target) -> list[int]:
-    return [
-        pid
-        for worker in target.workers()
-        for pid in below(worker)
-        if "worker.slots.slot" in command_line(pid)
-    ]
+    return [pid for worker in target.workers() for pid in below(worker) if "worker.slots.slot" in command_line(pid)]
 
 
 def _runners(target: Target) -> list[int]:
@@ -244,16 +239,9 @@ FAULTS: Mapping[str, Fault] = {
         Fault("Redis outage", 4, redis_outage),
         Fault("kill PostgreSQL", 5, kill_postgres),
         Fault("full disk of workers", 3, fill_disk),
-        Fault(
-            "read-only database",
-            3,
-            _spell(lambda target, _: target.database_read_only(), 3, 8),
-            SPELL_SECONDS,
-        ),
+        Fault("read-only database", 3, _spell(lambda target, _: target.database_read_only(), 3, 8), SPELL_SECONDS),
         Fault("locked database", 3, _spell(lambda target, _: target.database_locked(), 3, 12), SPELL_SECONDS),
-        Fault(
-            "full disk of database", 3, _spell(lambda target, _: target.database_full(), 3, 6), SPELL_SECONDS
-        ),
+        Fault("full disk of database", 3, _spell(lambda target, _: target.database_full(), 3, 6), SPELL_SECONDS),
         Fault("clock step", 3, _spell(step_clock, 3, 6), SPELL_SECONDS),
         Fault("loss of power", 4, lose_power, START_SECONDS, after_acceptance=True),
         Fault("slow clients", 2, be_slow, SPELL_SECONDS),

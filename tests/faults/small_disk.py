@@ -17,9 +17,7 @@ FEW_BYTES = "size=640m"
 def small_disk(folder: Path, options: str = FEW_FILES) -> Iterator[bool]:
     """Put a small disk in a folder's place; says whether that worked: it takes the right to mount."""
     folder.mkdir(parents=True, exist_ok=True)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True, check=False
-    )
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True, check=False)
     try:
         yield mounted.returncode == 0
     finally:

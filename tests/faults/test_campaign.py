@@ -18,14 +18,7 @@ pytestmark = pytest.mark.long(
 
 # what hangs is noticed after half a minute at the earliest: that is for the long campaign
 SHORT = Plan(
-    submissions=14,
-    faults=10,
-    seed=5,
-    seconds=20.0,
-    drain_seconds=300.0,
-    students=4,
-    without="hanging",
-    in_time=False,
+    submissions=14, faults=10, seed=5, seconds=20.0, drain_seconds=300.0, students=4, without="hanging", in_time=False
 )
 SHORTER = replace(SHORT, submissions=6, faults=5, seconds=10.0)
 

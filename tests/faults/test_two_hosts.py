@@ -32,9 +32,7 @@ SECONDS = 120.0
 
 pytestmark = [
     pytest.mark.skipif(bool(REASON), reason=REASON or "there are hosts"),
-    pytest.mark.long(
-        "takes minutes; the short suite has late results in tests/server/recording/test_record.py"
-    ),
+    pytest.mark.long("takes minutes; the short suite has late results in tests/server/recording/test_record.py"),
 ]
 
 
@@ -161,8 +159,6 @@ def test_a_job_of_a_host_that_is_cut_off_ends_on_the_other_and_its_late_result_c
 
     # who was cut off works again
     last = [place.hand_in("ada", tmp_path / "last"), place.hand_in("bob", tmp_path / "last")]
-    place.until(
-        lambda: {place.host_of(each) for each in last} == {"one", "two"}, "one job on each host again"
-    )
+    place.until(lambda: {place.host_of(each) for each in last} == {"one", "two"}, "one job on each host again")
     (tmp_path / "last").touch()
     place.until(lambda: place.done(*last), "the last verdicts")

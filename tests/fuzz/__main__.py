@@ -93,21 +93,13 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     usual = Shares()
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("cases", type=int, nargs="?", default=100_000, help="how many (100000)")
-    parser.add_argument(
-        "--seed", default=secrets.token_hex(4), help="any word; the same word gives the same cases"
-    )
+    parser.add_argument("--seed", default=secrets.token_hex(4), help="any word; the same word gives the same cases")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seconds", type=float, help="stop after that time, whatever is left")
-    parser.add_argument(
-        "--kernels", type=int, default=100, help="how many compiled kernels to start from (100)"
-    )
-    parser.add_argument(
-        "--ptx", type=int, default=usual.ptx, help="of a hundred cases, how many are PTX texts"
-    )
+    parser.add_argument("--kernels", type=int, default=100, help="how many compiled kernels to start from (100)")
+    parser.add_argument("--ptx", type=int, default=usual.ptx, help="of a hundred cases, how many are PTX texts")
     parser.add_argument("--check", type=int, default=usual.check, help="one PTX text in so many is judged")
-    parser.add_argument(
-        "--grade", type=int, default=usual.grade, help="one source in so many is graded in the sandbox"
-    )
+    parser.add_argument("--grade", type=int, default=usual.grade, help="one source in so many is graded in the sandbox")
     parser.add_argument("--keep", type=Path, default=FOLDER, help="folder for what failed")
     return parser.parse_args(arguments)
 

@@ -102,10 +102,7 @@ def _watched() -> Iterator[None]:
     def ring(number: int, frame: object) -> None:
         raise HangError("still running at the end of its time")
 
-    watches = (
-        (signal.SIGPROF, signal.ITIMER_PROF, CPU_SECONDS),
-        (signal.SIGALRM, signal.ITIMER_REAL, WALL_SECONDS),
-    )
+    watches = ((signal.SIGPROF, signal.ITIMER_PROF, CPU_SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, WALL_SECONDS))
     before = {number: signal.signal(number, ring) for number, _, _ in watches}
     for _, timer, seconds in watches:
         signal.setitimer(timer, seconds)
@@ -227,9 +224,4 @@ def _try_check(case: Case) -> str:
     return verdict.value
 
 
-_LAYERS = {
-    Layer.SOURCE: _try_source,
-    Layer.GRADE: _try_grade,
-    Layer.RUN: _try_run,
-    Layer.CHECK: _try_check,
-}
+_LAYERS = {Layer.SOURCE: _try_source, Layer.GRADE: _try_grade, Layer.RUN: _try_run, Layer.CHECK: _try_check}

@@ -69,9 +69,7 @@ _FORMS = (
 )  # fmt: skip
 
 
-def random_instruction(
-    random: Random, registers: Sequence[str], symbols: Sequence[str], labels: Sequence[str]
-) -> str:
+def random_instruction(random: Random, registers: Sequence[str], symbols: Sequence[str], labels: Sequence[str]) -> str:
     """One statement; mostly with registers that exist, without looking at their types."""
     opcode, _, operands = random.choice(_FORMS).partition(" ")
     if opcode == "{":
@@ -89,21 +87,14 @@ def _fitting(random: Random, kind: str, registers: Sequence[str]) -> str:
     """A register whose name says that its width is the type's; sometimes any."""
     names = {"pred": "%p", "u8": "%rs", "f16x2": "%r", "bf16": "%rs"}.get(kind)
     starts = (
-        (names,)
-        if names
-        else {"16": ("%rs", "%h"), "32": ("%r", "%f"), "64": ("%rd", "%fd")}.get(kind[-2:], ("%r",))
+        (names,) if names else {"16": ("%rs", "%h"), "32": ("%r", "%f"), "64": ("%rd", "%fd")}.get(kind[-2:], ("%r",))
     )
     found = [each for each in registers if each.rstrip("0123456789") in starts]
     return random.choice(found if found and random.random() < 0.8 else registers)
 
 
 def _operand(
-    random: Random,
-    mark: str,
-    kind: str,
-    registers: Sequence[str],
-    symbols: Sequence[str],
-    labels: Sequence[str],
+    random: Random, mark: str, kind: str, registers: Sequence[str], symbols: Sequence[str], labels: Sequence[str]
 ) -> str:
     if mark == "D":
         return _fitting(random, kind, registers)
@@ -115,9 +106,7 @@ def _operand(
     if mark == "A":
         return f"[{_address(random, registers, symbols)}]"
     if mark == "V":
-        items = ", ".join(
-            _fitting(random, kind, registers) for _ in range(random.choice((2, 2, 4, 4, 1, 3, 8)))
-        )
+        items = ", ".join(_fitting(random, kind, registers) for _ in range(random.choice((2, 2, 4, 4, 1, 3, 8))))
         return f"{{{items}}}"
     if mark == "N":
         return random.choice(("0", "1", "2", "4", "7", "16", "32", "64", "-1", "255", "100000000000"))
@@ -136,6 +125,4 @@ def _address(random: Random, registers: Sequence[str], symbols: Sequence[str]) -
             "0",
         )
     )
-    return base + random.choice(
-        ("", "", "+4", "+1", "+16", "+-4", "+4096", "+99999999999999", "+-9223372036854775808")
-    )
+    return base + random.choice(("", "", "+4", "+1", "+16", "+-4", "+4096", "+99999999999999", "+-9223372036854775808"))

@@ -131,9 +131,7 @@ def _similar_register(random: Random, lines: Lines, others: Sequence[Lines]) -> 
     known = _everything(lines, _REGISTER)
 
     def choose(old: str) -> str:
-        return random.choice(
-            [each for each in known if each.rstrip("0123456789") == old.rstrip("0123456789")]
-        )
+        return random.choice([each for each in known if each.rstrip("0123456789") == old.rstrip("0123456789")])
 
     _replace(random, lines, _REGISTER, choose)
 
@@ -198,10 +196,7 @@ def _vector(random: Random, lines: Lines, others: Sequence[Lines]) -> None:
         _replace(random, lines, re.compile(r"\.v[24]"), lambda old: random.choice((".v2", ".v4", ".v3", "")))
     else:
         _replace(
-            random,
-            lines,
-            re.compile(r"(?<=global|shared)\.(?=[busf]\d)"),
-            lambda old: random.choice((".v2.", ".v4.")),
+            random, lines, re.compile(r"(?<=global|shared)\.(?=[busf]\d)"), lambda old: random.choice((".v2.", ".v4."))
         )
 
 
@@ -251,20 +246,7 @@ def _declaration(random: Random, lines: Lines, others: Sequence[Lines]) -> None:
 
 
 def _size(random: Random, lines: Lines, others: Sequence[Lines]) -> None:
-    sizes = (
-        "0",
-        "1",
-        "3",
-        "4",
-        "5000",
-        "70000",
-        "1000000",
-        "600000000",
-        "99999999999",
-        "1099511627776",
-        "-4",
-        "",
-    )
+    sizes = ("0", "1", "3", "4", "5000", "70000", "1000000", "600000000", "99999999999", "1099511627776", "-4", "")
     _replace(random, lines, re.compile(r"(?<=\w\[)\d+(?=\])"), lambda old: random.choice(sizes))
 
 

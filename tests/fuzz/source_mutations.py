@@ -221,20 +221,7 @@ def _cross_over(random: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 def _repeat_much(random: Random, data: bytes, others: Sequence[bytes]) -> bytes:
     """Deep nesting and long runs, within the size that a file may have."""
     piece = random.choice(
-        (
-            b"(",
-            b"{",
-            b"[",
-            b"#if 1\n",
-            b"#define A A\n",
-            b"/*",
-            b"!",
-            b"-",
-            b"<",
-            b"\\\n",
-            b"//!tilelab\n",
-            b"int a;",
-        )
+        (b"(", b"{", b"[", b"#if 1\n", b"#define A A\n", b"/*", b"!", b"-", b"<", b"\\\n", b"//!tilelab\n", b"int a;")
     )
     at = _place(random, len(data))
     return data[:at] + piece * random.choice((50, 1_000, 6_000)) + data[at:]
@@ -249,9 +236,7 @@ def _launch_comment(random: Random, data: bytes, others: Sequence[bytes]) -> byt
         if name == "shared" or random.random() < 0.2:
             fields.append(f"{name}={expression()}")
         else:
-            fields.append(
-                f"{name}=({', '.join(expression() for _ in range(random.choice((1, 2, 2, 2, 3, 4))))})"
-            )
+            fields.append(f"{name}=({', '.join(expression() for _ in range(random.choice((1, 2, 2, 2, 3, 4))))})")
     comment = f"//!tilelab {random.choice((' ', '  ', ',', '')).join(fields)}"
     at = random.choice((0, 0, data.find(b"\n") + 1, _place(random, len(data))))
     return data[:at] + comment.encode() + random.choice((b"\n", b"\n", b"\r\n", b" ")) + data[at:]

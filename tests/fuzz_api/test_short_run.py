@@ -17,9 +17,7 @@ def there(tmp_path_factory):
         yield portal
 
 
-@pytest.mark.long(
-    "it takes half a minute; the short suite fuzzes forms and sources, and compares answers with schemas"
-)
+@pytest.mark.long("it takes half a minute; the short suite fuzzes forms and sources, and compares answers with schemas")
 def test_the_api_keeps_to_its_description(there: Target, tmp_path):
     run = fuzz(there, seed=1, examples=4, folder=tmp_path)
 
@@ -36,9 +34,7 @@ def test_the_api_keeps_to_its_description(there: Target, tmp_path):
     ],
     ids=["line", "headers", "coding"],
 )
-def test_what_cannot_be_read_is_answered_as_the_description_says(
-    there: Target, address, headers, status, code
-):
+def test_what_cannot_be_read_is_answered_as_the_description_says(there: Target, address, headers, status, code):
     place = urlsplit(there.url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
     try:

@@ -66,9 +66,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu", description=__doc__)
     parser.add_argument("do", nargs="?", choices=["all", "prepare", "run"], default="all")
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=FOLDER, help="where the compiled kernels are kept"
-    )
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="where the compiled kernels are kept")
     parser.add_argument("--arch", default=DEFAULT_ARCH, help="for `prepare`; otherwise that of the GPU here")
     parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="where the pages are written")
     return parser.parse_args()

@@ -167,9 +167,7 @@ def _run_all(program: device.Program, kernel: Prepared) -> tuple[list[Matrix], l
             warp_races=kernel.plan.warp_races,
         )
         outputs.append(_output(case, execution.values))
-        objections += [
-            f"{finding.kind}, line {finding.line}: {finding.message}" for finding in execution.findings
-        ]
+        objections += [f"{finding.kind}, line {finding.line}: {finding.message}" for finding in execution.findings]
     return outputs, objections
 
 

@@ -32,9 +32,7 @@ def prepare_counted(folder: Path, architecture: str) -> list[Totals]:
     """Compile every right kernel into the folder; what each of its launches counts, in order."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as headers:
-        compiled = tuple(
-            compile_one(folder, Path(headers), architecture, each, _at_two_sizes) for each in _chosen()
-        )
+        compiled = tuple(compile_one(folder, Path(headers), architecture, each, _at_two_sizes) for each in _chosen())
     made = Folder(nvrtc.installed_version(), architecture, compiled)
     write(folder, made)
     with ProcessPoolExecutor() as pool:

@@ -114,9 +114,7 @@ def table(found: Sequence[Row]) -> list[str]:
         cells = [_cell(name, row) for name in JUDGED]
         stores = f"{row.ours['shared_store_conflicts']:,} ({row.theirs['shared_store_conflicts']:,})"
         verdict = "no" if row.differing() else "yes"
-        lines.append(
-            f"| {row.name} | {row.tile} | {row.sizes} | {' | '.join(cells)} | {stores} | {verdict} |"
-        )
+        lines.append(f"| {row.name} | {row.tile} | {row.sizes} | {' | '.join(cells)} | {stores} | {verdict} |")
     return lines
 
 
@@ -169,10 +167,7 @@ def page(found: Sequence[Row], machine: Machine, day: dt.date) -> str:
     """The whole page."""
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     different = [row for row in found if row.differing()]
-    why = [
-        f"- `{name}`: {reasons.get(name, 'not known')}"
-        for name in dict.fromkeys(row.name for row in different)
-    ]
+    why = [f"- `{name}`: {reasons.get(name, 'not known')}" for name in dict.fromkeys(row.name for row in different)]
     explained = ["", "## Differences and their reasons", "", *why] if why else []
     head = _INTRODUCTION.format(made_on=machine.made_on(day), summary=summary(found))
     return "\n".join([head, *table(found), *explained, ""])

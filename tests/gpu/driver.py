@@ -140,24 +140,13 @@ class Kernel:
 
     def _launch(self, launch: Launch, parameters: list[Any]) -> None:
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
-        self._call(
-            "cuLaunchKernel",
-            self._function,
-            *launch.grid,
-            *launch.block,
-            launch.shared,
-            None,
-            addresses,
-            None,
-        )
+        self._call("cuLaunchKernel", self._function, *launch.grid, *launch.block, launch.shared, None, addresses, None)
         self._call("cuCtxSynchronize")
 
     def _variable(self, name: str) -> ctypes.c_uint64:
         """Where a variable of the module lies."""
         pointer, size = ctypes.c_uint64(), ctypes.c_size_t()
-        self._call(
-            "cuModuleGetGlobal_v2", ctypes.byref(pointer), ctypes.byref(size), self._module, name.encode()
-        )
+        self._call("cuModuleGetGlobal_v2", ctypes.byref(pointer), ctypes.byref(size), self._module, name.encode())
         return pointer
 
     def _take(self, array: NDArray[Any]) -> ctypes.c_uint64:
@@ -166,15 +155,11 @@ class Kernel:
         return pointer
 
     def _copy(self, array: NDArray[Any], pointer: ctypes.c_uint64) -> None:
-        self._call(
-            "cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)
-        )
+        self._call("cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
 
     def _copy_back(self, pointer: ctypes.c_uint64, like: NDArray[Any]) -> NDArray[Any]:
         array = np.empty_like(like)
-        self._call(
-            "cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(array.nbytes)
-        )
+        self._call("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(array.nbytes))
         return array
 
 

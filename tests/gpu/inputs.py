@@ -14,8 +14,7 @@ from kernels.judging.inputs import Matrix
 from kernels.judging.plan import CasePlan
 
 _EDGES = np.array(
-    [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0**-149, -(2.0**-149), 2.0**-126, 3.4028235e38, -3.4028235e38],
-    np.float32,
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0**-149, -(2.0**-149), 2.0**-126, 3.4028235e38, -3.4028235e38], np.float32
 )
 
 
@@ -25,9 +24,7 @@ class Kind(StrEnum):
     ORDINARY = "ordinary"  # normally distributed: every product and sum is rounded
     WIDE = "wide"  # the same times 2^-60 to 2^60: cancellation, overflow, absorbed terms
     TINY = "tiny"  # products below 2^-126: subnormal inputs, products and sums, and some that vanish
-    EDGES = (
-        "edges"  # ordinary, with zeros of both signs, infinities, NaN, the largest and the smallest numbers
-    )
+    EDGES = "edges"  # ordinary, with zeros of both signs, infinities, NaN, the largest and the smallest numbers
     WHOLE = "whole"  # small integers: sums are exact, so the order in which they are added does not show
 
 
@@ -60,9 +57,7 @@ def _values(random: np.random.Generator, kind: Kind, shape: tuple[int, int]) -> 
     return made
 
 
-def _tiny(
-    random: np.random.Generator, left: tuple[int, int], right: tuple[int, int]
-) -> list[NDArray[np.float32]]:
+def _tiny(random: np.random.Generator, left: tuple[int, int], right: tuple[int, int]) -> list[NDArray[np.float32]]:
     """Every other row around the smallest normal number, every other column around one, the rest around 2^-74."""
     rows = np.where(np.arange(left[0]) % 2, -74, -127)[:, None] + random.integers(-6, 7, left)
     columns = np.where(np.arange(right[1]) % 2, -74, 0)[None, :] + random.integers(-6, 7, right)

@@ -59,13 +59,9 @@ def _answers(folder: Path, gpu: GPU, kernel: Prepared, limits: Limits) -> list[A
             if needs.shared_bytes + dynamic > _WITHOUT_OPT_IN:
                 continue
             for threads in BLOCK_SIZES:
-                ours = occupancy(
-                    limits, threads, needs.registers, needs.shared_bytes, dynamic, barriers=needs.barriers
-                )
+                ours = occupancy(limits, threads, needs.registers, needs.shared_bytes, dynamic, barriers=needs.barriers)
                 theirs = loaded.blocks_per_multiprocessor(threads, dynamic)
-                found.append(
-                    Answer(kernel.name, kernel.plan.tile, threads, dynamic, ours.blocks_per_sm, theirs)
-                )
+                found.append(Answer(kernel.name, kernel.plan.tile, threads, dynamic, ours.blocks_per_sm, theirs))
     return found
 
 

@@ -38,9 +38,7 @@ def _launch(gpu: GPU, folder: Path, kernel: Prepared, case: CasePlan) -> None:
     assert case.launch is not None
     arrays = {each.name: each.values for each in buffers(case, make_inputs(case, seed=1))}
     with gpu.load((folder / f"{kernel.stem}.cubin").read_bytes(), kernel.entry) as loaded:
-        loaded.run(
-            case.launch, arguments(case), arrays, kernel.named(case.symbols), kernel.named(constants(case))
-        )
+        loaded.run(case.launch, arguments(case), arrays, kernel.named(case.symbols), kernel.named(constants(case)))
 
 
 if __name__ == "__main__":

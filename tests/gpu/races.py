@@ -107,9 +107,7 @@ def run(folder: Path) -> None:
     """Let racecheck watch every kernel, some at once."""
     kernels = read(folder).kernels
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = dict(
-            zip([k.stem for k in kernels], pool.map(lambda k: _racecheck(folder, k), kernels), strict=True)
-        )
+        found = dict(zip([k.stem for k in kernels], pool.map(lambda k: _racecheck(folder, k), kernels), strict=True))
     (folder / _REPORTS).write_text(json.dumps(found), encoding="utf-8")
 
 
@@ -191,9 +189,7 @@ def compare(folder: Path, machine: Machine, day: dt.date) -> Result:
     different = [row.name for row in found if row.theirs is not None and not row.agrees]
     unexplained = [name for name in different if name not in reasons]
     lines = [f"{name}: they differ about races, and nothing says why" for name in unexplained]
-    total = (
-        f"racecheck on {len(found)} kernels: {len(different)} disagreements, {len(unexplained)} unexplained"
-    )
+    total = f"racecheck on {len(found)} kernels: {len(different)} disagreements, {len(unexplained)} unexplained"
     text = "\n".join([_INTRODUCTION.format(made_on=machine.made_on(day)), *page(found, reasons), ""])
     return Result(text, (*lines, total), bool(unexplained))
 

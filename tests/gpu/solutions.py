@@ -69,9 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"not run: {reason}")
         return 0
     chosen = [each for each in list_exercises() if each.operation is Operation.SOLUTION]
-    chosen = [
-        _sized(each, asked.size) for each in chosen if each.name in asked.exercises or not asked.exercises
-    ]
+    chosen = [_sized(each, asked.size) for each in chosen if each.name in asked.exercises or not asked.exercises]
     began, problems = time.monotonic(), 0
     print(f"on {gpu.name if gpu is not None else 'the CPU device'}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,9 +86,7 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.gpu.solutions", description=__doc__)
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE")
     parser.add_argument("--cpu", action="store_true", help="without a GPU")
-    parser.add_argument(
-        "--size", type=int, default=0, help="for each size of the ranking, instead of its own"
-    )
+    parser.add_argument("--size", type=int, default=0, help="for each size of the ranking, instead of its own")
     return parser.parse_args(arguments)
 
 
@@ -120,10 +116,7 @@ def _judged_wrong(machine: Machine, exercise: Exercise, wrong: WrongKernel) -> t
     shown = wrong.shown_by(report.verdict, report.findings)
     # Only an incorrect result is certain to show on a GPU.
     missed = wrong.verdicts == (Verdict.WRONG_ANSWER,) and alone is not Verdict.WRONG_ANSWER
-    return (
-        not shown or missed,
-        f"{exercise.name} {wrong.name}: {_verdict(report)}; the GPU alone: {alone.words}",
-    )
+    return (not shown or missed, f"{exercise.name} {wrong.name}: {_verdict(report)}; the GPU alone: {alone.words}")
 
 
 def _alone(job: Job, stages: SandboxedStages) -> Verdict:
@@ -141,9 +134,7 @@ def _alone(job: Job, stages: SandboxedStages) -> Verdict:
 
 
 def _verdict(report: Report) -> str:
-    leading = [
-        each for each in report.findings if each.kind is report.verdict and each.severity is Severity.ERROR
-    ]
+    leading = [each for each in report.findings if each.kind is report.verdict and each.severity is Severity.ERROR]
     line = next((f" at line {each.line}" for each in leading if each.line is not None), "")
     passed = sum(check.status == "passed" for check in report.checks)
     text = f"{report.verdict.words}{line}, {passed} of {len(report.checks)} cases passed"

@@ -47,9 +47,7 @@ def test_without_a_gpu_nothing_is_run_and_nothing_claimed():
     try:
         driver.GPU()
     except driver.NoGPU:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.gpu"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-m", "tests.gpu"], cwd=ROOT, capture_output=True, text=True, check=True)
         assert done.stdout.startswith("not run: no NVIDIA ")
         assert done.stdout.count("\n") == 1
     else:

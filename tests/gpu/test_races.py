@@ -14,11 +14,7 @@ def test_a_kernel_that_racecheck_could_not_follow_is_no_agreement_and_no_disagre
 
 
 def test_sums_and_reasons():
-    found = [
-        Row("raced", "data_race", 2, 5),
-        Row("clean", "accepted", 0, 0),
-        Row("odd", "data_race", 1, 0),
-    ]
+    found = [Row("raced", "data_race", 2, 5), Row("clean", "accepted", 0, 0), Row("odd", "data_race", 1, 0)]
     lines = page(found, {"odd": "it is odd"})
     assert "| **all** | 3 | 1 | 1 | 1 | 0 |" in lines
     assert "| `odd` | data_race | 1 | 0 | it is odd |" in lines

@@ -118,9 +118,7 @@ def _exercises() -> Iterator[Subject]:
         for each in wrong_kernels(exercise):
             lines = frozenset([] if each.line is None else [each.line])
             expected = tuple(verdict.value for verdict in each.verdicts)
-            yield Subject(
-                "exercises", each.name, each.file.read_bytes(), expected, exercise.name, lines=lines
-            )
+            yield Subject("exercises", each.name, each.file.read_bytes(), expected, exercise.name, lines=lines)
 
 
 def _hostile() -> Iterator[Subject]:
@@ -208,12 +206,7 @@ def _graded(chosen: list[Subject], arch: str, device_class: str, numbers: Sequen
         ]
         with contextlib.ExitStack() as stack:
             places = [GpuWorkplace(number, device_class, arch, cache) for number in numbers]
-            work_off(
-                works,
-                cache,
-                [stack.enter_context(contextlib.closing(each)) for each in places],
-                told=ended,
-            )
+            work_off(works, cache, [stack.enter_context(contextlib.closing(each)) for each in places], told=ended)
     return outcomes
 
 

@@ -61,10 +61,7 @@ def test_every_source_has_an_expected_outcome_and_the_other_way_round():
 @pytest.mark.parametrize(
     "name",
     first_of_each(
-        sorted(EXPECTED),
-        lambda name: EXPECTED[name]["outcome"],
-        str,
-        "the short suite has one of each outcome",
+        sorted(EXPECTED), lambda name: EXPECTED[name]["outcome"], str, "the short suite has one of each outcome"
     ),
 )
 def test_a_hostile_source_ends_as_expected_inside_its_limits_and_learns_nothing(name, canary):
@@ -84,9 +81,7 @@ def test_a_hostile_source_ends_as_expected_inside_its_limits_and_learns_nothing(
         assert expected == result[0].kind or (expected == "any" and result[0].kind in REFUSALS)
 
 
-@pytest.mark.long(
-    "compiles more than thirty sources in six states; the short suite has one of them in one state"
-)
+@pytest.mark.long("compiles more than thirty sources in six states; the short suite has one of them in one state")
 def test_no_answer_tells_what_is_at_a_path(canary):
     """One compiler for all sources of each state, so that nothing it may keep is from another state."""
     asking = {name: text for name, text in SOURCES.items() if PLACEHOLDER in text}

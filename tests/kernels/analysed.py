@@ -75,9 +75,7 @@ def analysed(
     if ranking is not None:
         found = replace(found, ranking=dict.fromkeys(found.ranking, ranking))
     sizes = None if size is None else dict.fromkeys(found.sizes, size)
-    return analyse(
-        AnalysisJob(text.encode(), found, "sm_90", Path("/dev/null/cache"), sizes, tile), InProcess()
-    )
+    return analyse(AnalysisJob(text.encode(), found, "sm_90", Path("/dev/null/cache"), sizes, tile), InProcess())
 
 
 def solution(exercise: str) -> Path:

@@ -9,21 +9,13 @@ from kernels.verdict import Example
 
 
 def of_race(
-    first: str = "read",
-    second: str = "",
-    *,
-    blocks: bool = False,
-    together: bool = False,
-    one_warp: bool = False,
+    first: str = "read", second: str = "", *, blocks: bool = False, together: bool = False, one_warp: bool = False
 ) -> Facts:
     """Two accesses of neighbouring threads, of one block or of two. The second one writes, or does the same."""
     second = first if together else second or "write"
     places: tuple[tuple[int, ...], ...] = ((0, 0), (0, 1)) if blocks else ((), ())
     return Facts(
-        accesses=(
-            Access((0, 0), AccessKind(first), 1, places[0]),
-            Access((0, 1), AccessKind(second), 1, places[1]),
-        ),
+        accesses=(Access((0, 0), AccessKind(first), 1, places[0]), Access((0, 1), AccessKind(second), 1, places[1])),
         together=together,
         one_warp=one_warp,
     )

@@ -15,9 +15,7 @@ def matrix(name: str, role: Role, rows: int = 64, columns: int = 64) -> MatrixPl
     return MatrixPlan(name, role, rows, columns, Layout.ROW_MAJOR, Binding.PARAMETER, None)
 
 
-def subject(
-    *, tile: int = 16, global_load_requests: int = 16384, occupancy: Occupancy | None = None
-) -> Subject:
+def subject(*, tile: int = 16, global_load_requests: int = 16384, occupancy: Occupancy | None = None) -> Subject:
     """A plain product of two matrices of 64 by 64, as far as its totals go."""
     inputs = (matrix("M", Role.INPUT), matrix("N", Role.INPUT))
     return Subject(

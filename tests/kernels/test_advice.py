@@ -77,11 +77,7 @@ def outside(line, element):
 @pytest.mark.parametrize(
     ("line", "element", "advice"),
     [
-        (
-            4,
-            "M[0][17]",
-            "Guard `M[Row * Width + k]` at line 4. `k` must be less than `Width`, and `Row` less than",
-        ),
+        (4, "M[0][17]", "Guard `M[Row * Width + k]` at line 4. `k` must be less than `Width`, and `Row` less than"),
         (3, "M[17][0]", "less than the number of rows. A thread without an element writes 0 to `Mds`."),
         (5, "P[17][0]", "Guard `P[ph * 16 + tx + Row * Width]` at line 5. Its row and its column"),
         (6, "P[17]", "Guard `P[t]` at line 6. `t` must be less than the number of elements."),
@@ -100,9 +96,7 @@ def test_an_access_outside_an_array_is_quoted_from_the_source(line, element, adv
 @pytest.mark.parametrize(("elements", "square"), [(17 * 17, True), (34, False)])
 def test_a_square_matrix_is_limited_by_the_kernels_only_size(elements, square):
     found = replace(
-        outside(4, "M[17][0]"),
-        facts=Facts(elements=elements),
-        example=at("M[17][0]", case="Width=17 real"),
+        outside(4, "M[17][0]"), facts=Facts(elements=elements), example=at("M[17][0]", case="Width=17 real")
     )
     advice = advice_for(of(found), KERNEL)
     assert ("`Row` and `k` must both" in advice) is square
@@ -208,8 +202,7 @@ def test_a_race_gets_the_advice_of_its_kind(element, facts, words):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "words"),
-    [(False, "an element of the next row"), (True, "Let one thread own each element")],
+    ("blocks", "words"), [(False, "an element of the next row"), (True, "Let one thread own each element")]
 )
 def test_two_stores_of_one_block_to_a_matrix_lead_to_the_guard_of_its_columns(blocks, words):
     facts = of_race("write", blocks=blocks, together=True)

@@ -64,7 +64,5 @@ def test_the_line_before_a_missing_barrier_is_named(races, place):
 
 @pytest.mark.parametrize(("head", "braces"), [("for (int i = 0; i < n; ++i)", True), ("if (t < n)", False)])
 def test_a_loop_without_braces_gets_them_for_its_barriers(head, braces):
-    kernel = (
-        f"__shared__ float s[32];\n__global__ void turn(int n) {{\n    {head}\n        s[t] = s[31 - t];\n}}"
-    )
+    kernel = f"__shared__ float s[32];\n__global__ void turn(int n) {{\n    {head}\n        s[t] = s[31 - t];\n}}"
     assert ("line 3 braces." in step(race(4, 4, "s[1]"), kernel)[0]) is braces

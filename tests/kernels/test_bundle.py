@@ -19,16 +19,11 @@ def cache(tmp_path_factory):
 
 
 def compiles(text, cache) -> bool:
-    return isinstance(
-        compile_source(text, "K", DEFAULT_ARCH, {}, True, headers=header_texts(text, cache)), Compilation
-    )
+    return isinstance(compile_source(text, "K", DEFAULT_ARCH, {}, True, headers=header_texts(text, cache)), Compilation)
 
 
 @pytest.mark.parametrize(
-    "name",
-    some_of(
-        [*QUICK, "cuda/barrier", "cooperative_groups.h"], 6, str, "the short suite has one of six headers"
-    ),
+    "name", some_of([*QUICK, "cuda/barrier", "cooperative_groups.h"], 6, str, "the short suite has one of six headers")
 )
 def test_every_allowed_header_can_be_included(name, cache):
     assert compiles(f"#include <{name}>\n{KERNEL}", cache)
@@ -40,9 +35,7 @@ def test_all_allowed_headers_together(cache):
 
 
 def test_device_code_of_a_real_header_works(cache):
-    text = (
-        "#include <cuda_fp16.h>\n__global__ void K(float *P) { P[0] = __half2float(__float2half(P[1])); }\n"
-    )
+    text = "#include <cuda_fp16.h>\n__global__ void K(float *P) { P[0] = __half2float(__float2half(P[1])); }\n"
 
     assert compiles(text, cache)
 

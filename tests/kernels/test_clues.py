@@ -38,12 +38,7 @@ def _wrong(*diagnosis: str, passed: tuple[int, ...] = (), failed: tuple[int, ...
 
 @pytest.mark.parametrize(
     ("passed", "failed", "found"),
-    [
-        ((1, 16), (17, 32), "single tile"),
-        ((16, 32), (1, 17), "multiple of 16"),
-        ((1, 32), (17,), ""),
-        ((), (17,), ""),
-    ],
+    [((1, 16), (17, 32), "single tile"), ((16, 32), (1, 17), "multiple of 16"), ((1, 32), (17,), ""), ((), (17,), "")],
 )
 def test_the_failing_sizes_tell_one_tile_and_partial_tiles_apart(passed, failed, found):
     sentence = failing_sizes(_wrong(passed=passed, failed=failed))
@@ -137,10 +132,7 @@ RESET = """for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
 )
 def test_a_sum_that_each_tile_resets_is_named_and_rounded_tiles_are_not_blamed(source, line):
     card = card_of(_wrong("tile_missing"), source.split("\n"))
-    assert ("before the loop at line 1" in card.step, card.line == line) == (
-        line is not None,
-        line is not None,
-    )
+    assert ("before the loop at line 1" in card.step, card.line == line) == (line is not None, line is not None)
     assert "Round" not in card.step
 
 
@@ -165,9 +157,7 @@ def test_a_lost_update_needs_an_atomic(line, atomic):
 
 def test_card_and_command_line_say_the_same_of_a_wrong_answer():
     place = Diagnosed("last row", "Incorrect elements: exactly the last row.", cases=5, failing=5)
-    facts = Facts(
-        example=VALUE, diagnoses=(Diagnosed("short", "Each sum is short.", cases=4, failing=5), place)
-    )
+    facts = Facts(example=VALUE, diagnoses=(Diagnosed("short", "Each sum is short.", cases=4, failing=5), place))
     found = report(Finding(Verdict.WRONG_ANSWER, "", facts=facts), verdict=Verdict.WRONG_ANSWER)
     sentence, example = headline(found)
     assert sentence == "Each sum is short (4 of 5 failing cases). Incorrect elements: exactly the last row."

@@ -19,9 +19,7 @@ TILED = f"""__device__ float bias[4];
 
 
 def compiled(text, **options) -> Compilation:
-    result = compile_source(
-        text, "K", options.pop("arch", DEFAULT_ARCH), {}, options.pop("fmad", True), **options
-    )
+    result = compile_source(text, "K", options.pop("arch", DEFAULT_ARCH), {}, options.pop("fmad", True), **options)
     assert isinstance(result, Compilation), result
     return result
 
@@ -51,9 +49,7 @@ def test_the_figures_of_the_assembled_kernel():
 
 
 def test_local_memory_is_counted():
-    text = (
-        f"{SIGNATURE} {{ float a[1000]; for (int i = 0; i < Width; i++) a[i] = M[i]; P[0] = a[Width / 2]; }}"
-    )
+    text = f"{SIGNATURE} {{ float a[1000]; for (int i = 0; i < Width; i++) a[i] = M[i]; P[0] = a[Width / 2]; }}"
 
     assert compiled(text).resources.local_bytes >= 4000
 
@@ -87,8 +83,7 @@ def test_fusing_a_multiplication_and_an_addition_is_the_exercises_choice():
 def test_the_registers_of_a_thread_can_be_limited():
     text = find_exercise("tiled").root.joinpath("ladder", "11_register_column.cu").read_text("utf-8")
     free, limited = (
-        compile_source(text, "MatrixMulKernel", DEFAULT_ARCH, {}, True, max_registers=most)
-        for most in (None, 32)
+        compile_source(text, "MatrixMulKernel", DEFAULT_ARCH, {}, True, max_registers=most) for most in (None, 32)
     )
     assert isinstance(free, Compilation)
     assert isinstance(limited, Compilation)
@@ -342,16 +337,10 @@ def test_another_kernel_in_the_file_must_be_a_declared_one():
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (
-            "typedef double real;\n#define ARGS real* M, real* N, real* P, int W\n__global__ void K(ARGS) {}",
-            "double*",
-        ),
+        ("typedef double real;\n#define ARGS real* M, real* N, real* P, int W\n__global__ void K(ARGS) {}", "double*"),
         ("typedef long T;\n\n__global__ void K(float* M, float* N, float* P, T Width) {}", "float*, long)"),
         ("#define ARGS float* M\n\n__global__ void K(ARGS) {}", "(float*)"),
-        (
-            '#define T long\n\nextern "C" __global__ void K(float* M, float* N, float* P, T W) {}',
-            "8 bytes, 8 bytes)",
-        ),
+        ('#define T long\n\nextern "C" __global__ void K(float* M, float* N, float* P, T W) {}', "8 bytes, 8 bytes)"),
     ],
 )
 def test_parameters_that_macros_and_typedefs_hide_are_found_out(text, found):

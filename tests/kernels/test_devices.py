@@ -29,15 +29,7 @@ def test_every_device_has_the_speed_of_its_data_sheet():
 
 
 def test_every_device_has_limits_for_occupancy():
-    assert {found.limits.cc for found in devices().values()} == {
-        "7.0",
-        "7.5",
-        "8.0",
-        "8.6",
-        "8.9",
-        "9.0",
-        "12.0",
-    }
+    assert {found.limits.cc for found in devices().values()} == {"7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "12.0"}
 
 
 def test_a_device_is_found_in_whatever_case():
@@ -52,13 +44,7 @@ def test_an_unknown_device_lists_those_there_are():
 
 def test_an_entry_may_leave_out_what_most_devices_share():
     found = read_devices(ENTRY)["mine"]
-    assert (found.memory_gbs, found.l1_bytes, found.tags, found.lsu_lanes, found.copy_gbs) == (
-        100.5,
-        128,
-        1,
-        32,
-        None,
-    )
+    assert (found.memory_gbs, found.l1_bytes, found.tags, found.lsu_lanes, found.copy_gbs) == (100.5, 128, 1, 32, None)
 
 
 @pytest.mark.parametrize(

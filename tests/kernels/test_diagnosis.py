@@ -218,9 +218,7 @@ def real_product(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Prod
     random = np.random.default_rng(7)
     left, right = random.random((13, 13)) * 9, random.random((13, 13)) * 9
     actual = np.asarray(change(left, right)).astype(np.float32)
-    return Product(
-        left, right, Expected(left @ right, np.full((13, 13), 1e-3)), actual, TILE, ("M", "N", "P")
-    )
+    return Product(left, right, Expected(left @ right, np.full((13, 13), 1e-3)), actual, TILE, ("M", "N", "P"))
 
 
 def test_whole_numbers_are_named_where_fractions_are_due():
@@ -229,12 +227,7 @@ def test_whole_numbers_are_named_where_fractions_are_due():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda a, b: np.trunc(a) @ b,
-        lambda a, b: a @ np.trunc(b),
-        lambda a, b: np.trunc(a) @ np.trunc(b),
-    ],
+    "change", [lambda a, b: np.trunc(a) @ b, lambda a, b: a @ np.trunc(b), lambda a, b: np.trunc(a) @ np.trunc(b)]
 )
 def test_inputs_without_fractions_are_named(change):
     assert keys(real_product(change))[0] == "cut_factors"
@@ -246,9 +239,7 @@ def test_other_sums_and_sums_of_zero_do_not_prove_cut_inputs():
     left = product.left / 10
     small = replace(product, left=left, expected=Expected(left @ product.right, product.expected.bound))
     of_zero = diagnose(small, wrong_elements(small.actual, small.expected))
-    cut = diagnose(
-        given := real_product(lambda a, b: np.trunc(a) @ b), wrong_elements(given.actual, given.expected)
-    )
+    cut = diagnose(given := real_product(lambda a, b: np.trunc(a) @ b), wrong_elements(given.actual, given.expected))
     assert "cut_factors" in {each.key for each in of_zero}
     assert "cut_factors" not in {each.key for each in explain([of_zero])}
     assert "cut_factors" in {each.key for each in explain([of_zero, cut])}

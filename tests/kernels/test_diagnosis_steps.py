@@ -45,9 +45,7 @@ def step_after(output, source: str, case: str) -> tuple[str, list[int]]:
     """The key of the step, and the lines to look at."""
     wrong = wrong_elements(output.actual, output.expected)
     plan = CasePlan(case, {"Width": 37}, InputKind(case.rpartition(" ")[2]), 0, True, (), (), None, None)
-    outcome = Outcome(
-        plan, CaseStatus.FAILED, "", mismatch=mismatch(output, wrong), diagnoses=diagnose(output, wrong)
-    )
+    outcome = Outcome(plan, CaseStatus.FAILED, "", mismatch=mismatch(output, wrong), diagnoses=diagnose(output, wrong))
     found = wrong_answer([outcome])
     checks = (CaseCheck(case, CaseStatus.FAILED),)
     report = Report(Verdict.WRONG_ANSWER, "", "tiled", "cpu", "sm_90", 16, findings=found, checks=checks)
@@ -152,11 +150,6 @@ def test_a_diagnosis_of_a_transpose_leads_to_its_step(change):
 def test_an_output_of_another_exercise_leads_to_its_element():
     expected = Expected(np.ones((1, 4)), np.zeros((1, 4)))
     output = Solved(
-        expected,
-        np.zeros((1, 4), np.float32),
-        16,
-        ("C",),
-        vector=True,
-        name_of=lambda _, at: Element("C", (at,)),
+        expected, np.zeros((1, 4), np.float32), 16, ("C",), vector=True, name_of=lambda _, at: Element("C", (at,))
     )
     assert step_after(output, "", "n=4 random") == ("follow.element", [])

@@ -59,9 +59,7 @@ def test_cases_differ_and_the_ranking_size_is_left_to_a_gpu(name, tile):
     cases = exercise.cases(tile)
     assert len({case.name for case in cases}) == len(cases)
     assert len(cases) <= 20
-    ranked = [
-        case for case in cases if case.sizes == exercise.ranking and case.inputs is exercise.plain_inputs
-    ]
+    ranked = [case for case in cases if case.sizes == exercise.ranking and case.inputs is exercise.plain_inputs]
     assert len(ranked) == 1
     # what a single block can hold is small enough for the CPU device, too
     assert [case for case in cases if not case.on_cpu] == ([] if name == "single-block" else ranked)
@@ -143,12 +141,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ('kernel = "MatrixMulKernel"', "", "kernel", "missing"),
         ('kernel = "MatrixMulKernel"', 'kernel = "Matrix Mul"', "kernel", "C identifier"),
         ('kernel = "MatrixMulKernel"', "kernel = 3", "kernel", "expected a string"),
-        (
-            'metric = "gflops"',
-            'metric = "tflops"',
-            "metric",
-            'expected one of "gflops", "gbps", "elements", "time"',
-        ),
+        ('metric = "gflops"', 'metric = "tflops"', "metric", 'expected one of "gflops", "gbps", "elements", "time"'),
         ('metric = "gflops"', 'metric = "gflops"\nfmadd = true', "fmadd", "no such field"),
         ('metric = "gflops"', 'metric = "gflops"\nfmad = 1', "fmad", "true or false"),
         ('metric = "gflops"', 'metric = "gflops"\nmax_registers = 8', "max_registers", "16 to 255"),
@@ -162,12 +155,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ("Width = 2048", "", "ranking.Width", "missing"),
         ("{ Width = 37 }", '{ Width = "Widht + 1" }', "cases[7].sizes.Width", "`Widht`"),
         ("{ Width = 37 }", "{ Height = 37 }", "cases[7].sizes", "every size must be given"),
-        (
-            "{ Width = 37 }",
-            '{ Width = "1/(TILE_WIDTH-16)" }',
-            "cases",
-            "with TILE_WIDTH 16: ",
-        ),
+        ("{ Width = 37 }", '{ Width = "1/(TILE_WIDTH-16)" }', "cases", "with TILE_WIDTH 16: "),
         ('["real"]', '["reals"]', "cases[6].inputs", "integers_left"),
         ('["real"]', "[]", "cases[6].inputs", "at least one"),
         ('block = "(TILE_WIDTH, TILE_WIDTH)"', 'block = "(TILE, 1)"', "launch.block", "`TILE` is not known"),
@@ -302,18 +290,14 @@ def test_a_macro_of_the_file_moves_the_cases(folder):
     spoil(folder, "[launch]", "[macros.COARSE_FACTOR]\ndefault = 4\nlargest = 8\n[launch]")
     spoil(folder, "{ Width = 37 }", '{ Width = "COARSE_FACTOR*TILE_WIDTH" }')
     exercise = load_exercise(folder)
-    sizes = [
-        {case.sizes["Width"] for case in exercise.cases(16, own)} for own in (None, {"COARSE_FACTOR": 2})
-    ]
+    sizes = [{case.sizes["Width"] for case in exercise.cases(16, own)} for own in (None, {"COARSE_FACTOR": 2})]
     assert (sizes[0] - sizes[1], 32 in sizes[1]) == ({64}, True)
 
 
 def test_cases_that_are_all_too_large_for_the_cpu_device_are_refused(folder):
     text = (folder / "exercise.toml").read_text()
     head, *_ = text.split("[[cases]]")
-    (folder / "exercise.toml").write_text(
-        head + '[[cases]]\nsizes = { Width = 500 }\ninputs = ["integers_left"]\n'
-    )
+    (folder / "exercise.toml").write_text(head + '[[cases]]\nsizes = { Width = 500 }\ninputs = ["integers_left"]\n')
     with pytest.raises(ExerciseError, match="no case is small enough"):
         load_exercise(folder)
 

@@ -6,15 +6,7 @@ import shutil
 
 import pytest
 
-from kernels.exercise import (
-    BUILT_IN,
-    Binding,
-    Exercise,
-    ExerciseError,
-    InputKind,
-    Layout,
-    load_exercise,
-)
+from kernels.exercise import BUILT_IN, Binding, Exercise, ExerciseError, InputKind, Layout, load_exercise
 
 
 @pytest.fixture

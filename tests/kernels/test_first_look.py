@@ -47,12 +47,7 @@ def test_exchanged_axes_are_the_first_thing_with_line_and_figures():
 
 
 def test_uncoalesced_accesses_come_before_bank_conflicts():
-    source = (
-        solution("tiled")
-        .read_text("utf-8")
-        .replace("threadIdx.x", "AXIS")
-        .replace("threadIdx.y", "threadIdx.x")
-    )
+    source = solution("tiled").read_text("utf-8").replace("threadIdx.x", "AXIS").replace("threadIdx.y", "threadIdx.x")
     found = advice(source.replace("AXIS", "threadIdx.y"), "tiled", 128, 16)
     kinds = [name for each in found for name in ("uncoalesced", "bank conflicts") if name in each.text]
     assert set(kinds) == {"uncoalesced", "bank conflicts"}

@@ -23,13 +23,7 @@ def access(space: str, verb: Verb, name: str) -> AccessEvidence:
 
 @pytest.mark.parametrize(
     ("verb", "name", "sectors"),
-    [
-        (Verb.LOAD, "a", 4),
-        (Verb.LOAD, "b", 4),
-        (Verb.LOAD, "c", 16),
-        (Verb.STORE, "d", 4),
-        (Verb.STORE, "e", 32),
-    ],
+    [(Verb.LOAD, "a", 4), (Verb.LOAD, "b", 4), (Verb.LOAD, "c", 16), (Verb.STORE, "d", 4), (Verb.STORE, "e", 32)],
 )
 def test_s4e_foo_kernel_global_accesses_coalesce_but_for_c_and_e(verb, name, sectors):
     found = access("global", verb, name)

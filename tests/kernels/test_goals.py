@@ -70,8 +70,6 @@ def test_tiles_of_any_width_meet_the_goal_of_the_tiled_exercise_and_no_tiles_mis
 
 def test_a_goal_may_name_a_macro_that_the_file_sets():
     exercise = replace(
-        TILED,
-        macros={"COARSE": 4},
-        goals=(GoalRule("x", "global_load_requests", Expression.parse("16*COARSE")),),
+        TILED, macros={"COARSE": 4}, goals=(GoalRule("x", "global_load_requests", Expression.parse("16*COARSE")),)
     )
     assert [goals(exercise, {}, 16, TOTALS, own)[0].met for own in (None, {"COARSE": 2})] == [True, False]

@@ -20,12 +20,7 @@ from worker.sandbox.disassembler import disassemble
 
 def access(pcs, name="a", line=5, width=4, space="shared", verb=Verb.LOAD, aligned=True, **values):
     """One access; by default of 10 requests in each of two blocks, one wavefront each for every 4 bytes."""
-    numbers = {
-        "requests": 10,
-        "threads": 320,
-        "wavefronts": 10 * width // 4,
-        "ideal_wavefronts": 10 * width // 4,
-    }
+    numbers = {"requests": 10, "threads": 320, "wavefronts": 10 * width // 4, "ideal_wavefronts": 10 * width // 4}
     rows = [[(numbers | values).get(field, 0)] * 2 for field in ACCESS_FIELDS]
     return AccessCount(tuple(pcs), line, space, verb, name, width, aligned, np.array(rows, np.int64))
 
@@ -55,9 +50,7 @@ def machine(widths, line=5, space="shared", verb=Verb.LOAD, branches=()) -> Sass
 
 def requests(executed: Executed) -> dict[str, tuple[int, int]]:
     """Per variable: requests of the hardware, and of the PTX."""
-    return {
-        item.name: (item.requests, item.ptx_requests) for line in executed.lines for item in line.accesses
-    }
+    return {item.name: (item.requests, item.ptx_requests) for line in executed.lines for item in line.accesses}
 
 
 def test_what_the_machine_code_does_not_join_stays_apart():
@@ -185,23 +178,12 @@ def test_a_branch_without_a_jump_is_predicated():
 
 
 def test_totals_follow_from_the_sums():
-    values = {
-        "requests": 2,
-        "threads": 64,
-        "sectors": 16,
-        "unique_bytes": 256,
-        "segments": 4,
-        "wavefronts": 0,
-    }
+    values = {"requests": 2, "threads": 64, "sectors": 16, "unique_bytes": 256, "segments": 4, "wavefronts": 0}
     load = access([0], "M", space="global", ideal_wavefronts=0, **values)
     work = LineWork(5, np.array([[640, 640], [25, 25], [128, 128]]))
     totals = as_executed(counts(([load], []), lines=(work,)), machine({4: 1}, space="global")).totals
 
-    assert (totals.global_load_requests, totals.global_load_sectors, totals.global_load_segments) == (
-        4,
-        32,
-        8,
-    )
+    assert (totals.global_load_requests, totals.global_load_sectors, totals.global_load_segments) == (4, 32, 8)
     assert totals.global_load_efficiency == 0.5
     assert totals.global_bytes == totals.global_load_bytes == 512
     assert totals.compute_to_memory == 2.0
@@ -237,13 +219,7 @@ def test_conflicts_of_transposed_tiles_are_those_that_a_gpu_counts(tile, loads, 
     launch = Launch((width // tile, width // tile, 1), (tile, tile, 1), 0)
     program = device.load_program(made.ptx, made.entry)
     run = device.run(
-        program,
-        launch,
-        ("M", "N", "P", width),
-        buffers,
-        budget=device.Budget(10**6),
-        observe=False,
-        count=True,
+        program, launch, ("M", "N", "P", width), buffers, budget=device.Budget(10**6), observe=False, count=True
     )
     text = disassemble(made.cubin).text
     assert run.counts is not None

@@ -35,13 +35,7 @@ class FakeDevice:
     spoil_input: bool = False
     calls: list[tuple[int, Schedule, int]] = field(default_factory=list)
 
-    def __call__(
-        self,
-        case: CasePlan,
-        buffers: Sequence[Buffer],
-        schedule: Schedule,
-        budget: Budget,
-    ) -> Execution:
+    def __call__(self, case: CasePlan, buffers: Sequence[Buffer], schedule: Schedule, budget: Budget) -> Execution:
         assert case.launch is not None
         assert case.launch.threads <= 1024
         width = case.sizes["Width"]
@@ -234,10 +228,7 @@ def test_a_changed_input_is_found():
 
 @pytest.mark.parametrize(
     ("resources", "words"),
-    [
-        (Resources(32, 49_152 + 4, 0, 0, 0, 0, 1), "shared memory"),
-        (Resources(255, 0, 0, 0, 0, 0, 1), "registers"),
-    ],
+    [(Resources(32, 49_152 + 4, 0, 0, 0, 0, 1), "shared memory"), (Resources(255, 0, 0, 0, 0, 0, 1), "registers")],
 )
 def test_a_block_that_does_not_fit_is_not_run(resources, words):
     device = FakeDevice()

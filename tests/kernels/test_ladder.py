@@ -16,9 +16,7 @@ from kernels.verdict import Verdict
 from tests.marks import some_of
 from tests.worker.in_process import graded, made
 
-_REACHES = re.compile(
-    r"^// Reaches (\d+) GFLOPS at Width=(\d+) on an (\w+), (\d+\.\d) % of cuBLAS\.$", re.MULTILINE
-)
+_REACHES = re.compile(r"^// Reaches (\d+) GFLOPS at Width=(\d+) on an (\w+), (\d+\.\d) % of cuBLAS\.$", re.MULTILINE)
 # Beside an edge everywhere, with rows that begin at multiples of 16 bytes and without, and with no edge at all.
 _CASES = {1: "integers_left", 13: "real", 67: "integers_left", 68: "permutation", 128: "integers_right"}
 
@@ -196,10 +194,7 @@ def test_no_place_on_a_device_that_nothing_was_measured_on(ladder: Ladder) -> No
             '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { 1 = 0 }\ncublas_share = { 1 = 1 }',
             "greater than 0",
         ),
-        (
-            '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = {}\ncublas_share = {}',
-            "given by size",
-        ),
+        ('[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = {}\ncublas_share = {}', "given by size"),
     ],
 )
 def test_a_table_that_cannot_be_used(text: str, message: str, tmp_path: Path) -> None:

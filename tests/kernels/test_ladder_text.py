@@ -16,13 +16,7 @@ def ladder(*speeds: float, device_class: str = "h200") -> Ladder:
     return Ladder(
         "x",
         tuple(
-            Rung(
-                number,
-                Path("x.cu"),
-                f"title {number}",
-                f"idea {number}",
-                {device_class: Figures({2048: speed}, {})},
-            )
+            Rung(number, Path("x.cu"), f"title {number}", f"idea {number}", {device_class: Figures({2048: speed}, {})})
             for number, speed in enumerate(speeds, 1)
         ),
     )
@@ -47,10 +41,7 @@ def ladder(*speeds: float, device_class: str = "h200") -> Ladder:
         ),
         (
             3.5,
-            (
-                "Below rung 1 (title 1: 486), the slowest measured rung of the reference ladder.",
-                "Next idea: idea 1.",
-            ),
+            ("Below rung 1 (title 1: 486), the slowest measured rung of the reference ladder.", "Next idea: idea 1."),
         ),
         (9_250, ("Level with rung 3 (title 3: 9,255), the fastest measured rung of the reference ladder.",)),
         (20_000, ("Above rung 3 (title 3: 9,255), the fastest measured rung of the reference ladder.",)),
@@ -67,11 +58,7 @@ def test_a_cube_has_one_size_and_other_products_have_none():
 
 @pytest.mark.parametrize(
     "found",
-    [
-        None,
-        measurement(gflops=None),
-        measurement(ranked=False, remarks=("Too fast.",)),
-    ],
+    [None, measurement(gflops=None), measurement(ranked=False, remarks=("Too fast.",))],
     ids=["no GPU", "no product", "not ranked"],
 )
 def test_what_cannot_be_compared_has_no_place(found):

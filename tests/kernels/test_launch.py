@@ -67,10 +67,7 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab block=", "empty"),
         ("!tilelab block=(32,)", "empty"),
         ("!tilelab block=(32,8", "block=`(32,8`: a `(` has no matching `)`"),
-        (
-            "!tilelab block=(16,16 grid=(ceil(Width/16), ceil(Width/16))",
-            "block=`(16,16`: a `(` has no matching",
-        ),
+        ("!tilelab block=(16,16 grid=(ceil(Width/16), ceil(Width/16))", "block=`(16,16`: a `(` has no matching"),
         ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` has no matching"),
         ("!tilelab block=16,16", "put parentheses around the numbers, as in `block=(16,16)`"),
         ("!tilelab tile=", "`tile=` needs a number"),
@@ -78,10 +75,7 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab shared=(1,2)", "expected `)`"),
         ("!tilelab grid=(Width/32.5, 1)", "`32.5` is not"),
         ("!tilelab grid=(Width/32.0, 1)", "use whole numbers only"),
-        (
-            "!tilelab grid=(ceil(Width/16.0), 1)",
-            "`ceil(a/b)` is exact here, so write `ceil(Width/16)`",
-        ),
+        ("!tilelab grid=(ceil(Width/16.0), 1)", "`ceil(a/b)` is exact here, so write `ceil(Width/16)`"),
         ("!tilelab grid=(ceilf((float)Width / 16f), 1)", "write `ceil(Width / 16)`"),
         ("!tilelab block=dim3(16,16) grid=(1,1)", "write `block=(16,16)`"),
     ],
@@ -103,10 +97,7 @@ def test_an_unknown_name_lists_the_known_ones():
 @pytest.mark.parametrize(
     ("comment", "reason"),
     [
-        (
-            "!tilelab block=(64,32)",
-            "a block of (64,32,1) has 2,048 threads, and a device allows at most 1,024",
-        ),
+        ("!tilelab block=(64,32)", "a block of (64,32,1) has 2,048 threads, and a device allows at most 1,024"),
         ("!tilelab block=(0,1)", "block.x is 0, but must be at least 1"),
         ("!tilelab block=(1,1,65)", "block.z is 65, and a device allows at most 64"),
         ("!tilelab grid=(Width/32)", "grid.x is 0, but must be at least 1"),

@@ -82,12 +82,8 @@ def test_what_a_declaration_holds_goes_with_it(text, lines):
         pytest.param("#if A\nint main() {\n#endif\n}\n", id="a condition that ends there"),
         pytest.param("int main() {\n  f(\n", id="no end"),
         pytest.param("__device__ void f() {\n  cudaMalloc();\n}\n", id="device code"),
-        pytest.param(
-            "#define GPU __device__\nGPU void f() {\n  cudaMalloc();\n}\n", id="device code of a macro"
-        ),
-        pytest.param(
-            "#define A __global__\n#define B A\nB void main() {\n}\n", id="device code of two macros"
-        ),
+        pytest.param("#define GPU __device__\nGPU void f() {\n  cudaMalloc();\n}\n", id="device code of a macro"),
+        pytest.param("#define A __global__\n#define B A\nB void main() {\n}\n", id="device code of two macros"),
         pytest.param("// int main() { }\n", id="a comment"),
         pytest.param('const char* s = "int main() { cudaMalloc(); }";\n', id="a string"),
         pytest.param("#if 0\nint main() { }\n#endif\n", id="skipped code"),

@@ -102,22 +102,14 @@ def _counted(each: Measured, width: int) -> Totals:
     small, large = _block(each, 256), _block(each, 512)
     blocks = each.launch(width).blocks
     return Totals(
-        **{
-            name: blocks * (small[name] + (large[name] - small[name]) * (width - 256) // 256)
-            for name in small
-        }
+        **{name: blocks * (small[name] + (large[name] - small[name]) * (width - 256) // 256) for name in small}
     )
 
 
 def _light(each: Measured, width: int) -> Light:
     matrix = 4 * width * width
     return light(
-        _counted(each, width),
-        each.launch(width),
-        {"Width": width},
-        H200,
-        Footprint(2 * matrix, matrix),
-        alike=True,
+        _counted(each, width), each.launch(width), {"Width": width}, H200, Footprint(2 * matrix, matrix), alike=True
     )
 
 
@@ -138,8 +130,7 @@ def _spearman(left: list[float], right: list[float]) -> float:
 def _ranks(numbers: list[float]) -> list[float]:
     """Ranks from 0; equal numbers share the mean of theirs."""
     return [
-        (sum(other < each for other in numbers) + sum(other <= each for other in numbers) - 1) / 2
-        for each in numbers
+        (sum(other < each for other in numbers) + sum(other <= each for other in numbers) - 1) / 2 for each in numbers
     ]
 
 

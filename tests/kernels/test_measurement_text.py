@@ -162,9 +162,7 @@ def test_what_it_was_measured_with_stands_at_the_end():
 
 def test_a_number_that_did_not_settle_says_so():
     assert "wider than" not in text()
-    assert "8,126-8,142 GFLOPS. The interval is wider than 0.5 % of the median.\n" in of_measurement(
-        settled=False
-    )
+    assert "8,126-8,142 GFLOPS. The interval is wider than 0.5 % of the median.\n" in of_measurement(settled=False)
 
 
 def test_too_few_repeats_have_no_interval():
@@ -277,10 +275,7 @@ def test_what_a_profiler_saw_stands_under_what_binds():
 
 
 def test_the_speed_comes_before_everything_that_only_explains_it():
-    checks = (
-        CaseCheck("Width=17", CaseStatus.PASSED),
-        CaseCheck("Width=8192", CaseStatus.NOT_RUN, "too large"),
-    )
+    checks = (CaseCheck("Width=17", CaseStatus.PASSED), CaseCheck("Width=8192", CaseStatus.NOT_RUN, "too large"))
     report = measured_report(seconds={"read": 0.01}, checks=checks)
     told = render(report, "", "my.cu", WIDE, (), ["Between two rungs."])
     parts = [
@@ -322,9 +317,7 @@ def test_plain_style_is_ascii_without_colour(width):
 @pytest.mark.parametrize("evil", ["\033[2J", "a\nb", "\u202e", "\x07"])
 def test_what_the_runner_answers_reaches_no_terminal_unread(evil):
     environment = replace(H200, device=evil, device_class=evil, driver=evil, cupy=evil, compiler=evil)
-    found = measurement(
-        environment=environment, left_out=(evil,), remarks=(evil,), clocks=Clocks(held_down=(evil,))
-    )
+    found = measurement(environment=environment, left_out=(evil,), remarks=(evil,), clocks=Clocks(held_down=(evil,)))
     told = render(measured_report(measurement=found, unmade_checks=(evil,)), "", "my.cu", Style(unicode=True))
     assert evil not in told
     assert all(char == "\n" or char.isprintable() for char in told)

@@ -98,18 +98,8 @@ __global__ void histogram(const int* values, unsigned int* counts, int n, int bi
 @pytest.mark.parametrize(
     ("source", "found", "marked", "words"),
     [
-        (
-            "reduce_without_barriers",
-            race(15, 10, "partialSum[128]"),
-            [13],
-            "the first statement",
-        ),
-        (
-            "reduce_without_barriers",
-            race(15, 15, "partialSum[128]"),
-            [13],
-            "the first statement",
-        ),
+        ("reduce_without_barriers", race(15, 10, "partialSum[128]"), [13], "the first statement"),
+        ("reduce_without_barriers", race(15, 15, "partialSum[128]"), [13], "the first statement"),
         # In a scan, a thread reads what another one writes in the same step.
         (SCAN, race(6, 4, "s[1]"), [5], "into a variable, and call `__syncthreads()` again"),
         # The loop has its barrier. Only the one before the loop is missing.
@@ -127,18 +117,8 @@ __global__ void mul(float* P, int Width) {
             [],
             "own each element",
         ),
-        (
-            HISTOGRAM.replace("own[bin];", "values[bin];"),
-            race(4, 4, "counts[0]"),
-            [],
-            "atomicAdd`.",
-        ),
-        (
-            "scratch_tiles_no_first_barrier",
-            race(10, 8, "scratch[0]"),
-            [],
-            "after line 8.",
-        ),
+        (HISTOGRAM.replace("own[bin];", "values[bin];"), race(4, 4, "counts[0]"), [], "atomicAdd`."),
+        ("scratch_tiles_no_first_barrier", race(10, 8, "scratch[0]"), [], "after line 8."),
     ],
 )
 def test_a_race_gets_the_barrier_or_the_atomic_that_repairs_it(source, found, marked, words):
@@ -246,13 +226,7 @@ def test_one_condition_guards_all_arrays_of_a_store(line, elements, words):
     [
         ("float4_misaligned", 9, False, "M[1][0]", "Or use `float4` only if `Width`"),
         ("float4_misaligned", 9, False, "M[0][1]", "floats at line 9."),
-        (
-            "float2_store_misaligned",
-            15,
-            True,
-            "P[1][0]",
-            "Write single floats at line 15. Or use `float2`",
-        ),
+        ("float2_store_misaligned", 15, True, "P[1][0]", "Write single floats at line 15. Or use `float2`"),
         ("shared_float4_misaligned", 11, True, "Mds[0][4]", "floats at line 11."),
     ],
 )
@@ -295,10 +269,7 @@ def test_a_single_error_of_the_compiler_gets_its_repair(facts, words):
 
 @pytest.mark.parametrize(
     ("source", "words"),
-    [
-        ("rejected_host_main", "a new line before `main` at line 13"),
-        ("\n\nint main() {}\n", "Submit only the kernel"),
-    ],
+    [("rejected_host_main", "a new line before `main` at line 13"), ("\n\nint main() {}\n", "Submit only the kernel")],
 )
 def test_host_code_on_a_line_of_the_kernel_gets_its_own_line(source, words):
     line = next(number for number, text in enumerate(lines_of(source), 1) if "main" in text)
@@ -361,9 +332,7 @@ def test_a_limit_above_a_thousand_keeps_its_digits():
 def test_only_a_type_is_a_narrow_format(line, narrow):
     facts = Facts(values=(10040.0, 10060.0))
     found = Finding(Verdict.WRONG_ANSWER, "", example=at("P[0]"), facts=facts)
-    assert (
-        "Keep the numbers in `float`" in step(found, f"__global__ void f(float* P) {{\n{line}\n}}")[0]
-    ) is narrow
+    assert ("Keep the numbers in `float`" in step(found, f"__global__ void f(float* P) {{\n{line}\n}}")[0]) is narrow
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,7 @@ def _configurations(limits: Limits, count: int, seed: int) -> oracle.Configurati
 
     def some(usual: list[int], low: int, high: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
         return np.where(
-            random.random(count) < 0.5,
-            random.choice(np.array(usual), count),
-            random.integers(low, high + 1, count),
+            random.random(count) < 0.5, random.choice(np.array(usual), count), random.integers(low, high + 1, count)
         ).astype(np.int32)
 
     edges = [limits.block_shared + step for step in (-256, -1, 0, 1)]
@@ -84,9 +82,7 @@ def test_s1b_occupancy_agrees_with_nvidias_own_calculation(cc):
         if found.refused:
             continue
         launched += 1
-        by_oracle = {
-            name: answer[column] for name, column in _COLUMNS.items() if answer[column] != _UNLIMITED
-        }
+        by_oracle = {name: answer[column] for name, column in _COLUMNS.items() if answer[column] != _UNLIMITED}
         assert found.limits == by_oracle, asked_for
         assert _factors(found.limits) == answer[2], asked_for
     assert launched > count // 5

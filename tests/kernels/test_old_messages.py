@@ -28,10 +28,7 @@ def test_an_old_message_gives_the_facts_that_were_read_from_it(old):
 
 def test_old_notes_and_goals_give_their_counts_and_sentences():
     check = CaseCheck("n=64 integers", CaseStatus.FAILED, "3,072 of 4,096 elements incorrect")
-    goals = (
-        "Goal of the exercise not met: Few. Counted 1,024 bytes; the limit is 1,000 bytes.",
-        "Goal not met: Few.",
-    )
+    goals = ("Goal of the exercise not met: Few. Counted 1,024 bytes; the limit is 1,000 bytes.", "Goal not met: Few.")
     evidence = Evidence(advice=tuple(Advice(f"{goal} Do less.") for goal in goals))
     found = with_facts(report(checks=(check,), evidence=evidence))
     assert (found.checks[0].incorrect, found.checks[0].elements) == (3072, 4096)

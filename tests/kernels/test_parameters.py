@@ -10,8 +10,7 @@ EXPECTED = ("float*", "float*", "float*", "int")
 
 
 @pytest.mark.parametrize(
-    "entry",
-    ["_Z15MatrixMulKernelPfS_S_i", "_Z1KPKfS0_Pfj", "_Z1KPfPKfS1_i", "_ZL1KPVfPVKfPfi", "_Z1KPKfPfS1_i"],
+    "entry", ["_Z15MatrixMulKernelPfS_S_i", "_Z1KPKfS0_Pfj", "_Z1KPfPKfS1_i", "_ZL1KPVfPVKfPfi", "_Z1KPKfPfS1_i"]
 )
 def test_qualifiers_and_signs_change_no_launch(entry):
     assert mismatch("", entry, EXPECTED) is None

@@ -99,9 +99,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], ...]:
 
 def execution_phases() -> tuple[tuple[str, ...], ...]:
     rows = rows_of(EXECUTION_PHASES)
-    return tuple(
-        tuple(f"PValue += {cell}" if at in {3, 6} else cell for at, cell in enumerate(row)) for row in rows
-    )
+    return tuple(tuple(f"PValue += {cell}" if at in {3, 6} else cell for at, cell in enumerate(row)) for row in rows)
 
 
 # -- S2d: the table of execution phases -------------------------------------------------------------------------------
@@ -171,20 +169,13 @@ def test_s2d_zeros_at_the_boundary():
 
 def test_s2d_dynamic_shared_memory_has_flat_cells():
     row = thread_rows(table_of(right("tiled_one_array"), "tiled"), FIRST)[3]
-    assert row[1:4] == (
-        "M[1][1] -> tiles[3]",
-        "N[1][1] -> tiles[7]",
-        "PValue += tiles[2]*tiles[5] + tiles[3]*tiles[7]",
-    )
+    assert row[1:4] == ("M[1][1] -> tiles[3]", "N[1][1] -> tiles[7]", "PValue += tiles[2]*tiles[5] + tiles[3]*tiles[7]")
 
 
 def test_s2d_naive_kernel_has_one_phase_in_terms_of_elements():
     table = table_of((ROOT / "kernels/exercises/naive/solution.cu").read_text(), "naive")
     rows = thread_rows(table, FIRST)
-    assert rows[0] == (
-        "0,0",
-        "PValue += M[0][0]*N[0][0] + M[0][1]*N[1][0] + M[0][2]*N[2][0] + M[0][3]*N[3][0]",
-    )
+    assert rows[0] == ("0,0", "PValue += M[0][0]*N[0][0] + M[0][1]*N[1][0] + M[0][2]*N[2][0] + M[0][3]*N[3][0]")
     assert len(table.phases) == 1
     assert "global memory" in table.note
 
@@ -193,8 +184,7 @@ def test_s2d_naive_kernel_has_one_phase_in_terms_of_elements():
 
 
 @pytest.mark.parametrize(
-    ("text", "exercise"),
-    [(SQUARE, "tiled-square"), (TILED, "tiled"), (right("tiled_double_buffer"), "tiled")],
+    ("text", "exercise"), [(SQUARE, "tiled-square"), (TILED, "tiled"), (right("tiled_double_buffer"), "tiled")]
 )
 def test_s4c_elements_of_m_loaded_by_each_block(text, exercise):
     table = table_of(text, exercise)
@@ -276,17 +266,13 @@ def test_s2c_work_of_two_blocks_of_8x8(tile):
     ],
 )
 def test_every_product_of_a_right_kernel_is_followed_to_its_element(name):
-    assert_followed(
-        table_of(right(name), {"square": "tiled-square"}.get(name.split("_")[0], name.split("_")[0]))
-    )
+    assert_followed(table_of(right(name), {"square": "tiled-square"}.get(name.split("_")[0], name.split("_")[0])))
 
 
 def assert_followed(table: PhaseTable) -> None:
     for row in range(4):
         for column in range(4):
-            found = [
-                term for term in terms(table, f"P[{row}][{column}]") if "0*" not in term and "*0" not in term
-            ]
+            found = [term for term in terms(table, f"P[{row}][{column}]") if "0*" not in term and "*0" not in term]
             assert set(found) == products(row, column, 4)
             assert len(found) == 4
 
@@ -296,10 +282,7 @@ def test_two_values_in_one_register_are_followed():
     for old, new in (
         ("float2 Ms", "unsigned long long Ms"),
         ("Ms[ty][tx] =", "float2 both ="),
-        (
-            "Ns[ty][tx] =",
-            'asm("mov.b64 %0, {%1, %2};" : "=l"(Ms[ty][tx]) : "f"(both.x), "f"(both.y)); Ns[ty][tx] =',
-        ),
+        ("Ns[ty][tx] =", 'asm("mov.b64 %0, {%1, %2};" : "=l"(Ms[ty][tx]) : "f"(both.x), "f"(both.y)); Ns[ty][tx] ='),
         ("m = Ms[ty][k]", "m = reinterpret_cast<float2&>(Ms[ty][k])"),
     ):
         assert text.count(old) == 1

@@ -18,9 +18,7 @@ PLAIN = """__global__ void K(float *p, int a) {
 
 
 def kernel(expression: str) -> str:
-    return (
-        f"__global__ void K(float *p, int a, unsigned b, float f, double d) {{\n  p[0] = {expression};\n}}\n"
-    )
+    return f"__global__ void K(float *p, int a, unsigned b, float f, double d) {{\n  p[0] = {expression};\n}}\n"
 
 
 def compiled(text: str, headers: dict[str, str] | None = None) -> Compilation | tuple[Finding, ...]:
@@ -59,9 +57,7 @@ def test_the_short_names_of_the_unsigned_types(name):
     assert isinstance(compiled(kernel(f"({name})a")), Compilation)
 
 
-@pytest.mark.parametrize(
-    "own", ["typedef unsigned int uint;", "using uint = unsigned;", "#define uint unsigned"]
-)
+@pytest.mark.parametrize("own", ["typedef unsigned int uint;", "using uint = unsigned;", "#define uint unsigned"])
 def test_a_file_may_name_them_itself(own):
     assert isinstance(compiled(f"{own}\n{kernel('(uint)a')}"), Compilation)
 
@@ -94,9 +90,7 @@ def test_lines_of_the_file_stay_where_they_are():
     assert ".loc\t1 2" in made.ptx
 
 
-LIMITS = (
-    "INT_MIN INT_MAX UINT_MAX SHRT_MAX LONG_MIN LONG_MAX ULONG_MAX LLONG_MAX ULLONG_MAX CHAR_BIT UCHAR_MAX"
-)
+LIMITS = "INT_MIN INT_MAX UINT_MAX SHRT_MAX LONG_MIN LONG_MAX ULONG_MAX LLONG_MAX ULLONG_MAX CHAR_BIT UCHAR_MAX"
 REAL = "INFINITY NAN HUGE_VALF HUGE_VAL M_PI M_PI_2 M_E M_LN2 M_SQRT2 M_SQRT1_2 MAXFLOAT FP_NAN RAND_MAX CLOCKS_PER_SEC"
 
 
@@ -107,18 +101,13 @@ def test_nvcc_knows_these_names_without_an_include(name):
 
 
 def test_infinity_is_a_constant():
-    made = compiled(
-        f"constexpr float least = -INFINITY;\n__constant__ float most = NAN;\n{kernel('least + most')}"
-    )
+    made = compiled(f"constexpr float least = -INFINITY;\n__constant__ float most = NAN;\n{kernel('least + most')}")
     assert isinstance(made, Compilation), made
     assert "0fFF800000" in made.ptx
 
 
 def test_a_file_may_define_these_macros_itself():
-    made, meant = (
-        compiled(f"#define M_PI 2.0f\n#define INT_MAX 7\n{kernel('M_PI + INT_MAX')}"),
-        compiled(kernel("9")),
-    )
+    made, meant = (compiled(f"#define M_PI 2.0f\n#define INT_MAX 7\n{kernel('M_PI + INT_MAX')}"), compiled(kernel("9")))
     assert isinstance(made, Compilation), made
     assert isinstance(meant, Compilation)
     assert made.diagnostics == ()
@@ -126,17 +115,14 @@ def test_a_file_may_define_these_macros_itself():
 
 
 def test_a_variable_with_the_name_of_such_a_macro_is_named():
-    refused = compiled(
-        "__global__ void K(float *p) {\n  const float INFINITY = 1e9f;\n  p[0] = INFINITY;\n}\n"
-    )
+    refused = compiled("__global__ void K(float *p) {\n  const float INFINITY = 1e9f;\n  p[0] = INFINITY;\n}\n")
     assert isinstance(refused, tuple)
     assert (refused[0].kind, refused[0].line) == (Verdict.COMPILE_ERROR, 2)
     assert "Rename yours" in refused[0].message
 
 
 @pytest.mark.parametrize(
-    ("name", "header"),
-    [("FLT_MAX", "float.h"), ("UINT32_MAX", "stdint.h"), ("CUDART_INF_F", "math_constants.h")],
+    ("name", "header"), [("FLT_MAX", "float.h"), ("UINT32_MAX", "stdint.h"), ("CUDART_INF_F", "math_constants.h")]
 )
 def test_a_name_that_nvcc_refuses_is_refused_with_its_header(name, header):
     refused = compiled(kernel(name))

@@ -14,14 +14,7 @@ def test_one_expected_entry_is_fine():
 
 @pytest.mark.parametrize(
     "other",
-    [
-        "Other",
-        "_Z5OtherPf",
-        "_ZN4mine5OtherEPf",
-        "_Z5OtherILi16EEvPf",
-        "_ZN12_GLOBAL__N_15OtherEPf",
-        "_ZL5OtherPf",
-    ],
+    ["Other", "_Z5OtherPf", "_ZN4mine5OtherEPf", "_Z5OtherILi16EEvPf", "_ZN12_GLOBAL__N_15OtherEPf", "_ZL5OtherPf"],
 )
 def test_other_kernels_that_the_source_declares_are_fine(other):
     ptx = f"{KERNEL}.visible .entry {other}()\n{{\n\tret;\n}}\n"
@@ -58,8 +51,6 @@ def test_what_is_not_one_well_formed_kernel(text):
     assert ptx_shape.objection(text, ENTRY, ()) is not None
 
 
-@pytest.mark.parametrize(
-    "hidden", ["// .entry evil\n", "/* } .entry evil(){ */", '.file 2 "} .entry evil"\n']
-)
+@pytest.mark.parametrize("hidden", ["// .entry evil\n", "/* } .entry evil(){ */", '.file 2 "} .entry evil"\n'])
 def test_what_a_comment_or_a_string_says_is_no_code(hidden):
     assert ptx_shape.objection(KERNEL.replace("ret;", hidden + "ret;"), ENTRY, ()) is None

@@ -81,8 +81,7 @@ LISTING = "__global__ void k(float* a) {\n    // 3 lines\n\n    a[0] = 1;\n}\n"
 def test_the_line_numbers_of_a_listing_are_removed(number, first):
     rows = LISTING.splitlines()
     numbered = "".join(
-        f"{number.format(n).rstrip() if not row else number.format(n) + row}\n"
-        for n, row in enumerate(rows, first)
+        f"{number.format(n).rstrip() if not row else number.format(n) + row}\n" for n, row in enumerate(rows, first)
     )
     found = repair(numbered)
     assert found.text.replace("\t", "") == LISTING

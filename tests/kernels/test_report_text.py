@@ -221,9 +221,7 @@ def test_printed_text_is_shown_and_bounded():
 
 def test_what_is_not_enforced_is_said():
     gaps = ("the network is reachable from the sandbox",)
-    assert "Not enforced on this machine: the network" in render(
-        report(RACE, isolation=gaps), SOURCE, "my.cu", PLAIN
-    )
+    assert "Not enforced on this machine: the network" in render(report(RACE, isolation=gaps), SOURCE, "my.cu", PLAIN)
 
 
 def advice(*findings: Finding, source: str = SOURCE, **changes: object) -> str:
@@ -263,16 +261,12 @@ def test_few_threads_may_be_why_a_kernel_takes_too_long():
 
 @pytest.mark.parametrize("source", ["\x7fELF\0\0\0\n\0", "\ufffd\ufffd_\0_\0g\0l\0", "\ufffd\ufffda\ufffd"])
 def test_what_is_no_text_is_not_shown(source):
-    text = render(
-        report(Finding(Verdict.REJECTED, "not text", 1), verdict=Verdict.REJECTED), source, "my.cu", PLAIN
-    )
+    text = render(report(Finding(Verdict.REJECTED, "not text", 1), verdict=Verdict.REJECTED), source, "my.cu", PLAIN)
     assert "^" not in text
 
 
 def test_a_line_with_one_byte_that_cannot_be_read_is_shown():
-    text = render(
-        report(Finding(Verdict.REJECTED, "not UTF-8", 1)), "// Gr\ufffd\ufffde in Bytes", "my.cu", PLAIN
-    )
+    text = render(report(Finding(Verdict.REJECTED, "not UTF-8", 1)), "// Gr\ufffd\ufffde in Bytes", "my.cu", PLAIN)
     assert "// Gr" in text
 
 
@@ -296,17 +290,12 @@ def test_a_comment_that_was_not_read_is_a_warning_with_any_verdict():
 @pytest.mark.parametrize("verdict", [Verdict.ACCEPTED, Verdict.DATA_RACE])
 def test_every_report_says_what_was_launched(grid, block, text, verdict):
     found = report(
-        verdict=verdict,
-        launch=Launch(grid, block, 0),
-        launch_sizes={"Width": 67},
-        launch_note="By `TS` (line 3).",
+        verdict=verdict, launch=Launch(grid, block, 0), launch_sizes={"Width": 67}, launch_note="By `TS` (line 3)."
     )
     assert f"Launched as {text} (largest case, Width=67). By `TS` (line 3)." in " ".join(
         render(found, SOURCE, "my.cu", PLAIN).split()
     )
-    assert "(largest case)" in launch_sentence(replace(found, launch_sizes={})), (
-        "a report of an older version"
-    )
+    assert "(largest case)" in launch_sentence(replace(found, launch_sizes={})), "a report of an older version"
     html = str(render_sections(found, SOURCE, ReportContext("my.cu"))).replace("\N{NO-BREAK SPACE}", " ")
     assert f"Launched as {text.replace(' x ', ' × ')}" in html
     assert '<a class="to" href="#L3">line 3</a>' in html

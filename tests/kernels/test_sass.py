@@ -4,15 +4,7 @@ from time import process_time
 
 import pytest
 
-from kernels.analysis.sass import (
-    TEXT_LIMIT,
-    BadSass,
-    MachineAccess,
-    MachineBranch,
-    Sass,
-    read_sass,
-    sass_listing,
-)
+from kernels.analysis.sass import TEXT_LIMIT, BadSass, MachineAccess, MachineBranch, Sass, read_sass, sass_listing
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device.counting.counts import Verb
 from kernels.device.ptx.expansion import load_program
@@ -119,11 +111,7 @@ def test_inlined_code_belongs_to_the_innermost_line_of_the_file():
 
 def test_another_kernel_does_not_count_but_a_called_function_does():
     other = HEAD.replace("K", "Other") + LINE.format(1) + "        /*0000*/  LDS R0, [R1] ;\n"
-    called = (
-        '\t.section\t.text.help,"ax",@progbits\n'
-        + LINE.format(2)
-        + "        /*0000*/  RET.REL.NODEC R2 `(K);\n"
-    )
+    called = '\t.section\t.text.help,"ax",@progbits\n' + LINE.format(2) + "        /*0000*/  RET.REL.NODEC R2 `(K);\n"
     text = HEAD + LINE.format(3) + "        /*0000*/  EXIT ;\n" + other + called
 
     assert set(read_sass(text, "K").lines) == {2, 3}
@@ -143,13 +131,7 @@ def test_a_text_that_is_too_long_is_refused():
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "        /*0000*/ " + "A.",
-        '\t//## File "' + "\\" * 50,
-        "        /*0000*/  @P0 { ",
-        " ",
-        "\t.section\t.text.",
-    ],
+    ["        /*0000*/ " + "A.", '\t//## File "' + "\\" * 50, "        /*0000*/  @P0 { ", " ", "\t.section\t.text."],
 )
 def test_reading_takes_time_in_proportion(piece):
     start = process_time()

@@ -87,8 +87,7 @@ def test_what_comes_round_again_is_exact(number):
 
 
 @pytest.mark.parametrize(
-    "number",
-    [lambda x, y, z: int(y > x), lambda x, y, z: 1 + x, lambda x, y, z: x * y, lambda x, y, z: abs(x - y)],
+    "number", [lambda x, y, z: int(y > x), lambda x, y, z: 1 + x, lambda x, y, z: x * y, lambda x, y, z: abs(x - y)]
 )
 @pytest.mark.parametrize("affordable", [16, 64, 300])
 def test_what_differs_is_an_estimate_and_says_where(number, affordable):
@@ -161,9 +160,7 @@ def test_a_sample_gives_what_the_whole_run_gives(kernel, tile, width, affordable
 
 
 def _rows(counts: Counts) -> list[object]:
-    accesses = [
-        np.delete(each.values, ACCESS_FIELDS.index("segments"), axis=0).tolist() for each in counts.accesses
-    ]
+    accesses = [np.delete(each.values, ACCESS_FIELDS.index("segments"), axis=0).tolist() for each in counts.accesses]
     return [
         accesses,
         [each.values.tolist() for each in counts.branches],

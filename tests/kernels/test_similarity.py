@@ -64,9 +64,7 @@ def test_parameters_are_told_apart_by_their_place():
 
 def test_the_same_code_is_the_same_text_whatever_the_layout():
     text = kernel(3)
-    assert (
-        read_code(disguised(disguised(text, "reformatted", 1), "comments", 1)).plain == read_code(text).plain
-    )
+    assert read_code(disguised(disguised(text, "reformatted", 1), "comments", 1)).plain == read_code(text).plain
     assert read_code(disguised(text, "renamed", 1)).plain != read_code(text).plain
 
 

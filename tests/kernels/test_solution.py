@@ -65,9 +65,7 @@ def with_values(values, kind="float", **other):
     text = text.replace('type = "unsigned", rows = "n", values = { kind = "permutation" }',
                         f'type = "{kind}", rows = "n", values = {{ {values} }}')  # fmt: skip
     inputs = other.get("inputs", "random")
-    case = case_of(
-        exercise(text.replace("n = 4 } }", f"n = {other.get('n', 500)} }}, inputs = ['{inputs}'] }}"))
-    )
+    case = case_of(exercise(text.replace("n = 4 } }", f"n = {other.get('n', 500)} }}, inputs = ['{inputs}'] }}")))
     return make_inputs(case, other.get("seed", 1))["a"].ravel()
 
 
@@ -125,9 +123,7 @@ def test_other_operations_have_neither_tolerance_nor_work_nor_solution():
 def test_the_solution_is_part_of_the_text_and_of_the_digest():
     found = find_exercise("vector-addition")
     text = definition_in(found.root)
-    assert read_exercise("vector-addition", text, found.digest).solution_text == found.solution.read_text(
-        "utf-8"
-    )
+    assert read_exercise("vector-addition", text, found.digest).solution_text == found.solution.read_text("utf-8")
     assert "C[i] = A[i] + B[i]" not in without_solution(text)
     assert read_exercise("vector-addition", without_solution(text)).digest != found.digest
 
@@ -165,8 +161,7 @@ def test_sorted_values_ascend():
 @pytest.mark.parametrize("drawn", ["integers", "real", "mantissas", "image"])
 def test_inputs_may_be_equal_ordered_or_tied(drawn):
     made = {
-        kind: with_values(f'kind = "{drawn}"', inputs=kind)
-        for kind in ("equal", "ascending", "descending", "ties")
+        kind: with_values(f'kind = "{drawn}"', inputs=kind) for kind in ("equal", "ascending", "descending", "ties")
     }
     assert len(set(made["equal"].tolist())) == 1
     assert 2 <= len(set(made["ties"].tolist())) <= 4
@@ -309,9 +304,7 @@ def test_a_tolerance_is_a_bound_that_findings_and_cases_name(ulps, passes):
     assert (not found.findings) == passes
     assert found.checks[0].case == "n=4 bound=2ulp random"
     if passes:
-        assert message_for(Verdict.ACCEPTED, (), found.checks[:1]).endswith(
-            "within 2ulp of the exercise's solution."
-        )
+        assert message_for(Verdict.ACCEPTED, (), found.checks[:1]).endswith("within 2ulp of the exercise's solution.")
     else:
         assert "not 1 (± 2ulp)" in found.findings[0].message
 

@@ -49,9 +49,7 @@ def test_byte_order_mark_crlf_and_other_alphabets_are_fine():
 
 
 def test_lines_stay_where_they_were():
-    assert (
-        taken("// a\r\n// b\r// c\u2028still c\x0bstill c\n" + KERNEL).text.split("\n")[3] == KERNEL.strip()
-    )
+    assert taken("// a\r\n// b\r// c\u2028still c\x0bstill c\n" + KERNEL).text.split("\n")[3] == KERNEL.strip()
 
 
 def test_the_longest_file_is_taken_and_one_byte_more_is_not():

@@ -110,7 +110,7 @@ def test_integer_macros_and_constants_are_known_to_the_launch_comment():
     source = taken(
         "#define BX 32 // threads along x\n#define BY (BX / 4)\n#define F(x) x\n#define PI 3.14f\n"
         "constexpr int COARSE = 4;\nenum { A, B = 7, C };\n"
-        "//!tilelab block=(BX, BY) grid=(ceil(Width/(BX*COARSE)), ceil(Width/BY)) shared=BX*4\n" + KERNEL,
+        "//!tilelab block=(BX, BY) grid=(ceil(Width/(BX*COARSE)), ceil(Width/BY)) shared=BX*4\n" + KERNEL
     )
     assert source.macros == {"BX": 32, "BY": 8, "COARSE": 4, "A": 0, "B": 7, "C": 8}
     names = source.launch_names(TILED, 16, {"Width": 130})
@@ -139,11 +139,7 @@ def test_a_launch_comment_may_name_the_tile():
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (
-            "//!tilelab block=(8,8)\n//!tilelab grid=(1,1)\n",
-            2,
-            "second launch comment. The first is at line 1",
-        ),
+        ("//!tilelab block=(8,8)\n//!tilelab grid=(1,1)\n", 2, "second launch comment. The first is at line 1"),
         ("\n\n//!tilelab blok=(8,8)\n", 3, "`blok` is not"),
         ("//!tilelab tile=Width\n", 1, "`Width` isn't one"),
         ("//!tilelab tile=500\n", 1, "The tile is 500 here"),
@@ -188,9 +184,7 @@ def test_sizes_that_come_as_macros_are_left_out_or_refused(tmp_path):
 
 def test_what_is_built_on_an_open_tile_has_its_value_case_by_case():
     guarded = "#ifndef TILE_WIDTH\n#define TILE_WIDTH 16\n#endif\n"
-    source = taken(
-        guarded + "#define PITCH (TILE_WIDTH + 1)\nconst int CELLS = PITCH * TILE_WIDTH;\n" + KERNEL
-    )
+    source = taken(guarded + "#define PITCH (TILE_WIDTH + 1)\nconst int CELLS = PITCH * TILE_WIDTH;\n" + KERNEL)
     assert source.macros == {}
     names = source.launch_names(TILED, 8, {"Width": 5})
     assert (names["PITCH"], names["CELLS"]) == (9, 72)
@@ -204,7 +198,5 @@ def test_a_launch_comment_may_use_what_is_built_on_the_tile():
 
 
 def test_a_name_with_two_values_that_hang_on_the_tile_has_none():
-    source = taken(
-        "#if X\n#define PITCH (TILE_WIDTH + 1)\n#else\n#define PITCH (TILE_WIDTH + 2)\n#endif\n" + KERNEL
-    )
+    source = taken("#if X\n#define PITCH (TILE_WIDTH + 1)\n#else\n#define PITCH (TILE_WIDTH + 2)\n#endif\n" + KERNEL)
     assert "PITCH" not in source.launch_names(TILED, 8, {"Width": 5})

@@ -45,11 +45,7 @@ def test_other_comments_are_left_alone(comment):
 
 @pytest.mark.parametrize(
     ("define", "line"),
-    [
-        ("#define G ((Width+T-1)/T)", 1),
-        ("#define G(n) ((n)/16)", 1),
-        ("#define F 1\n__device__ const int G = f();", 2),
-    ],
+    [("#define G ((Width+T-1)/T)", 1), ("#define G(n) ((n)/16)", 1), ("#define F 1\n__device__ const int G = f();", 2)],
 )
 def test_a_name_of_the_file_that_is_no_number_is_told_from_an_unknown_one(define, line):
     text = f"{define}\n//!tilelab grid=(G,G)\n{KERNEL}"

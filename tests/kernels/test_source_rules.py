@@ -70,7 +70,7 @@ def test_words_of_host_code_in_comments_strings_and_names_are_fine():
     taken(
         "// int main() { cudaMalloc(); } k<<<1,1>>>\n"
         '__device__ const char* s = "int main() <<<>>> cudaMalloc(";\n'
-        "__device__ int main_loop, cudaMallocated;\n" + KERNEL,
+        "__device__ int main_loop, cudaMallocated;\n" + KERNEL
     )
 
 

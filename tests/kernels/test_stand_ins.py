@@ -57,10 +57,7 @@ def test_limits_are_those_of_the_numbers():
 @pytest.mark.parametrize(
     ("before", "use"),
     [
-        (
-            "constexpr int twice(int x) { return 2 * x; }",
-            "__shared__ float a[twice(4)]; a[n] = 1; P[0] = a[0];",
-        ),
+        ("constexpr int twice(int x) { return 2 * x; }", "__shared__ float a[twice(4)]; a[n] = 1; P[0] = a[0];"),
         ("constexpr int twice(int x) { return 2 * x; }", "P[0] = twice(n);"),
         ("static inline constexpr int\ntwice(int x)\n{ return 2 * x; }", "P[0] = twice(n);"),
         ("template <int N> constexpr int twice() { return 2 * N; }", "P[0] = twice<4>();"),
@@ -105,9 +102,7 @@ def test_what_a_stand_in_lacks_is_named_with_its_header(code, name, header):
     assert f"`{name}` comes from `{header}`" in first.message
 
 
-@pytest.mark.parametrize(
-    "name", ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"]
-)
+@pytest.mark.parametrize("name", ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"])
 def test_a_function_of_a_warp_without_mask_is_named_with_its_successor(name):
     arguments = "n" if name in {"__any", "__all", "__ballot"} else "n, 1"
     first, *_ = refused(in_kernel(f"P[0] = {name}({arguments});"))
@@ -140,11 +135,7 @@ def test_what_is_declared_and_never_defined_is_named_with_its_line(before, use, 
         ("/* \u2013 */ P[0] = 1 \u2013 2;", "Line 3, column 18", ("en dash (U+2013)", "`-`")),
         ("P[0] = 1\uff1b", "Line 3, column 9", ("full-width `;` (U+FF1B)", "Type `;`")),
         ("P[0] = \\\n 1 \u00d7 2;", "Line 4, column 4", ("multiplication sign", "`*`")),
-        (
-            "int h\u00f6he = 1; P[0] = 2;",
-            "Line 3, column 6",
-            ("small letter o with diaeresis", "letters a to z"),
-        ),
+        ("int h\u00f6he = 1; P[0] = 2;", "Line 3, column 6", ("small letter o with diaeresis", "letters a to z")),
     ],
 )
 def test_a_character_that_no_compiler_reads_is_named_with_its_place(code, place, words):

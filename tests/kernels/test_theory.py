@@ -27,9 +27,7 @@ def test_s0c_load_requests_of_the_tiled_kernel_are_n_cubed_by_16_w(tile, request
 def test_s0c_the_formula_is_for_warps_that_are_full():
     row = rows(solution("tiled"), "tiled", 16, 4)["load_requests"]
     assert row.formula == "16^3 / (16 x 4) x 32/16"
-    assert (
-        row.expected == row.counted == 2 * 4**3
-    )  # one request of a block for each of two tiles in each phase
+    assert row.expected == row.counted == 2 * 4**3  # one request of a block for each of two tiles in each phase
 
 
 def test_s0c_a_width_that_is_no_multiple_of_the_tile_departs_with_a_reason():

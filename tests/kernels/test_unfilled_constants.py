@@ -25,11 +25,7 @@ def said(before: str, kernel: str = KERNEL, filled: tuple[str, ...] = ()) -> str
 
 @pytest.mark.parametrize(
     "before",
-    [
-        "__constant__ float F[3][3];",
-        "static __constant__ float G[9], F[SIDE][SIDE];",
-        "__device__ __constant__ int F;",
-    ],
+    ["__constant__ float F[3][3];", "static __constant__ float G[9], F[SIDE][SIDE];", "__device__ __constant__ int F;"],
 )
 def test_the_constant_and_the_unused_parameter_are_named(before):
     assert "`F` (line 1)" in said(before)
@@ -38,12 +34,7 @@ def test_the_constant_and_the_unused_parameter_are_named(before):
 
 @pytest.mark.parametrize(
     "before",
-    [
-        "__constant__ float F[2] = {1, 2};",
-        "__constant__ float F[2]{1, 2};",
-        "__device__ float F[3][3];",
-        "#define F x",
-    ],
+    ["__constant__ float F[2] = {1, 2};", "__constant__ float F[2]{1, 2};", "__device__ float F[3][3];", "#define F x"],
 )
 def test_other_variables_are_not_named(before):
     assert said(before) == ""

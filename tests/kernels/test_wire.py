@@ -98,10 +98,7 @@ def test_what_is_read_leniently_has_to_fit_all_the_same(change):
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (
-            {"inners": [{"number": "x", "share": 1}, {"number": 2, "share": 1}, 3]},
-            Kept("a", (Inner(2, 1.0),)),
-        ),
+        ({"inners": [{"number": "x", "share": 1}, {"number": 2, "share": 1}, 3]}, Kept("a", (Inner(2, 1.0),))),
         ({"names": {"a": "red", "b": "blue"}}, Kept("a", names={"a": Colour.RED})),
         ({"inner": {"number": 1}}, Kept("a")),
         ({"share": "x", "inners": {}, "more": 1}, Kept("a")),

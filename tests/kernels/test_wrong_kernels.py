@@ -77,9 +77,7 @@ def report(verdict, *findings, checks=()):
 def test_a_kernel_may_have_several_allowed_verdicts(folder):
     table = folder / "wrong.toml"
     text = table.read_text("utf-8")
-    table.write_text(
-        text.replace('verdict = "out_of_bounds"', 'verdict = ["data_race", "out_of_bounds"]'), "utf-8"
-    )
+    table.write_text(text.replace('verdict = "out_of_bounds"', 'verdict = ["data_race", "out_of_bounds"]'), "utf-8")
     exercise = load_exercise(folder)
     (wrong,) = (each for each in wrong_kernels(exercise) if each.name == "unguarded")
     kernel = ProofKernel("wrong/unguarded.cu", wrong=wrong)
@@ -112,10 +110,7 @@ def test_further_correct_kernels_must_be_accepted(folder):
 def test_a_mistake_that_shows_in_single_elements_is_a_warning(folder, failed, incorrect, warned):
     exercise = load_exercise(folder)
     (wrong,) = (each for each in wrong_kernels(exercise) if each.name == "last_block_missing")
-    checks = (
-        CaseCheck("n=2 random", CaseStatus.PASSED),
-        *(CaseCheck(each, CaseStatus.FAILED) for each in failed),
-    )
+    checks = (CaseCheck("n=2 random", CaseStatus.PASSED), *(CaseCheck(each, CaseStatus.FAILED) for each in failed))
     found = report(Verdict.WRONG_ANSWER, Finding(Verdict.WRONG_ANSWER, "", count=incorrect), checks=checks)
     kernel = ProofKernel("wrong/last_block_missing.cu", wrong=wrong)
     assert bool(kernel.warning(exercise, found)) is warned

@@ -53,9 +53,7 @@ class Tree:
             return f"more than {seconds:.0f} s"
         if done.returncode in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
             return ""
-        failed = [
-            line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))
-        ]
+        failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))]
         return failed[0] if failed else (done.stdout + done.stderr)[-2000:]
 
 

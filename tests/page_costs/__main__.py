@@ -85,14 +85,7 @@ class Stage:
         made = explain(ExplainRequest(report, text))
         yield Cost(_processor_seconds() - began, ON_A_WORKER, 200, text)
         name, job = handed_in(self.portal.course, self.name, source=text.encode())
-        graded(
-            self.portal.course,
-            job,
-            verdict=found.kind,
-            message=found.message,
-            findings=(found,),
-            explanation=made,
-        )
+        graded(self.portal.course, job, verdict=found.kind, message=found.message, findings=(found,), explanation=made)
         pages = [
             ("result", self.student, f"/submissions/{name}"),
             ("file of the result", self.student, f"/submissions/{name}/report.html"),
@@ -109,11 +102,7 @@ class Stage:
         yield _cost(
             "form with the text",
             text,
-            lambda: (
-                self.student.post_form(
-                    f"{_HOME}/submissions", source=text, mode="check", repair="yes"
-                ).status_code
-            ),
+            lambda: self.student.post_form(f"{_HOME}/submissions", source=text, mode="check", repair="yes").status_code,
         )
 
     def _experiment(self) -> Cost:
@@ -139,10 +128,7 @@ def stage(seed: int) -> Iterator[Stage]:
         portal = Portal(app, ACourse.make(sessions(engine)), app.test_client())
         try:
             yield Stage(
-                portal,
-                client_of(portal, "ada"),
-                client_of(portal, "ina", Role.INSTRUCTOR),
-                random.Random(seed),
+                portal, client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR), random.Random(seed)
             )
         finally:
             engine.dispose()

@@ -15,29 +15,8 @@ from tests.regexes.patterns import patterns
 
 HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
 CORPUS = Path(__file__).parents[1] / "corpus" / "wrong"
-_ODD = (
-    "\u202e",
-    "é",
-    "`",
-    "```\n",
-    "//!tilelab ",
-    "#if 1\n",
-    "/*",
-    '"',
-    "\t",
-    "\r\n",
-    "__shared__ float a[4];\n",
-)
-_LINES = (
-    "for(;;){\n",
-    "a[i]=b[j];\n",
-    "s+=a*b;\n",
-    "__syncthreads();\n",
-    "if(x<y)\n",
-    "}\n",
-    "a=a*a;\n",
-    "\n",
-)
+_ODD = ("\u202e", "é", "`", "```\n", "//!tilelab ", "#if 1\n", "/*", '"', "\t", "\r\n", "__shared__ float a[4];\n")
+_LINES = ("for(;;){\n", "a[i]=b[j];\n", "s+=a*b;\n", "__syncthreads();\n", "if(x<y)\n", "}\n", "a=a*a;\n", "\n")
 _SAID = (
     (Verdict.DATA_RACE, "T(0,0) reads `{0}[0][1]` at line 3. T(1,0) writes it in the same phase."),
     (Verdict.WRONG_ANSWER, "`P[0][0]` is 1, not 4 (16 of 16 elements incorrect). One tile is left out: k = 0 to 15."),
@@ -97,11 +76,7 @@ def finding(chance: random.Random, text: str) -> Finding:
     return Finding(kind, said.format(name), line, other, 100, example)
 
 
-KERNEL = (
-    "".join(f"#define A{number} 1\n" for number in range(6))
-    + HEAD
-    + "  P[0] = A0 + A1 + A2 + A3 + A4 + A5;\n}\n"
-)
+KERNEL = "".join(f"#define A{number} 1\n" for number in range(6)) + HEAD + "  P[0] = A0 + A1 + A2 + A3 + A4 + A5;\n}\n"
 """For an experiment with up to six axes."""
 
 
@@ -111,9 +86,7 @@ def experiment(chance: random.Random) -> str:
         f"A{number} = [{', '.join(map(str, range(1, chance.choice((2, 10, 100, 1_000)) + 1)))}]"
         for number in range(chance.randint(1, 6))
     ]
-    compared = chance.choice(
-        ("A0 > 0", "A0 * A0 >= 1", "A0 < A0 + 1", "(((A0))) > 0", "A0 < 0", "0 < A0 < 2000")
-    )
+    compared = chance.choice(("A0 > 0", "A0 * A0 >= 1", "A0 < A0 + 1", "(((A0))) > 0", "A0 < 0", "0 < A0 < 2000"))
     rule = " and ".join([compared] * chance.choice((1, 10, 100, 1_000)))
     rules = [f'"r{number}" = "{rule}"' for number in range(chance.choice((0, 1, 8, 64)))]
     if chance.random() < 0.2:

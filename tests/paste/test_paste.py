@@ -89,9 +89,7 @@ def _piece(name: str) -> str:
 
 
 def _files() -> list[File]:
-    table: dict[str, list[dict[str, Any]]] = tomllib.loads(
-        (FOLDER / "files.toml").read_text(encoding="utf-8")
-    )
+    table: dict[str, list[dict[str, Any]]] = tomllib.loads((FOLDER / "files.toml").read_text(encoding="utf-8"))
     return [File(**{name: _frozen(value) for name, value in entry.items()}) for entry in table["file"]]
 
 
@@ -181,21 +179,11 @@ def code_of(source: Source, exercise: Exercise, cache: Path) -> str:
     defines = source.defines(exercise, exercise.tile, sizes)
     headers = header_texts(source.text, cache)
     made = compile_source(
-        source.text,
-        source.kernel,
-        DEFAULT_ARCH,
-        defines,
-        exercise.fmad,
-        headers=headers,
-        kernels=source.kernels,
+        source.text, source.kernel, DEFAULT_ARCH, defines, exercise.fmad, headers=headers, kernels=source.kernels
     )
     assert isinstance(made, Compilation), made
     entry = made.ptx[made.ptx.index(f".entry {made.entry}(") :]
-    body = (
-        entry[: entry.index("\n}\n")]
-        .replace(made.entry, "K")
-        .replace(f"{len(source.kernel)}{source.kernel}", "1K")
-    )
+    body = entry[: entry.index("\n}\n")].replace(made.entry, "K").replace(f"{len(source.kernel)}{source.kernel}", "1K")
     body = re.sub(r"L__BB\d+_", "L__BB_", body)
     return "\n".join(row for row in body.splitlines() if not row.lstrip().startswith((".loc", "//")))
 

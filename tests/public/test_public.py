@@ -53,13 +53,7 @@ class Entry:
 def read_entries() -> tuple[Entry, ...]:
     table = tomllib.loads((FOLDER / "kernels.toml").read_text(encoding="utf-8"))
     return tuple(
-        Entry(
-            **{
-                **entry,
-                "verdict": Verdict(entry.get("verdict", "accepted")),
-                "also": tuple(entry.get("also", ())),
-            }
-        )
+        Entry(**{**entry, "verdict": Verdict(entry.get("verdict", "accepted")), "also": tuple(entry.get("also", ()))})
         for entry in table["kernel"]
     )
 

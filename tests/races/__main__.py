@@ -65,9 +65,7 @@ class Tally:
             )
         missed = sum(bool(each.missed) for each in self.differing)
         accused = sum(bool(each.accused) for each in self.differing)
-        rows.append(
-            f"  pairs that only the oracle finds: in {missed:,} kernels; only the device: in {accused:,}"
-        )
+        rows.append(f"  pairs that only the oracle finds: in {missed:,} kernels; only the device: in {accused:,}")
         if self.differing:
             rows.append("  seeds that differ: " + " ".join(str(each.seed) for each in self.differing[:200]))
         return "\n".join(rows)
@@ -117,9 +115,7 @@ def described(comparison: Comparison) -> str:
     return " ".join(words).rstrip(";")
 
 
-def _compared(
-    batches: Sequence[Sequence[int]], make: Callable[[int], Program], processes: int
-) -> Iterator[Comparison]:
+def _compared(batches: Sequence[Sequence[int]], make: Callable[[int], Program], processes: int) -> Iterator[Comparison]:
     compare = partial(compare_seeds, make=make)
     if processes == 1:
         for batch in batches:
@@ -133,9 +129,7 @@ def _compared(
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.races", description=__doc__)
     parser.add_argument("kernels", type=int, nargs="?", default=20_000, help="how many (20000)")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the first kernel (0); the next has the next"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first kernel (0); the next has the next")
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count(), help="how many at once")
     parser.add_argument("--open", action="store_true", help="kernels with atomics in an open order")
     parser.add_argument("--keep", action="store_true", help=f"add seeds that differ to {KEPT.name}")

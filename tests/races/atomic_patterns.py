@@ -96,10 +96,7 @@ def chain(draft: Draft) -> None:
             [draft.fence(), draft.load(first, there, 4), draft.store(second, "0", 8), draft.fence()],
         ),
         Atomic(counters[1], "0", observed=tickets[1]),
-        If(
-            f"{tickets[1]} == {drawing - 1}",
-            [draft.fence(), draft.load(second, "1", 4), draft.load(first, there, 4)],
-        ),
+        If(f"{tickets[1]} == {drawing - 1}", [draft.fence(), draft.load(second, "1", 4), draft.load(first, there, 4)]),
     )
 
 
@@ -131,10 +128,7 @@ def message(draft: Draft) -> None:
         Atomic(flag, "0", 4, "load", DEVICE, "acquire" if acquired else "relaxed", seen),
         If(
             f"{seen} > 0",
-            [
-                *([] if acquired else [draft.fence()]),
-                draft.load(array, draft.near("0", width, of, draft.threads), of),
-            ],
+            [*([] if acquired else [draft.fence()]), draft.load(array, draft.near("0", width, of, draft.threads), of)],
         ),
     )
 
@@ -155,9 +149,7 @@ def overwrite(draft: Draft) -> None:
         value = "" if looked_at else draft.rng.choice(("", "7", "9", "t * b"))
         index = draft.rng.choice(("0", f"t % {cells}", f"g % {cells}", f"(t >> 5) % {cells}"))
         scope: Scope = BLOCK if draft.rng.random() < 0.2 else DEVICE
-        order: Order = draft.rng.choice(
-            ("relaxed", "relaxed", "acq_rel" if does in {"swap", "add"} else "relaxed")
-        )
+        order: Order = draft.rng.choice(("relaxed", "relaxed", "acq_rel" if does in {"swap", "add"} else "relaxed"))
         observed = draft.name("v") if seen else ""
         change: Statement = Atomic(array, index, width, does, scope, order, observed, value)
         guard = draft.rng.choice(("", f"t == {draft.rng.randrange(draft.alive)}", "t < 32", "b == 0"))

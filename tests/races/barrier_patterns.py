@@ -28,9 +28,7 @@ def _exchange(draft: Draft, group: int) -> list[Statement]:
     array, first = draft.space()
     width, of = draft.widths(group)
     body: list[Statement] = [draft.store(array, draft.own(first, width), width), draft.meet(group)]
-    body += [
-        draft.load(array, draft.near(first, width, of, group), of) for _ in range(draft.rng.randint(1, 2))
-    ]
+    body += [draft.load(array, draft.near(first, width, of, group), of) for _ in range(draft.rng.randint(1, 2))]
     body.append(draft.meet(group))
     if draft.rng.random() < 0.4:
         return [Loop(draft.name("k"), draft.rng.randint(2, 3), body, draft.rng.random() < 0.5)]
@@ -62,11 +60,7 @@ def reduction(draft: Draft) -> None:
     for _ in range(3):
         if apart:
             near, own = draft.own(first, 4, f"t + {apart}"), draft.own(first, 4)
-            steps: list[Statement] = [
-                draft.load(array, near, 4),
-                draft.load(array, own, 4),
-                draft.store(array, own, 4),
-            ]
+            steps: list[Statement] = [draft.load(array, near, 4), draft.load(array, own, 4), draft.store(array, own, 4)]
             draft.add(If(f"{here} < {apart}", steps), draft.meet(group))
             apart //= 2
 
@@ -76,9 +70,7 @@ def relay(draft: Draft) -> None:
     array, first = draft.space()
     if draft.alive % 32 == 0 and draft.rng.random() < 0.5:
         there = f"(t ^ {draft.rng.choice((1, 2, 3))})"
-        meetings: list[Statement] = [
-            WarpBarrier(f"(1 << (t % 32)) | (1 << (t % 32 ^ {bit}))") for bit in (1, 2)
-        ]
+        meetings: list[Statement] = [WarpBarrier(f"(1 << (t % 32)) | (1 << (t % 32 ^ {bit}))") for bit in (1, 2)]
         width = 4
     else:
         within = [size for size in (4, 8, 16, 32) if draft.alive % size == 0]
@@ -173,10 +165,7 @@ def split_phase(draft: Draft) -> None:
         half = draft.threads // 2
         width, of = draft.widths(half)
         make: list[Statement] = [draft.store(array, draft.own(first, width), width), Arrival(phase)]
-        use: list[Statement] = [
-            PhaseWait(phase),
-            draft.load(array, draft.near(first, width, of, half, "0"), of),
-        ]
+        use: list[Statement] = [PhaseWait(phase), draft.load(array, draft.near(first, width, of, half, "0"), of)]
         draft.phases.append(PhaseStart(phase, half))
         draft.add(If(f"t < {half}", make, use))
         return

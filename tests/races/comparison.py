@@ -96,8 +96,7 @@ def compile_seeds(seeds: Sequence[int], make: Callable[[int], Program] = generat
         raise ValueError(f"seeds {seeds[0]} to {seeds[-1]} do not compile:\n{output.log}")
     texts = _apart(output.ptx)
     return [
-        Kernel(seed, program, parts[seed][1], parts[seed][0], texts[f"K{seed}"])
-        for seed, program in programs.items()
+        Kernel(seed, program, parts[seed][1], parts[seed][0], texts[f"K{seed}"]) for seed, program in programs.items()
     ]
 
 
@@ -133,27 +132,18 @@ def compare(kernel: Kernel) -> Comparison:
         expected, open_, unsettled_too = _expected(kernel.program, turned.values["P"])
         unsettled |= unsettled_too
     return Comparison(
-        kernel.seed,
-        expected,
-        races,
-        open_,
-        order,
-        frozenset(each.value for each in others),
-        unsettled=unsettled,
+        kernel.seed, expected, races, open_, order, frozenset(each.value for each in others), unsettled=unsettled
     )
 
 
-def _expected(
-    program: Program, output: NDArray[np.float32]
-) -> tuple[dict[Pair, Race], dict[Pair, Race], bool]:
+def _expected(program: Program, output: NDArray[np.float32]) -> tuple[dict[Pair, Race], dict[Pair, Race], bool]:
     """What the oracle finds, and whether that hangs on an order of atomics that the output does not tell."""
     reported = output.view(np.uint32).reshape(-1, program.total).tolist()
     first, *others = follow(program, lambda row, thread: int(reported[row][thread]))
     races, order = judge_both(first)
     try:
         unsettled = not first.certain or any(
-            (again[0].keys(), again[1].keys()) != (races.keys(), order.keys())
-            for again in map(judge_both, others)
+            (again[0].keys(), again[1].keys()) != (races.keys(), order.keys()) for again in map(judge_both, others)
         )
     except ValueError:
         unsettled = True

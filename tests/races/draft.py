@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.races.programs import (
-    Access,
-    Array,
-    BlockBarrier,
-    Fence,
-    If,
-    Loop,
-    PhaseStart,
-    Statement,
-    Style,
-    WarpBarrier,
-)
+from tests.races.programs import Access, Array, BlockBarrier, Fence, If, Loop, PhaseStart, Statement, Style, WarpBarrier
 from tests.races.trace import DEVICE, Scope
 
 WIDTHS = (1, 2, 4, 8, 16)
@@ -104,11 +93,7 @@ class Draft:
         """An element of `of` bytes in what a group of threads has, `width` bytes each; `start` is its first thread."""
         if start is None:
             start = f"(t - t % {group})" if group < self.threads else "0"
-        start = (
-            f"({start}) * {width // of}"
-            if width >= of
-            else f"(({start}) >> {(of // width).bit_length() - 1})"
-        )
+        start = f"({start}) * {width // of}" if width >= of else f"(({start}) >> {(of // width).bit_length() - 1})"
         count = group * width // of
         step = self.rng.randrange(count)
         pick = self.rng.choice(
@@ -125,9 +110,7 @@ class Draft:
     def widths(self, group: int, most: int = 16) -> tuple[int, int]:
         """Widths for a group's stores and loads; a load takes no more than what the group has."""
         width = self.rng.choice([each for each in (1, 2, 4, 4, 4, 8, 16) if each <= most])
-        return width, self.rng.choice(
-            [each for each in (1, 2, 4, 4, 4, 8, 16) if (group * width) % each == 0]
-        )
+        return width, self.rng.choice([each for each in (1, 2, 4, 4, 4, 8, 16) if (group * width) % each == 0])
 
     def counter(self, *, shared: bool, width: int = 4) -> Array:
         """Room for atomics, of which each block of the grid may have one; zero at first."""

@@ -44,9 +44,7 @@ class Fault:
     def put_into(self, text: str) -> str:
         """The module's text with the fault; raises ValueError where the text is not there once."""
         if text.count(self.old) != 1:
-            raise ValueError(
-                f"{self.module} has the text of the fault {self.name!r} {text.count(self.old)} times"
-            )
+            raise ValueError(f"{self.module} has the text of the fault {self.name!r} {text.count(self.old)} times")
         return text.replace(self.old, self.new)
 
     def check(self) -> None:
@@ -78,9 +76,7 @@ class _Finder(MetaPathFinder):
     def __init__(self, fault: Fault) -> None:
         self._fault = fault
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: object = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
         if fullname != self._fault.module:
             return None
         spec = PathFinder.find_spec(fullname, path)
@@ -129,9 +125,7 @@ def _in_this_process(fault: Fault, search: int) -> int:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.races.faults", description=__doc__)
     parser.add_argument("numbers", type=int, nargs="*", help="places in faults.toml, from 0")
-    parser.add_argument(
-        "--search", type=int, default=0, help="more seeds for what the short run does not find"
-    )
+    parser.add_argument("--search", type=int, default=0, help="more seeds for what the short run does not find")
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     every = faults()

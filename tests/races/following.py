@@ -147,13 +147,7 @@ class _Thread:
         place = self._thread, len(self._operations)
         self._operations.append(trace.Access(access.line, where, access.writes, volatile))
         if access.writes:
-            new = (
-                self._token()
-                if access.value == "token"
-                else int(access.value)
-                if access.value.isdigit()
-                else None
-            )
+            new = self._token() if access.value == "token" else int(access.value) if access.value.isdigit() else None
             self._threads.effects.append(
                 _Effect(place, where, False, False, False, self._position, self._uses["block"], None, new)
             )
@@ -178,9 +172,7 @@ class _Thread:
         )
         found = self._report(atomic)
         old = None if atomic.does == "store" else found
-        new = {"add": None if old is None else old + 1, "swap": token, "store": token, "load": old}[
-            atomic.does
-        ]
+        new = {"add": None if old is None else old + 1, "swap": token, "store": token, "load": old}[atomic.does]
         updates = atomic.does in {"add", "swap"}
         self._threads.effects.append(
             _Effect(place, where, True, updates, atomic.looks, self._position, self._uses["block"], old, new)
@@ -191,10 +183,7 @@ class _Thread:
             case programs.Copy(array, index, source, source_index, width, line):
                 self._operations.append(
                     trace.Copy(
-                        line,
-                        self._bytes(array, index, width),
-                        self._bytes(source, source_index, width),
-                        self._copies,
+                        line, self._bytes(array, index, width), self._bytes(source, source_index, width), self._copies
                     )
                 )
                 self._pending.append(self._copies)
@@ -287,9 +276,7 @@ def _chained(effects: list[_Effect], where: Bytes) -> list[Place] | None:
     if not _told(effects, where):
         return None
     loads = [each for each in effects if each.atomic and each.old == each.new]
-    stores = sorted(
-        (each for each in effects if each.old is None), key=lambda each: (each.barriers, each.place)
-    )
+    stores = sorted((each for each in effects if each.old is None), key=lambda each: (each.barriers, each.place))
     if any(_anyhow(a, b) for a, b in pairwise(stores)):
         return None
     found_by = {each.old: each for each in effects if each.updates}
@@ -312,10 +299,7 @@ def _chained(effects: list[_Effect], where: Bytes) -> list[Place] | None:
 def _told(effects: list[_Effect], where: Bytes) -> bool:
     """Whether all values before and after are known."""
     return not any(
-        each.bytes[1] != where[1]
-        or each.bytes[2] < 4
-        or each.new is None
-        or (each.updates and each.old is None)
+        each.bytes[1] != where[1] or each.bytes[2] < 4 or each.new is None or (each.updates and each.old is None)
         for each in effects
     )
 

@@ -113,9 +113,7 @@ def _soup(draft: Draft) -> None:
 
 def _return_early(draft: Draft) -> None:
     """Let the threads from some number on return."""
-    ends = [
-        each for each in range(2, draft.alive) if each % 32 == 0 or each % 8 == 0 or draft.rng.random() < 0.1
-    ]
+    ends = [each for each in range(2, draft.alive) if each % 32 == 0 or each % 8 == 0 or draft.rng.random() < 0.1]
     if ends:
         draft.alive = draft.rng.choice(ends)
         draft.add(If(f"t >= {draft.alive}", [Return()]))

@@ -24,9 +24,7 @@ def keep(make: Make, seeds: Iterable[int]) -> None:
     """Add these."""
     lists = _all()
     lists[make.__name__] = sorted({*kept(make), *seeds})
-    texts = (
-        f"{name} = [\n" + "".join(f"    {seed},\n" for seed in each) + "]\n" for name, each in lists.items()
-    )
+    texts = (f"{name} = [\n" + "".join(f"    {seed},\n" for seed in each) + "]\n" for name, each in lists.items())
     KEPT.write_text(_HEAD + "\n".join(texts))
 
 

@@ -42,23 +42,16 @@ def mutate(program: Program, rng: random.Random) -> None:
 
 def _places(program: Program, kinds: type | tuple[type, ...]) -> list[tuple[list[Statement], int]]:
     return [
-        (body, index)
-        for body in bodies(program.rest)
-        for index, each in enumerate(body)
-        if isinstance(each, kinds)
+        (body, index) for body in bodies(program.rest) for index, each in enumerate(body) if isinstance(each, kinds)
     ]
 
 
 def _drop_order(program: Program, rng: random.Random) -> bool:
     """Leave out what orders accesses, or put a shuffle in its place."""
-    arrived = {
-        each.number for each in statements(program.rest) if isinstance(each, NamedBarrier) and not each.waits
-    }
+    arrived = {each.number for each in statements(program.rest) if isinstance(each, NamedBarrier) and not each.waits}
     places = [
         (body, index)
-        for body, index in _places(
-            program, (BlockBarrier, WarpBarrier, Fence, CopyWait, NamedBarrier, PhaseWait)
-        )
+        for body, index in _places(program, (BlockBarrier, WarpBarrier, Fence, CopyWait, NamedBarrier, PhaseWait))
         if not (isinstance(each := body[index], NamedBarrier) and each.number in arrived)
     ]
     if not places:
@@ -97,9 +90,7 @@ def _leaves(statement: Statement) -> bool:
 
 def _weaken(program: Program, rng: random.Random) -> bool:
     """Take a narrower scope, mask or order, or another width for an atomic."""
-    chosen = [
-        each for each in statements(program.rest) if isinstance(each, Fence | Atomic | WarpBarrier | CopyWait)
-    ]
+    chosen = [each for each in statements(program.rest) if isinstance(each, Fence | Atomic | WarpBarrier | CopyWait)]
     if not chosen:
         return False
     each = rng.choice(chosen)
@@ -129,9 +120,7 @@ def _narrow_barrier(program: Program, rng: random.Random) -> bool:
     if not places or any(isinstance(each, Return) for each in statements(program.rest)):
         return False
     body, index = rng.choice(places)
-    body[index] = WarpBarrier(
-        rng.choice(("0xffffffff", "3 << (t % 32 - t % 2)", "0xffff << (t % 32 - t % 16)"))
-    )
+    body[index] = WarpBarrier(rng.choice(("0xffffffff", "3 << (t % 32 - t % 2)", "0xffff << (t % 32 - t % 16)")))
     return True
 
 
@@ -217,11 +206,7 @@ def _make_atomic(program: Program, rng: random.Random) -> bool:
     was = body[index]
     assert isinstance(was, Access)
     body[index] = Atomic(
-        was.array,
-        was.index,
-        was.width,
-        rng.choice(("add", "swap", "store", "load")),
-        rng.choice((BLOCK, "device")),
+        was.array, was.index, was.width, rng.choice(("add", "swap", "store", "load")), rng.choice((BLOCK, "device"))
     )
     return True
 
@@ -229,9 +214,7 @@ def _make_atomic(program: Program, rng: random.Random) -> bool:
 def _any_access(program: Program, rng: random.Random) -> Access | None:
     """One whose value nobody waits for."""
     accesses = [
-        each
-        for each in statements(program.rest)
-        if isinstance(each, Access) and not each.observed and not each.value
+        each for each in statements(program.rest) if isinstance(each, Access) and not each.observed and not each.value
     ]
     return rng.choice(accesses) if accesses else None
 

@@ -340,12 +340,7 @@ def _open_stores(relation: _Relation) -> dict[Pair, Race]:
                 assert isinstance(b.access, Atomic)
                 pair = (min(a.access.line, b.access.line), max(a.access.line, b.access.line))
                 apart = a.actor != b.actor and a.access.sets != b.access.sets and _both_atomic(a, b)
-                if (
-                    apart
-                    and pair not in found
-                    and not first[number] >> other & 1
-                    and not first[other] >> number & 1
-                ):
+                if apart and pair not in found and not first[number] >> other & 1 and not first[other] >> number & 1:
                     found[pair] = Race((a.thread, b.thread), (a.access.bytes, b.access.bytes))
     return found
 

@@ -6,16 +6,7 @@ import pytest
 
 from tests.races.oracle import judge
 from tests.races.tiny_traces import FULL, A, B, C, D, X, Y, pairs, read, write
-from tests.races.trace import (
-    Arrival,
-    BlockBarrier,
-    Copy,
-    CopyWait,
-    NamedBarrier,
-    PhaseSeen,
-    Trace,
-    WarpBarrier,
-)
+from tests.races.trace import Arrival, BlockBarrier, Copy, CopyWait, NamedBarrier, PhaseSeen, Trace, WarpBarrier
 
 # What a race is.
 
@@ -114,9 +105,7 @@ def test_who_only_arrives_is_not_ordered_after():
 
 
 def test_a_warp_barrier_orders_the_lanes_of_its_mask():
-    assert pairs({A: [write(1), WarpBarrier(3, 0)], B: [WarpBarrier(3, 0), read(2)], C: [read(3)]}) == {
-        (1, 3)
-    }
+    assert pairs({A: [write(1), WarpBarrier(3, 0)], B: [WarpBarrier(3, 0), read(2)], C: [read(3)]}) == {(1, 3)}
 
 
 def test_lanes_that_name_different_masks_have_not_met():
@@ -143,16 +132,12 @@ def test_an_arrival_counts_for_its_own_phase_and_orders_nothing_after_it():
 
 def test_a_copy_waited_for_before_a_barrier_is_ordered():
     copy = Copy(1, X, Y, 0)
-    assert (
-        pairs({A: [copy, CopyWait(frozenset([0])), BlockBarrier(0)], B: [BlockBarrier(0), read(2)]}) == set()
-    )
+    assert pairs({A: [copy, CopyWait(frozenset([0])), BlockBarrier(0)], B: [BlockBarrier(0), read(2)]}) == set()
 
 
 def test_a_barrier_does_not_wait_for_a_copy():
     copy = Copy(1, X, Y, 0)
-    assert pairs({A: [copy, BlockBarrier(0), CopyWait(frozenset([0]))], B: [BlockBarrier(0), read(2)]}) == {
-        (1, 2)
-    }
+    assert pairs({A: [copy, BlockBarrier(0), CopyWait(frozenset([0]))], B: [BlockBarrier(0), read(2)]}) == {(1, 2)}
 
 
 def test_the_thread_itself_must_wait():

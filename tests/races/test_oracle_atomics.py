@@ -4,29 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.races.tiny_traces import (
-    COUNTER,
-    FENCE,
-    SECOND,
-    A,
-    B,
-    C,
-    D,
-    E,
-    Y,
-    atomic,
-    pairs,
-    read,
-    write,
-)
-from tests.races.trace import (
-    BLOCK,
-    DEVICE,
-    BlockBarrier,
-    Fence,
-    Operation,
-    Thread,
-)
+from tests.races.tiny_traces import COUNTER, FENCE, SECOND, A, B, C, D, E, Y, atomic, pairs, read, write
+from tests.races.trace import BLOCK, DEVICE, BlockBarrier, Fence, Operation, Thread
 
 
 def handed_over(*between: Operation, reader: Thread = D, **parts: Operation | None) -> set[tuple[int, int]]:
@@ -108,11 +87,7 @@ def test_an_atomic_load_leaves_nothing_to_see():
 
 
 def test_what_comes_before_a_fence_by_a_barrier_is_released():
-    threads = {
-        A: [write(1), BlockBarrier(0)],
-        B: [BlockBarrier(0), FENCE, atomic(2)],
-        D: [atomic(3), FENCE, read(4)],
-    }
+    threads = {A: [write(1), BlockBarrier(0)], B: [BlockBarrier(0), FENCE, atomic(2)], D: [atomic(3), FENCE, read(4)]}
     assert pairs(threads, {COUNTER: [(B, 2), (D, 0)]}) == set()
 
 
@@ -170,15 +145,9 @@ def test_a_release_and_an_acquire_carry_their_fences(scope):
 
 
 def test_an_order_is_carried_for_that_one_operation():
-    threads = {
-        A: [write(1), atomic(5, SECOND, releases=True), atomic(2)],
-        D: [atomic(3, acquires=True), read(4)],
-    }
+    threads = {A: [write(1), atomic(5, SECOND, releases=True), atomic(2)], D: [atomic(3, acquires=True), read(4)]}
     assert pairs(threads, {COUNTER: [(A, 2), (D, 0)], SECOND: [(A, 1)]}) == {(1, 4)}
-    threads = {
-        A: [write(1), atomic(2, releases=True)],
-        D: [atomic(3), atomic(5, SECOND, acquires=True), read(4)],
-    }
+    threads = {A: [write(1), atomic(2, releases=True)], D: [atomic(3), atomic(5, SECOND, acquires=True), read(4)]}
     assert pairs(threads, {COUNTER: [(A, 1), (D, 0)], SECOND: [(D, 1)]}) == {(1, 4)}
 
 

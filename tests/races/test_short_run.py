@@ -25,9 +25,7 @@ def compared(first, make=generate):
 
 
 @pytest.mark.parametrize("make", [generate, generate_open], ids=["races", "open orders"])
-@pytest.mark.parametrize(
-    "first", some_of(range(0, len(FRESH), HALF), 12, str, "the short suite has half a batch")
-)
+@pytest.mark.parametrize("first", some_of(range(0, len(FRESH), HALF), 12, str, "the short suite has half a batch"))
 def test_device_and_oracle_agree(first, make):
     comparisons = compared(first, make)
 

@@ -233,9 +233,7 @@ def _atomic(atomic: Atomic) -> str:
     value = f"({kind})1" if atomic.does == "add" else f"({kind})({atomic.value or _TOKEN})"
     target = f"{atomic.observed} = (unsigned)" if atomic.observed else ""
     if atomic.order == "relaxed" and atomic.does in {"add", "swap"}:
-        function = ("atomicAdd" if atomic.does == "add" else "atomicExch") + (
-            "_block" if atomic.scope == BLOCK else ""
-        )
+        function = ("atomicAdd" if atomic.does == "add" else "atomicExch") + ("_block" if atomic.scope == BLOCK else "")
         return f"{target}{function}(({kind} *){atomic.array.name} + ({atomic.index}), {value});"
     form = f"{atomic.order}.{'cta' if atomic.scope == BLOCK else 'gpu'}.{_space(atomic.array)}"
     bits = 8 * atomic.width

@@ -109,18 +109,7 @@ class CopyWait:
     names: frozenset[int]
 
 
-Operation = (
-    Access
-    | Atomic
-    | Fence
-    | BlockBarrier
-    | NamedBarrier
-    | WarpBarrier
-    | Arrival
-    | PhaseSeen
-    | Copy
-    | CopyWait
-)
+Operation = Access | Atomic | Fence | BlockBarrier | NamedBarrier | WarpBarrier | Arrival | PhaseSeen | Copy | CopyWait
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,29 +15,7 @@ op: Any = importlib.import_module("re._constants")
 parser: Any = importlib.import_module("re._parser")
 
 ALIKE = (
-    *(
-        "\n",
-        " ",
-        "\t",
-        "a",
-        "1",
-        "a*",
-        "a ",
-        "a,",
-        "a=",
-        "[",
-        "(",
-        "{",
-        "{}",
-        "[]",
-        '"',
-        "'",
-        "`",
-        ";",
-        "/",
-        "*",
-        "#",
-    ),
+    *("\n", " ", "\t", "a", "1", "a*", "a ", "a,", "a=", "[", "(", "{", "{}", "[]", '"', "'", "`", ";", "/", "*", "#"),
     *("\\", ".", "-", "a\n", " \n", "a[", "[a]", "//", "/*", "a(", "0;", "=\n"),
 )
 """What a person may repeat in any file."""

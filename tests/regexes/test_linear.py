@@ -72,9 +72,7 @@ def test_no_pattern_is_slow_on_a_text_made_for_it():
     found = [
         line
         for each in patterns()
-        for line in slow(
-            each, ((*attack, end) for attack in attacks(each.text, each.flags) for end in ENDS), SIZE // 4
-        )
+        for line in slow(each, ((*attack, end) for attack in attacks(each.text, each.flags) for end in ENDS), SIZE // 4)
     ]
 
     assert found == []

@@ -32,17 +32,7 @@ from tests.rights.acts_of_people import (
     sign_out,
     submit,
 )
-from tests.rights.acts_of_staff import (
-    add,
-    by_number,
-    change,
-    code,
-    drop,
-    import_file,
-    invitations,
-    link,
-    take_back,
-)
+from tests.rights.acts_of_staff import add, by_number, change, code, drop, import_file, invitations, link, take_back
 from tests.rights.stage import Deed, Stage, end_keys
 from tests.rights.world import STAFF, Key, Link
 

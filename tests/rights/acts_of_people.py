@@ -73,9 +73,7 @@ def follow(stage: Stage) -> Deed:
     email = stage.before.accounts[found.person].email
     reset = found.path.startswith("/reset/")
     end_keys(
-        stage,
-        found.person,
-        "tokens" if not stage.before.accounts[found.person].proven or (ticked and reset) else "",
+        stage, found.person, "tokens" if not stage.before.accounts[found.person].proven or (ticked and reset) else ""
     )
     deed.opened = _came_in(stage, found.agent, client.session_token, email)
     there.passwords[found.person] = password
@@ -184,9 +182,7 @@ def submit(stage: Stage) -> Deed:
         who = token
     else:
         who = stage.key()
-        answer = there.browser(who).post_form(
-            f"/courses/{course}/tiled/submissions", source=source, mode="check"
-        )
+        answer = there.browser(who).post_form(f"/courses/{course}/tiled/submissions", source=source, mode="check")
         deed = stage.answered(Deed("submit"), who, answer, source=source)
         public = answer.headers.get("Location", "").rpartition("/submissions/")[2]
     if deed.accepted and public:

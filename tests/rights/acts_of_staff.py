@@ -75,9 +75,7 @@ def import_file(stage: Stage) -> Deed:
 def code(stage: Stage) -> Deed:
     key = stage.key(staff=True)
     course = stage.course_of(key)
-    deed = send(
-        stage, "code", key, f"/staff/{course}/roster/code", do=stage.dice.choice(("make", "make", "withdraw"))
-    )
+    deed = send(stage, "code", key, f"/staff/{course}/roster/code", do=stage.dice.choice(("make", "make", "withdraw")))
     if deed.accepted:
         page = stage.there.browser(key).get(f"/staff/{course}/roster").get_data(as_text=True)
         stage.there.codes += re.findall(r">(\w{4}-\w{4}-\w{4})<", page)

@@ -62,11 +62,7 @@ class Law:
         if not set(past.roles) & run:
             return False
         if elsewhere:
-            now = {
-                role
-                for (course, who), (role, _) in before.members.items()
-                if who == person and course in elsewhere
-            }
+            now = {role for (course, who), (role, _) in before.members.items() if who == person and course in elsewhere}
             never_here = past.first_use is None and not past.has_password
             return never_here and bool(past.first_in & run) and now == {Role.STUDENT}
         assert past.first_member is not None
@@ -79,14 +75,10 @@ class Law:
             if was is not None and was != account:
                 yield from self._changed(before, deed, person, was, account)
         for place in after.members.keys() | before.members.keys():
-            if before.members.get(place) != after.members.get(place) and not _may_enrol(
-                before, after, deed, place
-            ):
+            if before.members.get(place) != after.members.get(place) and not _may_enrol(before, after, deed, place):
                 yield f"{deed.act} changed the place of {place} in a course, by {deed.by}"
 
-    def _changed(
-        self, before: Picture, deed: Deed, person: int, was: Account, account: Account
-    ) -> Iterator[str]:
+    def _changed(self, before: Picture, deed: Deed, person: int, was: Account, account: Account) -> Iterator[str]:
         if deed.operator or deed.by == person:
             return
         what = _names(was, account)
@@ -143,11 +135,7 @@ def leaks(there: World, now: Picture, reader: int, text: str, typed: str = "") -
     met |= {owner for owner, slug, _ in there.submissions.values() if slug in run}
     asked = {person for slug, person in now.invited if slug in run}
     inviters = {
-        person
-        for slug, who in now.invited
-        if who == reader
-        for course, person in now.members
-        if course == slug
+        person for slug, who in now.invited if who == reader for course, person in now.members if course == slug
     }
     for person in asked - met - inviters - {reader}:
         # Names with a word that nothing else holds.

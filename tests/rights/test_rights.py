@@ -40,9 +40,7 @@ def found(migrated_file: Path) -> str:
 
 
 @_LONG
-def test_it_finds_that_staff_may_touch_any_account(
-    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_finds_that_staff_may_touch_any_account(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (links, email_confirmation, invitations):
         monkeypatch.setattr(module, "barrier", lambda *_: None)
     for module in (invitations, roster_plan, roster_views):
@@ -51,25 +49,19 @@ def test_it_finds_that_staff_may_touch_any_account(
 
 
 @_LONG
-def test_it_finds_that_staff_add_people_without_asking(
-    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_finds_that_staff_add_people_without_asking(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (roster_plan, roster_service):
         monkeypatch.setattr(module, "needs_consent", lambda *_: False)
     assert " changed the place " in found(migrated_file)
 
 
 @_LONG
-def test_it_finds_that_a_page_is_open_to_everybody(
-    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_finds_that_a_page_is_open_to_everybody(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "role_in", lambda *_: Role.STUDENT)
     assert " reads " in found(migrated_file)
 
 
 @_LONG
-def test_it_finds_that_a_session_outlives_its_password(
-    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_finds_that_a_session_outlives_its_password(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "end_all", lambda *_, **__: 0)
     assert " still comes in " in found(migrated_file)

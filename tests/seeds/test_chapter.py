@@ -18,12 +18,9 @@ FOO = solution("foo-kernel")
 
 
 def test_s4a_rows_are_read_coalesced_and_columns_are_not():
-    by_row = changed(
-        solution("naive"), ("__global__", "//!tilelab block=(32, 8) grid=(Width/32, Width/8)\n__global__")
-    )
+    by_row = changed(solution("naive"), ("__global__", "//!tilelab block=(32, 8) grid=(Width/32, Width/8)\n__global__"))
     by_column = changed(
-        solution("column-major"),
-        ("__global__", "//!tilelab block=(32, 8) grid=(Width/32, Width/8)\n__global__"),
+        solution("column-major"), ("__global__", "//!tilelab block=(32, 8) grid=(Width/32, Width/8)\n__global__")
     )
     row = analysed("naive", by_row, "--size", "64").access("N", "Pvalue +=")
     column = analysed("column-major", by_column, "--size", "64").access("N", "Pvalue +=")
@@ -33,9 +30,7 @@ def test_s4a_rows_are_read_coalesced_and_columns_are_not():
 
 
 def test_s4a_the_kernel_for_rows_is_wrong_on_columns():
-    assert (
-        graded("column-major", starter("column-major"), "--case", "Width=13").verdict is Verdict.WRONG_ANSWER
-    )
+    assert graded("column-major", starter("column-major"), "--case", "Width=13").verdict is Verdict.WRONG_ANSWER
     report = graded("column-major", solution("column-major"), "--case", "Width=13")
     assert (report.verdict, outcomes(report)) == (Verdict.ACCEPTED, {"passed"})
 

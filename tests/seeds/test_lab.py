@@ -106,9 +106,7 @@ def test_s1c_the_block_size_for_the_best_occupancy_as_a_square_of_a_power_of_two
 def test_s1c_the_kernel_gets_its_block_size_in_constant_memory_and_its_tiles_in_dynamic_memory():
     text = solution("lab6-occupancy")
     for side in (8, 16):
-        report = graded(
-            "lab6-occupancy", text, "--tile", str(side), "--case", f"A_HEIGHT={side} A_WIDTH={2 * side}"
-        )
+        report = graded("lab6-occupancy", text, "--tile", str(side), "--case", f"A_HEIGHT={side} A_WIDTH={2 * side}")
         assert (report.verdict, outcomes(report)) == (Verdict.ACCEPTED, {"passed"})
         assert report.launch is not None
         assert report.launch.block == (side, side, 1)
@@ -193,9 +191,7 @@ PADDED = (
 
 
 @pytest.mark.parametrize(
-    ("changes", "ways"),
-    [((), 1), (UPRIGHT, 32), (UPRIGHT + PADDED, 1)],
-    ids=["inverted", "upright", "padded"],
+    ("changes", "ways"), [((), 1), (UPRIGHT, 32), (UPRIGHT + PADDED, 1)], ids=["inverted", "upright", "padded"]
 )
 def test_s1f_bank_conflicts_go_by_inverting_the_storage_or_by_padding(changes, ways):
     found = analysed("tiled-square", changed(SQUARE, *changes), "--tile", "32", "--size", "32", "--cc", "8.6")

@@ -133,9 +133,7 @@ def written_out(cell: str) -> str:
 
 
 def test_s2d_the_table_of_execution_phases(tiled):
-    expected = tuple(
-        tuple(written_out(cell.strip()) for cell in row.split("|")) for row in PHASES.strip().splitlines()
-    )
+    expected = tuple(tuple(written_out(cell.strip()) for cell in row.split("|")) for row in PHASES.strip().splitlines())
     assert thread_rows(tiled.phases, FIRST) == expected
     assert thread_header(tiled.phases)[1:4] == ("phase 0: M", "phase 0: N", "phase 0: sum")
 

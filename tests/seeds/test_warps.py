@@ -5,17 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Verdict
-from tests.seeds.course import (
-    analysed,
-    changed,
-    graded,
-    line_of,
-    occupancy_of,
-    outcomes,
-    solution,
-    starter,
-    wrong,
-)
+from tests.seeds.course import analysed, changed, graded, line_of, occupancy_of, outcomes, solution, starter, wrong
 
 REDUCTION = solution("reduction")
 INTERLEAVED = starter("reduction")
@@ -41,9 +31,7 @@ def test_s3a_tiles_of_m_read_2_n_cubed_by_m_and_use_each_element_m_times(m):
 
 
 def test_s3b_tiles_of_16_take_2_kb_and_six_blocks_fill_1536_threads():
-    found = occupancy_of("--threads", "256", "--registers", "32", "--shared", "2048", "--cc", "8.6")[
-        "occupancy"
-    ]
+    found = occupancy_of("--threads", "256", "--registers", "32", "--shared", "2048", "--cc", "8.6")["occupancy"]
     assert found["shared_bytes"] == 2 * 16 * 16 * 4
     assert found["limits"]["shared"] >= 8
     assert found["max_warps"] * 32 == 1536
@@ -52,9 +40,7 @@ def test_s3b_tiles_of_16_take_2_kb_and_six_blocks_fill_1536_threads():
 
 @pytest.mark.parametrize("cc", ["8.6", "8.9"])
 def test_s3b_blocks_of_1024_threads_leave_a_third_of_1536_empty(cc):
-    found = occupancy_of("--threads", "1024", "--registers", "32", "--shared", "8192", "--cc", cc)[
-        "occupancy"
-    ]
+    found = occupancy_of("--threads", "1024", "--registers", "32", "--shared", "8192", "--cc", cc)["occupancy"]
     assert (found["blocks_per_sm"], found["share"], found["limit"]) == (1, 2 / 3, "warps")
 
 
@@ -116,9 +102,7 @@ __global__ void rowSums(float* M, float* Sums, int Width) {
 
 
 @pytest.mark.parametrize(
-    ("text", "part", "sectors"),
-    [(BY_ROW, "= M[", 1), (BY_COLUMN, "+= M[", 2)],
-    ids=["by row", "by column"],
+    ("text", "part", "sectors"), [(BY_ROW, "= M[", 1), (BY_COLUMN, "+= M[", 2)], ids=["by row", "by column"]
 )
 def test_s3d_a_4_by_4_matrix_by_row_and_by_column(text, part, sectors):
     found = analysed("coalescing", text, "--size", "4", "--tile", "4")

@@ -50,9 +50,7 @@ def text() -> dict[str, Any]:
 
 def services(environment: Mapping[str, str] | None = None) -> dict[str, Service]:
     """All services by name, where these variables are set."""
-    return {
-        name: Service(name, _filled(plain, environment or {})) for name, plain in text()["services"].items()
-    }
+    return {name: Service(name, _filled(plain, environment or {})) for name, plain in text()["services"].items()}
 
 
 def _filled(value: Any, environment: Mapping[str, str]) -> Any:

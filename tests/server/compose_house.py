@@ -136,7 +136,5 @@ class House:
             "PYTHONUNBUFFERED": "1",
         }  # fmt: skip
         service: Service = self.services[name]
-        own = dict(
-            zip(service.environment, self._replaced(name, [*service.environment.values()]), strict=True)
-        )
+        own = dict(zip(service.environment, self._replaced(name, [*service.environment.values()]), strict=True))
         return {**image, **own}

@@ -29,15 +29,7 @@ from server.submissions.source import read_source
 from tests.services.redis_server import A_WORKER, as_worker
 from worker.contract.credential import seal
 from worker.contract.measure_work import MeasureRequest
-from worker.contract.messages import (
-    CPU_QUEUE,
-    MeasureWork,
-    PackedWork,
-    StepKind,
-    StepResult,
-    encode,
-    pack_work,
-)
+from worker.contract.messages import CPU_QUEUE, MeasureWork, PackedWork, StepKind, StepResult, encode, pack_work
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 AFTER_ANY_PAUSE = datetime(2100, 1, 1, tzinfo=UTC)
@@ -81,9 +73,7 @@ class ACourse:
                 session.add(made)
                 session.flush()
                 if role is not None:
-                    session.add(
-                        Membership(course_id=self.course, person_id=made.id, role=role, created_at=NOW)
-                    )
+                    session.add(Membership(course_id=self.course, person_id=made.id, role=role, created_at=NOW))
                 self.people[name] = made.id
         return self.people[name]
 
@@ -97,9 +87,7 @@ class ACourse:
         key: str | None = None,
         device_class: str | None = None,
     ) -> Accepted:
-        asked = SubmissionInput(
-            self.person(name), self.assignment, read_source(source), mode, device_class, key
-        )
+        asked = SubmissionInput(self.person(name), self.assignment, read_source(source), mode, device_class, key)
         return accept(self.sessions, asked, now)
 
     def job(self, name: str, **more: Any) -> int:
@@ -171,9 +159,7 @@ def measure_result(session: Session, job: int, gflops: float, **more: Any) -> St
     """What comes back of a job's measure step that is under way."""
     step = step_of(session, job, StepKind.MEASURE)
     report = report_for(step.job, device=step.job.device_class, measurement=measured(gflops))
-    result = StepResult(
-        ticket_of(step), WORKER, report, graded=submitted_digest(step), seconds=3.0, busy_ms=900.0
-    )
+    result = StepResult(ticket_of(step), WORKER, report, graded=submitted_digest(step), seconds=3.0, busy_ms=900.0)
     return replace(result, **more)
 
 

@@ -64,11 +64,7 @@ def on_each_database(metafunc: pytest.Metafunc) -> None:
     own = [mark for mark in metafunc.definition.iter_markers("parametrize") if "database_url" in mark.args[0]]
     if "database_url" in metafunc.fixturenames and not own:
         both = metafunc.definition.get_closest_marker("both_databases")
-        marks = (
-            []
-            if both and both != ON_ONE.mark
-            else [pytest.mark.long("the short suite has the same on SQLite")]
-        )
+        marks = [] if both and both != ON_ONE.mark else [pytest.mark.long("the short suite has the same on SQLite")]
         kinds = ["sqlite", pytest.param("postgresql", marks=marks)]
         metafunc.parametrize("database_url", kinds, indirect=True)
 
@@ -92,8 +88,7 @@ OLDER_ON_SQLITE = pytest.mark.parametrize(
     [
         "sqlite",
         pytest.param(
-            "postgresql",
-            marks=pytest.mark.long("the short suite has it on SQLite, and either's tables in full"),
+            "postgresql", marks=pytest.mark.long("the short suite has it on SQLite, and either's tables in full")
         ),
     ],
     indirect=True,

@@ -31,8 +31,7 @@ def test_the_result_and_the_processor_time_come_back():
 
 
 @pytest.mark.parametrize(
-    ("work", "given", "error"),
-    [(length, 1, WorkFailed), (unplain, "a", WorkFailed), (large, 4_096, TooCostly)],
+    ("work", "given", "error"), [(length, 1, WorkFailed), (unplain, "a", WorkFailed), (large, 4_096, TooCostly)]
 )
 def test_what_the_function_raises_comes_back(work, given, error):
     with pytest.raises(error):

@@ -44,18 +44,14 @@ def test_nothing_runs_as_root_or_may_gain_a_right(service: Service):
     assert int(group) > 0
     assert service.plain["cap_drop"] == ["ALL"]
     assert "no-new-privileges:true" in service.plain["security_opt"]
-    assert not {"privileged", "cap_add", "pid", "ipc", "network_mode", "userns_mode", "devices"} & set(
-        service.plain
-    )
+    assert not {"privileged", "cap_add", "pid", "ipc", "network_mode", "userns_mode", "devices"} & set(service.plain)
 
 
 @each_service
 def test_nothing_is_written_but_temporary_files_and_the_database(service: Service):
     assert service.plain["read_only"] is True
     assert any(mount.startswith("/tmp:size=") for mount in service.plain["tmpfs"])
-    assert service.plain.get("volumes", []) == (
-        ["database:/var/lib/postgresql"] if service.name == "postgres" else []
-    )
+    assert service.plain.get("volumes", []) == (["database:/var/lib/postgresql"] if service.name == "postgres" else [])
 
 
 @each_service
@@ -74,9 +70,7 @@ def test_secrets_come_from_files_that_the_service_was_given(service: Service):
     named = {value for name, value in service.environment.items() if name.endswith("_FILE")}
     assert named <= given
     assert not [
-        name
-        for name in service.environment
-        if re.fullmatch(r".*((?<!PUBLIC_)URL|PASSWORD|TOKEN|SECRET)", name)
+        name for name in service.environment if re.fullmatch(r".*((?<!PUBLIC_)URL|PASSWORD|TOKEN|SECRET)", name)
     ]
 
 
@@ -99,8 +93,7 @@ def test_only_the_server_reaches_the_database_and_only_the_portal_is_seen_from_o
     networks = text()["networks"]
     assert {name for name, network in networks.items() if not network.get("internal")} == {"front"}
     on = {
-        network: {name for name, each in SERVICES.items() if network in each.plain["networks"]}
-        for network in networks
+        network: {name for name, each in SERVICES.items() if network in each.plain["networks"]} for network in networks
     }
     assert on["database"] == {"web", "dispatcher", "recorder", "migrate", "postgres"}
     assert on["workers"] == {"worker", "worker-gpu", "redis"}, "a worker can't reach the portal"
@@ -143,9 +136,7 @@ def targets() -> list[str]:
 def test_images_install_what_is_locked_by_hash():
     version = re.search(r"^ARG PYTHON=(.*)$", DOCKERFILE, flags=re.MULTILINE)
     assert version is not None
-    assert re.findall(r"^FROM (\S+) AS base$", DOCKERFILE, flags=re.MULTILINE) == [
-        "python:${PYTHON}-slim-trixie"
-    ]
+    assert re.findall(r"^FROM (\S+) AS base$", DOCKERFILE, flags=re.MULTILINE) == ["python:${PYTHON}-slim-trixie"]
     installs = re.findall(r"pip install [^&\n]*", DOCKERFILE)
     assert installs
     for line in installs:
@@ -161,9 +152,7 @@ def test_no_secret_and_no_history_gets_into_an_image():
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     kept = [line[1:] for line in lines if line.startswith("!")]
     assert "*" in lines
-    assert not [
-        name for name in (".git", "secrets", ".venv", ".env") if any(fnmatch(name, each) for each in kept)
-    ]
+    assert not [name for name in (".git", "secrets", ".venv", ".env") if any(fnmatch(name, each) for each in kept)]
     copied = [
         word.partition("/")[0]
         for line in re.findall(r"^COPY (.*) \S+$", DOCKERFILE, flags=re.MULTILINE)

@@ -76,10 +76,7 @@ def test_a_gpu_worker_without_a_gpu_says_so_in_one_line(house: House):
 
 def a_student(house: House) -> str:
     """Someone in a course with one assignment, made as an operator makes them; the token."""
-    for words in (
-        ("course", "add", "demo", "Demo"),
-        ("course", "assign", "demo", "tiled", "--arch", "sm_90"),
-    ):
+    for words in (("course", "add", "demo", "Demo"), ("course", "assign", "demo", "tiled", "--arch", "sm_90")):
         done = house.run("dispatcher", "tilelab", "admin", *words)
         assert done.returncode == 0, done.stderr
     made = house.run(
@@ -105,11 +102,7 @@ def hand_in(house: House, token: str) -> str:
     url = f"http://127.0.0.1:{house.ports['web']}"
     headers = {"Authorization": f"Bearer {token}"}
     accepted = ask(
-        url,
-        "POST",
-        "/api/v1/submissions",
-        headers=headers,
-        body={"assignment": "demo/tiled", "source": SOLUTION},
+        url, "POST", "/api/v1/submissions", headers=headers, body={"assignment": "demo/tiled", "source": SOLUTION}
     )
     assert accepted.status == 202, accepted.body
     place = str(accepted.body["url"])

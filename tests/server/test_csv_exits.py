@@ -42,11 +42,7 @@ def users_of_csv() -> Iterator[tuple[str, str]]:
             text = file.read_text("utf-8")
             for node in ast.walk(ast.parse(text)) if "csv" in text else ():
                 name = file.relative_to(ROOT).as_posix()
-                if (
-                    isinstance(node, ast.Attribute)
-                    and isinstance(node.value, ast.Name)
-                    and node.value.id == "csv"
-                ):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "csv":
                     yield name, node.attr
                 if isinstance(node, ast.ImportFrom) and node.module == "csv":
                     yield name, "from csv import"

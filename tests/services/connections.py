@@ -53,6 +53,4 @@ def no_connection_is_left() -> Iterator[None]:
 def _ours(stack: traceback.StackSummary) -> str:
     """The way to it through this repository's files, without those of packages."""
     frames = [frame for frame in reversed(stack) if frame.filename.startswith(f"{ROOT}/")]
-    return "".join(
-        traceback.format_list([frame for frame in frames if "site-packages" not in frame.filename])
-    )
+    return "".join(traceback.format_list([frame for frame in frames if "site-packages" not in frame.filename]))

@@ -67,9 +67,7 @@ class FaultyDisk:
         """The time of day is wrong; clocks that count from the start of the machine are not."""
         yield from self._while(clock_seconds=seconds)
 
-    def _while(
-        self, *, clock_seconds: int = 0, read_only: bool = False, full: bool = False
-    ) -> Iterator[None]:
+    def _while(self, *, clock_seconds: int = 0, read_only: bool = False, full: bool = False) -> Iterator[None]:
         self._tell(clock_seconds, read_only, full)
         try:
             yield
@@ -95,9 +93,6 @@ def compiled(folder: Path) -> Path:
         raise ServiceFailed("no C compiler (`cc`) to make the faulty disk with")
     library = folder / "faulty_disk.so"
     subprocess.run(
-        [compiler, "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"],
-        check=True,
-        capture_output=True,
-        text=True,
+        [compiler, "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True, capture_output=True, text=True
     )
     return library

@@ -84,9 +84,7 @@ class PostgresServer:
 
     def connect(self, database: str = "postgres") -> psycopg.Connection[tuple[Any, ...]]:
         """A connection of psycopg's own, each statement a transaction; to be closed."""
-        return psycopg.connect(
-            host=str(self.sockets), user=OWNER, dbname=database, autocommit=True, connect_timeout=10
-        )
+        return psycopg.connect(host=str(self.sockets), user=OWNER, dbname=database, autocommit=True, connect_timeout=10)
 
     @property
     def running(self) -> bool:

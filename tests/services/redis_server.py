@@ -60,9 +60,7 @@ class RedisServer:
     port: a fixed one, "socket" for a Unix socket, None for any that is free
     """
 
-    def __init__(
-        self, folder: Path, *, port: int | Literal["socket"] | None = None, appendonly: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, *, port: int | Literal["socket"] | None = None, appendonly: bool = False) -> None:
         self.folder = folder
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "redis.log"
@@ -76,9 +74,7 @@ class RedisServer:
     @property
     def url(self) -> str:
         """Where it is, as redis-py and, for a port, Celery take it."""
-        return (
-            f"unix://{self.socket}" if self.socket else f"redis://:{self._password}@127.0.0.1:{self.port}/0"
-        )
+        return f"unix://{self.socket}" if self.socket else f"redis://:{self._password}@127.0.0.1:{self.port}/0"
 
     @property
     def broker_url(self) -> str:
@@ -110,19 +106,12 @@ class RedisServer:
 
     def _configuration(self) -> bytes:
         """Its settings, given to it unseen by who lists processes."""
-        lines = [
-            f'dir "{self.folder}"',
-            'save ""',
-            f"appendonly {'yes' if self.appendonly else 'no'}",
-            "daemonize no",
-        ]
+        lines = [f'dir "{self.folder}"', 'save ""', f"appendonly {'yes' if self.appendonly else 'no'}", "daemonize no"]
         if self.socket:
             lines += ["port 0", f'unixsocket "{self.socket}"', "unixsocketperm 700"]
         else:
             lines += ["bind 127.0.0.1", f"port {self.port}", f"requirepass {self._password}"]
-        lines.append(
-            f"user {' '.join(rules(A_WORKER.name, A_WORKER.queues, [password_digest(_WORKERS_PASSWORD)]))}"
-        )
+        lines.append(f"user {' '.join(rules(A_WORKER.name, A_WORKER.queues, [password_digest(_WORKERS_PASSWORD)]))}")
         return "\n".join([*lines, ""]).encode()
 
     @property
@@ -132,9 +121,7 @@ class RedisServer:
 
     def client(self) -> Redis:
         """A connection that tries nothing twice; to be closed."""
-        return Redis.from_url(
-            self.url, retry=Retry(NoBackoff(), 0), socket_timeout=2, socket_connect_timeout=2
-        )
+        return Redis.from_url(self.url, retry=Retry(NoBackoff(), 0), socket_timeout=2, socket_connect_timeout=2)
 
     def wait_ready(self, seconds: float = 60) -> None:
         """Wait until it answers."""

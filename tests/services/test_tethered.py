@@ -30,11 +30,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @linux
 def test_services_end_with_a_test_process_that_is_killed(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", STARTS_BOTH_AND_DIES, tmp_path],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
+        [sys.executable, "-c", STARTS_BOTH_AND_DIES, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
     )
     assert done.returncode == -signal.SIGKILL
     processes = [int(number) for number in done.stdout.split()]

@@ -52,9 +52,7 @@ def start(
     return process
 
 
-def wait_until(
-    ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float = 60
-) -> None:
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
     """Wait for a program that was started; a program that ended, or takes too long, raises with its log's end."""
     deadline = time.monotonic() + seconds
     while not ready():

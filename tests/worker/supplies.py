@@ -17,9 +17,7 @@ Answer = Callable[[MeasureRequest], MeasureResponse]
 
 def right(request: MeasureRequest) -> MeasureResponse:
     """As if nothing was wrong with the kernel."""
-    return MeasureResponse(
-        (), (), ptx_digests=tuple(code.ptx_digest for code in request.modules), busy_ms=10.0
-    )
+    return MeasureResponse((), (), ptx_digests=tuple(code.ptx_digest for code in request.modules), busy_ms=10.0)
 
 
 def measured(request: MeasureRequest, ms: float = 1.0) -> MeasureResponse:

@@ -41,10 +41,7 @@ SOLUTION = """__global__ void compact(const int* x, int* out, int* count, int n)
     if (i < n && x[i] > 0) out[atomicAdd(count, 1)] = x[i];
 }
 """
-BACKWARDS = (
-    "int i = blockIdx.x * blockDim.x + threadIdx.x;",
-    "int i = n - 1 - blockIdx.x * blockDim.x - threadIdx.x;",
-)
+BACKWARDS = ("int i = blockIdx.x * blockDim.x + threadIdx.x;", "int i = n - 1 - blockIdx.x * blockDim.x - threadIdx.x;")
 GUARDED = ("i < n", "i >= 0")
 
 

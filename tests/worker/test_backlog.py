@@ -96,10 +96,7 @@ def test_every_submission_has_its_own_verdict_and_its_times(tmp_path):
     for each in done.graded:
         assert [step.gpu for step in each.steps] == ([None, 0] if each.number in {0, 4} else [None])
         moments = [
-            moment
-            for step in each.steps
-            for moment in (step.begun, step.ready, step.ended)
-            if moment is not None
+            moment for step in each.steps for moment in (step.begun, step.ready, step.ended) if moment is not None
         ]
         assert moments == sorted(moments)
         assert each.seconds == moments[-1] - moments[0]

@@ -18,9 +18,7 @@ from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 
 REQUEST = CompileRequest("__global__ void K(float *p) { p[0] = 1; }", "K", "sm_90", {"TILE_WIDTH": "16"})
-ENDLESS = (
-    "template <int n> struct T { T<n + 1> t; }; __global__ void K(float *p) { T<0> t; p[0] = sizeof(t); }"
-)
+ENDLESS = "template <int n> struct T { T<n + 1> t; }; __global__ void K(float *p) { T<0> t; p[0] = sizeof(t); }"
 
 
 class Counting(Here):

@@ -59,11 +59,7 @@ def test_every_exercise_has_a_starter_whose_verdict_is_known():
 
 
 WITH_TILES = first_of_each(
-    [
-        (each, tile)
-        for each in EXERCISES.values()
-        for tile in sorted(each.tiles, key=lambda t: t != each.tile)
-    ],
+    [(each, tile) for each in EXERCISES.values() for tile in sorted(each.tiles, key=lambda t: t != each.tile)],
     lambda with_tile: with_tile[0].name,
     lambda with_tile: f"{with_tile[0].name}-{with_tile[1]}",
     "the short suite has each solution with the tile of its exercise",
@@ -78,8 +74,7 @@ def test_a_solution_is_right_with_every_tile(with_tile, cache, kept):
 
 
 @pytest.mark.parametrize(
-    "name",
-    some_of([each.name for each in EXERCISES.values() if each.goals], 3, str, "the short suite has a third"),
+    "name", some_of([each.name for each in EXERCISES.values() if each.goals], 3, str, "the short suite has a third")
 )
 def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache, kept):
     evidence = graded(name, "solution", cache, kept, evidence=True).evidence
@@ -91,8 +86,7 @@ def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache, ke
 
 
 @pytest.mark.parametrize(
-    "name",
-    first_of_each(STARTERS, STARTERS.__getitem__, str, "the short suite has a starter of each verdict"),
+    "name", first_of_each(STARTERS, STARTERS.__getitem__, str, "the short suite has a starter of each verdict")
 )
 def test_a_starter_gets_its_verdict_and_leaves_a_goal_to_meet(name, cache, kept):
     report = graded(name, "starter", cache, kept, evidence=True)

@@ -25,9 +25,7 @@ from worker.steps.grading import HeadersUnavailable, Job, NoSuchCase, grade
 TILED = find_exercise("tiled")
 KERNEL = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
 NOTHING_FOUND = CheckResponse((), ())
-COMPILED = Compilation(
-    "sm_90", "_Z15MatrixMulKernel", "ptx", b"cubin", Resources(32, 0, 0, 0, 0, 0, 1), (), {}
-)
+COMPILED = Compilation("sm_90", "_Z15MatrixMulKernel", "ptx", b"cubin", Resources(32, 0, 0, 0, 0, 0, 1), (), {})
 
 
 @dataclass
@@ -95,10 +93,7 @@ def test_a_kernel_without_findings_is_accepted():
 
 
 def test_the_tile_is_given_to_the_compiler_unless_the_file_has_its_own():
-    for text, defines, tile in (
-        (KERNEL, {"TILE_WIDTH": "32"}, 32),
-        (b"#define TILE_WIDTH 8\n" + KERNEL, {}, 8),
-    ):
+    for text, defines, tile in ((KERNEL, {"TILE_WIDTH": "32"}, 32), (b"#define TILE_WIDTH 8\n" + KERNEL, {}, 8)):
         stages = FakeStages()
         report = grade(job(text, tile=32), stages)
         request = stages.requests[0]
@@ -193,9 +188,7 @@ def test_evidence_that_fails_never_fails_a_grade(monkeypatch, caplog, stage, err
     assert report.verdict is Verdict.ACCEPTED
     assert report.evidence.extent is None
     (told,) = caplog.records
-    assert (told.exc_info is None) is isinstance(error, SandboxFailure), (
-        "a process that died has no trace to tell"
-    )
+    assert (told.exc_info is None) is isinstance(error, SandboxFailure), "a process that died has no trace to tell"
 
 
 def test_a_grade_says_why_there_is_no_evidence():
@@ -208,9 +201,7 @@ def test_a_grade_says_why_there_is_no_evidence():
 ERRORS = tuple(kind for kind in Verdict if kind not in {Verdict.ACCEPTED, Verdict.UNSUPPORTED})
 
 
-@pytest.mark.parametrize(
-    "kinds", [*((kind,) for kind in ERRORS), *((Verdict.UNSUPPORTED, kind) for kind in ERRORS)]
-)
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in ERRORS), *((Verdict.UNSUPPORTED, kind) for kind in ERRORS)])
 def test_what_the_cpu_device_finds_wrong_never_reaches_a_gpu(kinds):
     findings = tuple(Finding(kind, "wrong", 3) for kind in kinds)
     stages = FakeStages(checked=replace(NOTHING_FOUND, findings=findings))

@@ -74,8 +74,7 @@ def on_gpu(text, exercise, cases=(CASE,)):
 
 @linux
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [("", ""), ("half* out", "__half out[]"), (PRODUCT, "__float2half((float)a[i] * (float)b[i])")],
+    ("old", "new"), [("", ""), ("half* out", "__half out[]"), (PRODUCT, "__float2half((float)a[i] * (float)b[i])")]
 )
 def test_each_kernel_with_the_same_results_is_accepted(halves, cache, old, new):
     text = SOLUTION.replace(old, new, 1)
@@ -123,8 +122,7 @@ def test_a_tolerance_counts_the_last_places_of_a_half(tmp_path, cache, ulps, pas
 
 
 @pytest.mark.parametrize(
-    "values",
-    ['"integers", high = 2049', '"given", numbers = [1, 65505]', '"row_starts", entries = 1, longest = 1'],
+    "values", ['"integers", high = 2049', '"given", numbers = [1, 65505]', '"row_starts", entries = 1, longest = 1']
 )
 def test_what_a_half_cannot_hold_is_refused(tmp_path, values):
     with pytest.raises(ExerciseError):
@@ -132,9 +130,7 @@ def test_what_a_half_cannot_hold_is_refused(tmp_path, values):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("new", "verdict"), [(PRODUCT, Verdict.ACCEPTED), (ROUNDED_TWICE, Verdict.WRONG_ANSWER)]
-)
+@pytest.mark.parametrize(("new", "verdict"), [(PRODUCT, Verdict.ACCEPTED), (ROUNDED_TWICE, Verdict.WRONG_ANSWER)])
 def test_a_gpu_judges_large_sizes(halves, tmp_path, new, verdict):
     kernel = tmp_path / "kernel.cu"
     kernel.write_text(changed(PRODUCT, f"i < 600 ? {PRODUCT} : {new}"), "utf-8")

@@ -77,11 +77,7 @@ def test_the_output_of_a_case_comes_along_at_once_and_has_an_end(listened, tell)
 def test_a_phase_is_always_told(listened, tell):
     for phase in ("compiling", "checking", "checking 1 of 1: Width=1", "counting"):
         tell(phase)
-    assert [hint.phase for hint in heard(listened) if hint is not None] == [
-        "compiling",
-        "checking",
-        "counting",
-    ]
+    assert [hint.phase for hint in heard(listened) if hint is not None] == ["compiling", "checking", "counting"]
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,7 @@ class WithGPU(Here):
         self.asked.append(request)
         backend = CpuBackend("")
         numbers = iter(range(1, 10_000))
-        return measure(
-            request, backend, Judge(backend, compiled()), lambda: Numbers(next(numbers), next(numbers))
-        )
+        return measure(request, backend, Judge(backend, compiled()), lambda: Numbers(next(numbers), next(numbers)))
 
 
 class Hanging(Here):
@@ -101,9 +99,7 @@ def test_what_does_not_hold_the_process_with_the_gpu_is_told_of(small):
     assert graded(small, small.solution.read_text(), Open()).isolation == ("it can read files",)
 
 
-WRONG_WHEN_LARGE = (
-    "    if (Width > 70 && threadIdx.x == 3 && threadIdx.y == 0 && blockIdx.x == 0) P[0] = 7;\n"
-)
+WRONG_WHEN_LARGE = "    if (Width > 70 && threadIdx.x == 3 && threadIdx.y == 0 && blockIdx.x == 0) P[0] = 7;\n"
 
 
 def test_a_kernel_that_is_wrong_at_the_ranking_size_alone_is_found_on_the_gpu(small):
@@ -136,15 +132,7 @@ def test_a_right_kernel_is_not_run_at_a_ranking_size_that_its_tile_does_not_divi
 
 def test_some_cases_alone_are_judged_and_not_ranked(small):
     stages = WithGPU()
-    job = Job(
-        small.solution.read_bytes(),
-        small,
-        "sm_90",
-        "5eed",
-        Path("/dev/null/cache"),
-        case="Width=17",
-        gpu="cpu",
-    )
+    job = Job(small.solution.read_bytes(), small, "sm_90", "5eed", Path("/dev/null/cache"), case="Width=17", gpu="cpu")
     report = grade(job, stages)
     assert report.verdict is Verdict.ACCEPTED
     assert report.measurement is None
@@ -175,9 +163,7 @@ def test_a_job_that_measured_other_code_than_was_checked_ends_in_a_fault_of_our_
 
 def test_a_kernel_that_only_the_gpu_knows_says_what_nobody_checked(accepted):
     report, _ = accepted
-    unknown = replace(
-        report, verdict=Verdict.UNSUPPORTED, findings=(Finding(Verdict.UNSUPPORTED, "wmma", line=3),)
-    )
+    unknown = replace(report, verdict=Verdict.UNSUPPORTED, findings=(Finding(Verdict.UNSUPPORTED, "wmma", line=3),))
     answer = MeasureResponse((), report.checks, report.measurement, ptx_digests=("d",))
     after = judged(unknown, answer, ("d",), compared=True)
     assert after.verdict is Verdict.ACCEPTED

@@ -156,9 +156,7 @@ def test_bounds_hold_at_both_ends(monkeypatch):
     assert encode(check_message()) == text
     assert decode(StepMessage, text) == check_message()
     monkeypatch.setattr(messages, "MESSAGE_BYTES", len(text) - 1)
-    with pytest.raises(
-        MessageError, match=f"StepMessage has {len(text):,} bytes; the limit is {len(text) - 1:,}"
-    ):
+    with pytest.raises(MessageError, match=f"StepMessage has {len(text):,} bytes; the limit is {len(text) - 1:,}"):
         encode(check_message())
     with pytest.raises(MessageError, match="too long"):
         decode(StepMessage, text)
@@ -255,6 +253,4 @@ def _spoil(plain: Any, chance: random.Random) -> None:
         if not (isinstance(inner, (dict, list)) and inner and chance.random() < 0.9):
             break
         plain = inner
-    plain[key] = chance.choice(
-        [None, True, -1, 10**30, 0.5, float("nan"), "", "\0", "x" * 1000, [], [[]], {}]
-    )
+    plain[key] = chance.choice([None, True, -1, 10**30, 0.5, float("nan"), "", "\0", "x" * 1000, [], [[]], {}])

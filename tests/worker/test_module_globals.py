@@ -93,9 +93,9 @@ def test_what_only_the_second_compilation_shows_is_one_finding_over_all_cases(bl
 
 
 def test_races_of_all_compilations_are_counted_together(blocked):
-    race = GLOBALS + RECTANGLES.replace(
-        "float sum = 0;", "__shared__ float s; s = x; float sum = 0;"
-    ).replace("= sum;", "= sum + 0 * s;")
+    race = GLOBALS + RECTANGLES.replace("float sum = 0;", "__shared__ float s; s = x; float sum = 0;").replace(
+        "= sum;", "= sum + 0 * s;"
+    )
     alone = [graded(blocked, race, case=case).findings[0].count for case in ("A_WIDTH=8", "A_WIDTH=16")]
     assert graded(blocked, race).findings[0].count == sum(alone)
 

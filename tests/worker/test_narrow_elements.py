@@ -58,12 +58,7 @@ MISTAKES = [
     ("/ 3", "/ 3 + (i == 14)", Verdict.WRONG_ANSWER, "`out["),
     ("* 256", "* 255", Verdict.WRONG_ANSWER, "`sums["),
     ("? -1 :", "? 1 :", Verdict.WRONG_ANSWER, "`signs["),
-    (
-        "out[i] =",
-        "if (i == 4) ((unsigned char*)image)[i] ^= 1; out[i] =",
-        Verdict.INPUT_MODIFIED,
-        "`image[0][4]`",
-    ),
+    ("out[i] =", "if (i == 4) ((unsigned char*)image)[i] ^= 1; out[i] =", Verdict.INPUT_MODIFIED, "`image[0][4]`"),
     ("out[i] =", "if (i == 4) ((char*)shift)[9] ^= 1; out[i] =", Verdict.INPUT_MODIFIED, "`shift[4]`"),
 ]
 UNWRITTEN = [
@@ -84,9 +79,7 @@ def changed(old, new):
 
 
 def on_gpu(text, exercise, cases=(CASE,)):
-    return measured(
-        request_for(text, exercise, {"m": 7, "n": 9}, cases=cases), Scripted([1.0]), real_judge=True
-    )
+    return measured(request_for(text, exercise, {"m": 7, "n": 9}, cases=cases), Scripted([1.0]), real_judge=True)
 
 
 @pytest.mark.parametrize(

@@ -79,22 +79,14 @@ def test_partial_sums_are_right_to_the_last_bit(sums, tile):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "output[blockIdx.x] = part[0]",
-            "output[blockIdx.x] = input[start]",
-            "only the first element of its",
-        ),
+        ("output[blockIdx.x] = part[0]", "output[blockIdx.x] = input[start]", "only the first element of its"),
         ("stride = blockDim.x", "stride = blockDim.x / 2", "equals the sum of the first half of its section"),
         ("stride > 0", "stride > 1", "adds up every second element of its section, from the first"),
         ("= part[0]", "= part[0] + input[start]", "counts the first element of its section twice"),
         ("= part[0]", "= 2 * part[0]", "twice the expected sum"),
         ("start + t < Length ?", "start + t < Length && t > 0 ?", "leaves out the first element"),
         ("if (t == 0)", "if (t == 0 && blockIdx.x == 0)", "leaves elements of output unwritten"),
-        (
-            "start + blockDim.x + t < Length",
-            "start + 2 * blockDim.x < Length",
-            "Incorrect elements: only the last",
-        ),
+        ("start + blockDim.x + t < Length", "start + 2 * blockDim.x < Length", "Incorrect elements: only the last"),
     ],
 )
 def test_wrong_sums_are_explained(sums, old, new, message):

@@ -42,9 +42,7 @@ def test_the_ranking_size_has_a_compilation_of_its_own_which_is_asked_for():
     assert request.ranking is not None
     assert request.ranking.sizes["A_WIDTH"] == 2048
     assert request.ranking.module == len(request.modules) - 1
-    assert {"A_HEIGHT": "1024", "A_WIDTH": "2048", "B_WIDTH": "1024"}.items() <= stages.compilations[
-        -1
-    ].items()
+    assert {"A_HEIGHT": "1024", "A_WIDTH": "2048", "B_WIDTH": "1024"}.items() <= stages.compilations[-1].items()
 
 
 def test_without_a_gpu_it_is_not_compiled():

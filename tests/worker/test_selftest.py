@@ -79,9 +79,7 @@ def test_a_worker_that_answers_right_is_fit():
     assert not result.problems
     assert not result.warnings
     assert result.device == "cpu"
-    assert [check.name for check in result.checks] == [
-        kernel.name for kernel in KERNELS if not kernel.needs_gpu
-    ]
+    assert [check.name for check in result.checks] == [kernel.name for kernel in KERNELS if not kernel.needs_gpu]
 
 
 def test_with_a_gpu_there_is_more_to_show():
@@ -146,9 +144,7 @@ def test_a_right_kernel_without_a_ranked_speed_is_noticed():
         return replace(answers()(kernel), measurement=found)
 
     assert "got no speed" in " ".join(run_selftest(without, around(gpu=True), gpu=True).problems)
-    assert "not ranked: The clock moved." in " ".join(
-        run_selftest(unranked, around(gpu=True), gpu=True).problems
-    )
+    assert "not ranked: The clock moved." in " ".join(run_selftest(unranked, around(gpu=True), gpu=True).problems)
 
 
 def test_a_worker_with_missing_isolation_is_not_fit():

@@ -49,9 +49,7 @@ def test_the_solution_is_accepted(tmp_path, tile):
 @pytest.mark.parametrize(
     ("arch", "cc", "warps"),
     [
-        pytest.param(
-            "sm_86", "8.6", 48, marks=pytest.mark.long("the short suite has one without known limits")
-        ),
+        pytest.param("sm_86", "8.6", 48, marks=pytest.mark.long("the short suite has one without known limits")),
         ("sm_88", "9.0", 64),
     ],
 )
@@ -69,9 +67,7 @@ def test_a_lost_barrier_is_a_race_between_two_lines_on_every_run(tmp_path):
     finding = report["findings"][0]
     assert finding["line"] != finding["other_line"]
     assert len(finding["example"]["threads"]) == 2
-    between_warps = [
-        each for each in report["findings"] if "If warps run one at a time, `P[" in each["message"]
-    ]
+    between_warps = [each for each in report["findings"] if "If warps run one at a time, `P[" in each["message"]]
     assert [each["kind"] for each in between_warps] == ["data_race"]
 
 
@@ -86,15 +82,11 @@ def test_a_failing_case_can_be_replayed_exactly(tmp_path):
 
 
 def test_a_header_that_device_code_needs(tmp_path):
-    code, report = grade(
-        tmp_path, "#include <cuda_runtime.h>\n#include <stdio.h>\n" + SOLUTION, "--case", "Width=2"
-    )
+    code, report = grade(tmp_path, "#include <cuda_runtime.h>\n#include <stdio.h>\n" + SOLUTION, "--case", "Width=2")
     assert (code, report["verdict"]) == (Exit.ACCEPTED, "accepted")
 
 
-PRINTING = SOLUTION.replace(
-    "{", '{ if (threadIdx.x + threadIdx.y + blockIdx.x == 0) printf("W %d\\n", Width);', 1
-)
+PRINTING = SOLUTION.replace("{", '{ if (threadIdx.x + threadIdx.y + blockIdx.x == 0) printf("W %d\\n", Width);', 1)
 
 
 def test_what_the_kernel_prints_changes_no_verdict(tmp_path):

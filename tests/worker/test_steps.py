@@ -136,18 +136,14 @@ def test_only_the_cases_that_reach_an_unknown_instruction_are_not_run():
 
 
 def test_an_error_of_another_case_counts_more_than_an_unknown_instruction():
-    response = check(
-        request_for(REACHES_UNKNOWN.replace("MORE", "if (Width == 17) P[Width * Width] = 0;"), None)
-    )
+    response = check(request_for(REACHES_UNKNOWN.replace("MORE", "if (Width == 17) P[Width * Width] = 0;"), None))
     assert decide(response.findings) is Verdict.OUT_OF_BOUNDS
     (unknown,) = (finding for finding in response.findings if finding.kind is Verdict.UNSUPPORTED)
     assert unknown.severity is Severity.WARNING
 
 
 def test_an_error_before_an_unknown_instruction_fails_its_case():
-    text = REACHES_UNKNOWN.replace("MORE", "").replace(
-        "    if (Width == 2)", "    P[-1] = 0; if (Width == 2)"
-    )
+    text = REACHES_UNKNOWN.replace("MORE", "").replace("    if (Width == 2)", "    P[-1] = 0; if (Width == 2)")
     response = check(request_for(text, "Width=2"))
     assert decide(response.findings) is Verdict.OUT_OF_BOUNDS
     assert {item.status for item in response.checks} == {CaseStatus.FAILED}

@@ -54,9 +54,7 @@ def test_a_gpu_that_waits_for_who_has_its_kernels_does_not_bind():
     """As two in one host do, whose timed launches wait for starts under way."""
     said = binds(of(turn(0, 0.0, 0.1, 9.9, 6000.0), turn(1, 0.0, 0.1, 9.9, 5000.0), gpus=2))
     assert "Bottleneck: the GPU. " not in said
-    assert said.startswith(
-        "Bottleneck: the GPU processes. The GPU ran 55% of the time, and waited 43% for a process"
-    )
+    assert said.startswith("Bottleneck: the GPU processes. The GPU ran 55% of the time, and waited 43% for a process")
     assert "starting GPU processes" in binds(of(turn(0, 0.0, 4.0, 9.9, 5500.0)))
 
 

@@ -16,9 +16,7 @@ from kernels.verdict import Verdict
 from tests.marks import linux, some_of
 from worker.steps.grading import Job, grade
 
-FILES: list[dict[str, Any]] = tomllib.loads(
-    (Path(__file__).parent / "tiles.toml").read_text(encoding="utf-8")
-)["file"]
+FILES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "tiles.toml").read_text(encoding="utf-8"))["file"]
 SIGNATURE = "(float* M, float* N, float* P, int Width)"
 BODY = """
     __shared__ float Mds[@E][@E], Nds[@E][@E];
@@ -54,9 +52,7 @@ def graded(text: str, cache: Path, kept) -> Report:
 
 
 @linux
-@pytest.mark.parametrize(
-    "file", some_of(FILES, 6, itemgetter("name"), "the short suite has a sixth of the files")
-)
+@pytest.mark.parametrize("file", some_of(FILES, 6, itemgetter("name"), "the short suite has a sixth of the files"))
 def test_a_kernel_is_launched_with_the_tile_that_its_file_declares(file, tmp_path, kept):
     report = graded(text_of(file), tmp_path, kept)
 
@@ -100,8 +96,7 @@ GUARDED = "#ifndef TILE_WIDTH\n#define TILE_WIDTH {}\n#endif"
 
 @linux
 @pytest.mark.parametrize(
-    ("own", "asked", "tile", "told"),
-    [(32, None, 32, False), (16, 8, 8, False), (32, 8, 8, True), (8, 8, 8, False)],
+    ("own", "asked", "tile", "told"), [(32, None, 32, False), (16, 8, 8, False), (32, 8, 8, True), (8, 8, 8, False)]
 )
 def test_a_guarded_tile_counts_unless_another_is_set(own, asked, tile, told, tmp_path, kept):
     text = text_of({"before": GUARDED.format(own)})

@@ -102,9 +102,7 @@ def test_a_tolerance_counts_the_last_places_of_a_double(tmp_path, factor, passes
     exercise = made(tmp_path, DEFINITION + "tolerance = { ulps = 4 }\n", SOLUTION)
     text = changed("* scale", f"* scale * {factor}")
     assert (graded(exercise, text).verdict is Verdict.ACCEPTED) == passes
-    response = measured(
-        request_for(text, exercise, {"n": 70}, cases=["none"]), Scripted([1.0]), real_judge=True
-    )
+    response = measured(request_for(text, exercise, {"n": 70}, cases=["none"]), Scripted([1.0]), real_judge=True)
     assert (decide(response.findings) is Verdict.ACCEPTED) == passes
 
 
@@ -122,9 +120,7 @@ def test_a_variable_of_the_file_has_64_bits(tmp_path):
 
 @linux
 def test_the_gpus_judge_accepts_the_solution(wide):
-    response = measured(
-        request_for(SOLUTION, wide, {"n": 700}, cases=["n=5 random"]), Scripted([1.0]), real_judge=True
-    )
+    response = measured(request_for(SOLUTION, wide, {"n": 700}, cases=["n=5 random"]), Scripted([1.0]), real_judge=True)
     assert response.findings == ()
     assert response.measurement is not None
 

@@ -47,9 +47,7 @@ _LONG = pytest.mark.long("the short suite has a killed process, a machine that s
 pytestmark = linux
 
 WORKER = "a worker"
-ENDLESS = (
-    "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { while (Width) P[0] = M[0]; }"
-)
+ENDLESS = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { while (Width) P[0] = M[0]; }"
 
 
 @pytest.fixture
@@ -109,9 +107,7 @@ def test_the_report_is_that_of_a_grade_with_the_same_seed(place, tmp_path, text,
     assert result.measure is None
 
 
-@pytest.mark.parametrize(
-    "text", [WRONG, "int main( {", SOLUTION.replace("float Pvalue", "float Pvalue x"), b"\xff\0"]
-)
+@pytest.mark.parametrize("text", [WRONG, "int main( {", SOLUTION.replace("float Pvalue", "float Pvalue x"), b"\xff\0"])
 def test_what_does_not_pass_is_left_to_nobody(place, text):
     result = done(place, text)
     assert result.fault == ""

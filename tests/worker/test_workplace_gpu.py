@@ -88,9 +88,7 @@ def probe(monkeypatch) -> None:
     runners.put_before(monkeypatch, runners.PROBE)
 
 
-def probing(
-    checked: StepResult, *order: object, digests: tuple[str, ...] = (), **changes: Any
-) -> StepMessage:
+def probing(checked: StepResult, *order: object, digests: tuple[str, ...] = (), **changes: Any) -> StepMessage:
     """A step that makes the probe do something, after a check whose report is changed so."""
     work = left_open(checked)
     report = replace(work.report, **changes)
@@ -227,12 +225,8 @@ def test_a_step_of_another_kind_is_a_fault(place):
     assert "kind check" in done(place, check_message()).fault
 
 
-def test_what_does_not_hold_the_process_with_the_gpu_is_told_beside_the_rest(
-    place, checked, probe, monkeypatch
-):
-    monkeypatch.setattr(
-        "worker.sandbox.limits.DeviceIsolation.missing", lambda _: ("it reads files", "a gap")
-    )
+def test_what_does_not_hold_the_process_with_the_gpu_is_told_beside_the_rest(place, checked, probe, monkeypatch):
+    monkeypatch.setattr("worker.sandbox.limits.DeviceIsolation.missing", lambda _: ("it reads files", "a gap"))
     message = probing(checked, *NOTHING, isolation=("a gap",))
     report = done(place, message).report
     assert report is not None

@@ -56,15 +56,11 @@ def check_work(text: str | bytes = SOLUTION, **changes: Any) -> CheckWork:
 
 
 def check_message(text: str | bytes = SOLUTION, **changes: Any) -> StepMessage:
-    return StepMessage(
-        Ticket(7, StepKind.CHECK, "a token"), 1, lease_seconds=10.0, check=check_work(text, **changes)
-    )
+    return StepMessage(Ticket(7, StepKind.CHECK, "a token"), 1, lease_seconds=10.0, check=check_work(text, **changes))
 
 
 def measure_message(work: PackedWork) -> StepMessage:
-    return StepMessage(
-        Ticket(7, StepKind.MEASURE, "another token"), 1, lease_seconds=10.0, measure=work.packed
-    )
+    return StepMessage(Ticket(7, StepKind.MEASURE, "another token"), 1, lease_seconds=10.0, measure=work.packed)
 
 
 def left_open(result: StepResult) -> MeasureWork:

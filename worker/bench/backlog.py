@@ -141,12 +141,8 @@ class Pool:
         self._steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
         self._ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
         # a GPU's processes take longest to start, so they start first
-        self._slots = [
-            _Slot(place, gpu, self._steps[StepKind.MEASURE], self._ended) for gpu, place in enumerate(gpus)
-        ]
-        self._slots += [
-            _Slot(place, None, self._steps[StepKind.CHECK], self._ended) for place in self._checks
-        ]
+        self._slots = [_Slot(place, gpu, self._steps[StepKind.MEASURE], self._ended) for gpu, place in enumerate(gpus)]
+        self._slots += [_Slot(place, None, self._steps[StepKind.CHECK], self._ended) for place in self._checks]
 
     def __enter__(self) -> Self:
         self._switched = sys.getswitchinterval()
@@ -172,9 +168,7 @@ class Pool:
                 found[step] = found.get(step, 0.0) + spent
         return found
 
-    def grade(
-        self, works: Iterable[CheckWork], told: Callable[[Graded], None] = lambda _: None
-    ) -> tuple[Graded, ...]:
+    def grade(self, works: Iterable[CheckWork], told: Callable[[Graded], None] = lambda _: None) -> tuple[Graded, ...]:
         """Grade all works, and wait for the last verdict. The first ones start before the last ones are made.
 
         raise (ValueError): for a work to be measured, if there is no GPU
@@ -196,9 +190,7 @@ class Pool:
             which = step.result.ticket.job
             if step.result.measure is not None:
                 begun[which] = step
-                message = StepMessage(
-                    Ticket(which, StepKind.MEASURE, ""), 1, 0.0, measure=step.result.measure.packed
-                )
+                message = StepMessage(Ticket(which, StepKind.MEASURE, ""), 1, 0.0, measure=step.result.measure.packed)
                 self._steps[StepKind.MEASURE].put((which, message))
                 continue
             steps = (begun.pop(which), step) if which in begun else (step,)
@@ -210,9 +202,7 @@ class Pool:
 class _Slot(threading.Thread):
     """One workplace and its thread. Workplaces for checks are closed at the end."""
 
-    def __init__(
-        self, place: Workplace, gpu: int | None, steps: _Steps, ended: queue.SimpleQueue[Step]
-    ) -> None:
+    def __init__(self, place: Workplace, gpu: int | None, steps: _Steps, ended: queue.SimpleQueue[Step]) -> None:
         super().__init__(daemon=True)
         self._place, self._gpu, self._steps, self._ended = place, gpu, steps, ended
 

@@ -130,15 +130,11 @@ def _swapped(by_rung: Mapping[str, Sequence[Graded]]) -> list[tuple[str, str]]:
         name: [found.ms_median if (found := _measurement(each)) is not None else None for each in rounds]
         for name, rounds in by_rung.items()
     }
-    return [
-        pair for pair in itertools.combinations(times, 2) if len(_orders(*(times[name] for name in pair))) > 1
-    ]
+    return [pair for pair in itertools.combinations(times, 2) if len(_orders(*(times[name] for name in pair))) > 1]
 
 
 def _orders(ones: Sequence[float | None], others: Sequence[float | None]) -> set[bool]:
-    return {
-        one < other for one, other in zip(ones, others, strict=True) if one is not None and other is not None
-    }
+    return {one < other for one, other in zip(ones, others, strict=True) if one is not None and other is not None}
 
 
 def to_json(found: WorkerBench) -> dict[str, Any]:

@@ -23,9 +23,7 @@ def bench_text(found: WorkerBench, style: Style) -> str:
     )
     parts = [
         [style.paint(cut(head, style.width), _BOLD)],
-        _table(
-            [("kernel", "GFLOPS", "of cuBLAS", "spread", "verdict"), *map(_row, found.rungs)], "<>>><", style
-        ),
+        _table([("kernel", "GFLOPS", "of cuBLAS", "spread", "verdict"), *map(_row, found.rungs)], "<>>><", style),
         _order(found),
         _table([("", "kernels", "busy", "handling", "waiting", "idle"), *_lanes(through)], "<>>>>>", style),
         _table([("processor", "s", "share"), *_steps(through)], "<>>", style),

@@ -131,9 +131,7 @@ def portal_url(text: str) -> str:
         parts, port = urlsplit(""), None
     host = parts.hostname or ""
     if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host) or "@" in parts.netloc:
-        raise AccountError(
-            f"{text[:200]!r} is not an address. Use one such as https://tilelab.example for the portal."
-        )
+        raise AccountError(f"{text[:200]!r} is not an address. Use one such as https://tilelab.example for the portal.")
     place = f"[{host}]" if ":" in host else host
     usual = {"http": 80, "https": 443}[parts.scheme]
     return f"{parts.scheme}://{place}" + (f":{port}" if port not in {None, usual} else "")
@@ -148,9 +146,7 @@ def checked_token(text: str, where: str) -> str:
     """The token. Raises AccountError if the text can't be a token."""
     token = text.strip()
     if not _TOKEN.fullmatch(token):
-        raise AccountError(
-            f"{where} has no valid token. Tokens begin with tl_. Create one on your account page."
-        )
+        raise AccountError(f"{where} has no valid token. Tokens begin with tl_. Create one on your account page.")
     return token
 
 

@@ -111,9 +111,7 @@ def _best(portal: Portal, name: str) -> str:
     student = any(one.slug == course and one.role == "student" for one in portal.me().courses)
     line = board.own if student else next((one for one in board.lines if one.listed), None)
     if line is None or line.submission is None:
-        raise NotDone(
-            f"`{name}` has no accepted submission{' of yours' if student else ''}.", 404, "no_such_kernel"
-        )
+        raise NotDone(f"`{name}` has no accepted submission{' of yours' if student else ''}.", 404, "no_such_kernel")
     return line.submission
 
 

@@ -59,9 +59,7 @@ class Follower:
             return False
         heard = False
         try:
-            with closing(
-                events(self.portal.connection, f"{submission_path(self.public_id)}/events")
-            ) as stream:
+            with closing(events(self.portal.connection, f"{submission_path(self.public_id)}/events")) as stream:
                 for event in stream:
                     if event.name != "state":
                         continue

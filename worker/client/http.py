@@ -37,15 +37,11 @@ class Connection:
         """The JSON at an address. Raises PortalError."""
         return self.ask("GET", path)
 
-    def ask(
-        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
-    ) -> Any:
+    def ask(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Any:
         """Send a request, and return the answer's JSON. Raises PortalError."""
         return _json(self.text(method, path, body, headers))
 
-    def text(
-        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
-    ) -> bytes:
+    def text(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> bytes:
         """Send a request, and return the answer's bytes. Raises PortalError."""
         with self.open(method, path, body, headers) as answer:
             try:
@@ -91,9 +87,7 @@ class Connection:
         if 300 <= status < 400:
             there = urlsplit(answer.headers.get("Location") or "")
             where = f"{there.scheme}://{there.netloc}" if there.netloc else "elsewhere"
-            return Unreadable(
-                f"{self.account.url} redirects to {where}. If you trust it, run `tilelab login {where}`."
-            )
+            return Unreadable(f"{self.account.url} redirects to {where}. If you trust it, run `tilelab login {where}`.")
         problem = _problem(answer)
         if status in _AWAY or (status >= 500 and problem):
             told = problem.get("detail") or "try again later."

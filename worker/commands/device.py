@@ -62,7 +62,5 @@ def architecture(arch: str | None, gpu: GpuFacts | None) -> str:
             f"--arch {arch}: the {gpu.name} runs only {gpu.arch}. Add --device cpu to use another architecture."
         )
     if gpu.arch not in ARCHES:
-        raise WrongUse(
-            f"the {gpu.name} needs {gpu.arch}, which the compiler does not support. Use --device cpu."
-        )
+        raise WrongUse(f"the {gpu.name} needs {gpu.arch}, which the compiler does not support. Use --device cpu.")
     return gpu.arch

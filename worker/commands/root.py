@@ -21,9 +21,7 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
         "grade": "Grade one .cu file on this machine.",
         "occupancy": "Show how many of a kernel's blocks fit on a multiprocessor, and what limits it.",
     },
-    "Run experiments": {
-        "experiment": "Vary a kernel's tile, macros or size, and compare the points.",
-    },
+    "Run experiments": {"experiment": "Vary a kernel's tile, macros or size, and compare the points."},
     "Submit to your course": {
         "login": "Sign in to your course's portal with a token.",
         "submit": "Submit a file to your course.",
@@ -48,9 +46,7 @@ _PACKAGES: Mapping[str, str] = {
 SERVER_VERBS = frozenset({"admin", "serve", "up"})
 
 # Installed only on machines with the database: extra "server" in pyproject.toml.
-_SERVER_PACKAGES = frozenset(
-    {"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "sqlalchemy"}
-)
+_SERVER_PACKAGES = frozenset({"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "sqlalchemy"})
 
 tell_option = click.option(
     "--tell", type=click.IntRange(3), hidden=True, help="File descriptor of the supervisor's heartbeat pipe."
@@ -161,9 +157,7 @@ class RootVerbs(Verbs):
                 formatter.write_dl([(name.ljust(widest), text) for name, text in verbs.items()])
 
 
-@click.group(
-    cls=RootVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(cls=RootVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="tilelab", message="tilelab %(version)s")
 def tilelab() -> None:
     """Grade CUDA kernels for tiled matrix multiplication, bit-exactly and without a GPU.

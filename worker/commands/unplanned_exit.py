@@ -67,6 +67,4 @@ def _places(error: Exception) -> list[str]:
     """The lines of Tilelab in the error's traceback, innermost last."""
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     own = tuple(_ROOT / part for part in ("kernels", "server", "worker"))
-    return [
-        f"{path.relative_to(_ROOT)}:{line}" for path, line in frames if any(map(path.is_relative_to, own))
-    ]
+    return [f"{path.relative_to(_ROOT)}:{line}" for path, line in frames if any(map(path.is_relative_to, own))]

@@ -65,9 +65,7 @@ def check_queues(queues: Collection[str]) -> tuple[str, ...]:
 def check_name(name: str) -> str:
     """The name. Raises ValueError if it can't be one."""
     if not NAME.fullmatch(name):
-        raise ValueError(
-            f"{name[:50]}: not a worker's name. Use up to 40 lowercase letters, digits and hyphens."
-        )
+        raise ValueError(f"{name[:50]}: not a worker's name. Use up to 40 lowercase letters, digits and hyphens.")
     return name
 
 

@@ -97,9 +97,7 @@ def _hint(job: int, told: Any) -> Hint | None:
     phase, _, detail = what[:_LONGEST].partition(" ")
     if not math.isfinite(at) or not isinstance(attempt, int) or not phase.isalpha():
         return None
-    return Hint(
-        job, StepKind(told["step"]), attempt, at, phase, detail, case[:_LONGEST], printed[:_LONGEST_PRINTED]
-    )
+    return Hint(job, StepKind(told["step"]), attempt, at, phase, detail, case[:_LONGEST], printed[:_LONGEST_PRINTED])
 
 
 class Hints:
@@ -134,12 +132,7 @@ class Hints:
         if self._now() < self._not_before:
             return
         ticket = message.ticket
-        hint = {
-            "step": ticket.kind.value,
-            "attempt": message.attempt,
-            "at": round(time.time(), 3),
-            "what": what,
-        }
+        hint = {"step": ticket.kind.value, "attempt": message.attempt, "at": round(time.time(), 3), "what": what}
         data = json.dumps(hint)
         try:
             self._client.publish(channel(ticket.job), data)

@@ -38,10 +38,7 @@ class LogSettingError(ValueError):
 
 
 def configure(
-    form: str = "",
-    level: str = "",
-    stream: TextIO | None = None,
-    environment: Mapping[str, str] | None = None,
+    form: str = "", level: str = "", stream: TextIO | None = None, environment: Mapping[str, str] | None = None
 ) -> None:
     """Set one log format for this process and its libraries. Call it once, early. Raises LogSettingError.
 

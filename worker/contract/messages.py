@@ -220,9 +220,7 @@ def encode(message: object) -> str:
         raise MessageError(f"{type(message).__name__} has too many values; the limit is {PLAIN_MARKS:,}")
     packed = base64.b64encode(zlib.compress(plain, 6))
     if len(packed) > MESSAGE_BYTES:
-        raise MessageError(
-            f"{type(message).__name__} has {len(packed):,} bytes; the limit is {MESSAGE_BYTES:,}"
-        )
+        raise MessageError(f"{type(message).__name__} has {len(packed):,} bytes; the limit is {MESSAGE_BYTES:,}")
     return packed.decode()
 
 

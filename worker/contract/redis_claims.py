@@ -31,9 +31,7 @@ class RedisClaims:
         with broker_errors(self._client):
             # SET with NX and GET returns the key's value. Without one, it writes ours, because Redis has lost it.
             held: object = (
-                self._client.get(key)
-                if overslept
-                else self._client.set(key, mine, nx=True, get=True, px=milliseconds)
+                self._client.get(key) if overslept else self._client.set(key, mine, nx=True, get=True, px=milliseconds)
             )
             if held == mine:
                 # With GT, this never shortens the life of an outcome that was written just now.

@@ -163,9 +163,7 @@ class Folder:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise FolderError(
-                    f"Another run is writing to {self.path}. Wait for it, or use --out."
-                ) from None
+                raise FolderError(f"Another run is writing to {self.path}. Wait for it, or use --out.") from None
             _drop_torn_line(file)
             _sync(self.path)
             yield lambda result: self._add(file, result)

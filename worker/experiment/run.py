@@ -59,11 +59,7 @@ def missing(plan: Plan, results: Iterable[PointResult]) -> list[int]:
 
 
 def run(
-    plan: Plan,
-    folder: Folder,
-    cache: Path,
-    gpus: Sequence[Workplace] = (),
-    told: Told = lambda _: None,
+    plan: Plan, folder: Folder, cache: Path, gpus: Sequence[Workplace] = (), told: Told = lambda _: None
 ) -> list[PointResult]:
     """Run what is missing, and return all results.
 
@@ -157,13 +153,7 @@ def _first_of_groups(plan: Plan, left: Sequence[int], passed: dict[Group, PointR
     return set(first.values())
 
 
-def _run_all(
-    plan: Plan,
-    numbers: Sequence[int],
-    passed: dict[Group, PointResult],
-    pool: Pool,
-    keep: Keep,
-) -> None:
+def _run_all(plan: Plan, numbers: Sequence[int], passed: dict[Group, PointResult], pool: Pool, keep: Keep) -> None:
     for some in _batches(numbers):
         planned: list[PlannedPoint] = []
 

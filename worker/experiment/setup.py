@@ -142,9 +142,7 @@ def _planned(given: _Given, manifest: Manifest) -> tuple[Manifest, Plan]:
     except UnfitAxis as error:
         raise given.error("axes", error.axis, str(error)) from None
     except TooManyPoints as error:
-        raise given.error(
-            "axes", "", f"The axes have {error}. Use fewer values, or a random design."
-        ) from None
+        raise given.error("axes", "", f"The axes have {error}. Use fewer values, or a random design.") from None
     if not plan.points:
         raise given.error("constraints", "", "No combination of values meets all constraints.")
     return replace(manifest, points=len(plan.points)), plan
@@ -194,9 +192,7 @@ def _exercise(given: _Given) -> Exercise:
 
 def _kernels(given: _Given, exercise: Exercise, fetch: Fetch | None) -> tuple[KernelText, ...]:
     if not given.experiment.ladder:
-        return tuple(
-            KernelText.of(name, _kernel_text(given, name, fetch)) for name in given.experiment.kernels
-        )
+        return tuple(KernelText.of(name, _kernel_text(given, name, fetch)) for name in given.experiment.kernels)
     try:
         ladder = read_ladder(exercise)
     except LadderError as error:

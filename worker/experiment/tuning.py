@@ -42,11 +42,7 @@ def not_tried(plan: Plan, folder: Folder) -> list[int]:
 
 
 def tune(
-    manifest: Manifest,
-    folder: Folder,
-    cache: Path,
-    gpus: Sequence[Workplace] = (),
-    told: Told = lambda _: None,
+    manifest: Manifest, folder: Folder, cache: Path, gpus: Sequence[Workplace] = (), told: Told = lambda _: None
 ) -> list[PointResult]:
     """Search for the best point, and return the results of all that were tried.
 
@@ -70,12 +66,7 @@ class _Results:
     """
 
     def __init__(
-        self,
-        manifest: Manifest,
-        folder: Folder,
-        stack: ExitStack,
-        cache: Path,
-        gpus: Sequence[Workplace],
+        self, manifest: Manifest, folder: Folder, stack: ExitStack, cache: Path, gpus: Sequence[Workplace]
     ) -> None:
         experiment = from_plain_definition(manifest.definition)
         self.models = experiment.measure.counts and quantity(experiment.design.goal).needs_gpu

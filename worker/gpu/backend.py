@@ -26,9 +26,7 @@ class FaultKind(StrEnum):
     TRAP = "trap"  # the kernel stopped itself: trap, assert
     TIME = "time"  # still running after its time limit
     RESOURCES = "resources"  # never started: the launch needs too much; the device stays usable
-    UNSUPPORTED = (
-        "unsupported"  # never started: the kernel needs a feature that isn't there; the device stays usable
-    )
+    UNSUPPORTED = "unsupported"  # never started: the kernel needs a feature that isn't there; the device stays usable
     OTHER = "other"  # anything else that a kernel can cause
 
 
@@ -146,14 +144,10 @@ class Backend(Protocol):
     def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
         """Run a kernel and wait for its end. Raises DeviceFault, with TIME after `seconds`."""
 
-    def multiply(
-        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
-    ) -> Timed:
+    def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
         """Multiply two row-major matrices with the device's library in full single precision, timed."""
 
-    def load_library(
-        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
-    ) -> None:
+    def load_library(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None:
         """Let the library load what it needs for the first product of this shape, without waiting."""
 
     def flush(self) -> None:

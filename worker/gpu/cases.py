@@ -27,9 +27,7 @@ class SmallCases:
     lost: a kernel left the device unusable
     """
 
-    def __init__(
-        self, backend: Backend, judge: Judge, modules: Modules, solution: Modules, seconds: float
-    ) -> None:
+    def __init__(self, backend: Backend, judge: Judge, modules: Modules, solution: Modules, seconds: float) -> None:
         """seconds: a longer launch counts as endless.
 
         solution: of the exercise, for the operation SOLUTION

@@ -22,17 +22,7 @@ from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 from kernels.verdict import Finding, Severity, Verdict
-from worker.gpu.backend import (
-    GUARD_WORDS,
-    Argument,
-    Code,
-    DeviceFault,
-    FaultKind,
-    Kernel,
-    Memory,
-    Timed,
-    Used,
-)
+from worker.gpu.backend import GUARD_WORDS, Argument, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 
 _FIRST_PLACE, _APART = 1 << 40, 1 << 32
 _MEMORY_WORDS = 1 << 28
@@ -210,9 +200,7 @@ class CpuBackend:
         self._run(kernel, launch, arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
         return self._took(self._clock(launch))
 
-    def multiply(
-        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
-    ) -> Timed:
+    def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
         """Multiply with numpy."""
         self.wait()
         a = self._words(left)[: rows * inner].view(np.float32).reshape(rows, inner)
@@ -221,9 +209,7 @@ class CpuBackend:
             self._words(out)[: rows * columns].view(np.float32)[:] = (a @ b).reshape(-1)
         return self._took(_MULTIPLY_MS + _THREAD_MS * rows * columns)
 
-    def load_library(
-        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
-    ) -> None: ...
+    def load_library(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None: ...
 
     def flush(self) -> None: ...
 

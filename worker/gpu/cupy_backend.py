@@ -20,17 +20,7 @@ from numpy.typing import NDArray
 
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
-from worker.gpu.backend import (
-    GUARD_WORDS,
-    Argument,
-    Code,
-    DeviceFault,
-    FaultKind,
-    Kernel,
-    Memory,
-    Timed,
-    Used,
-)
+from worker.gpu.backend import GUARD_WORDS, Argument, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
 from worker.gpu.nvml import ClockReader, gpus
@@ -169,17 +159,12 @@ class CupyBackend:
     def used(self, kernel: Kernel) -> Used:
         function = kernel.handle.function
         return Used(
-            *(
-                _of_kernel(partial(driver.funcGetAttribute, each, function))
-                for each in (_REGISTERS, _SHARED, _LOCAL)
-            )
+            *(_of_kernel(partial(driver.funcGetAttribute, each, function)) for each in (_REGISTERS, _SHARED, _LOCAL))
         )
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
         function = kernel.handle.function
-        blocks: int = _of_kernel(
-            lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared)
-        )
+        blocks: int = _of_kernel(lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
         return blocks
 
     def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
@@ -190,18 +175,14 @@ class CupyBackend:
         """Run one launch between two events, with a timeout by the host's clock."""
         return self._timed(lambda: self._run(kernel, launch, arguments), seconds)
 
-    def multiply(
-        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
-    ) -> Timed:
+    def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
         """Multiply with cuBLAS. Its matrices are column-major, so this computes the transposed product."""
         self._start()
         # keep the device busy, because starting the library takes longer than starting a kernel
         self._empty_caches()
         return self._timed(lambda: self._product(left, right, out, rows, inner, columns), seconds=60.0)
 
-    def load_library(
-        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
-    ) -> None:
+    def load_library(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> None:
         if (shape := (rows, inner, columns)) not in self._multiplied:
             self._start()
             for _ in range(_UNTIMED):
@@ -287,9 +268,7 @@ class _Driver:
         self._library = ctypes.CDLL("libcuda.so.1")
 
     def fill(self, place: int, word: int, words: int) -> None:
-        self._call(
-            "cuMemsetD32Async", ctypes.c_uint64(place), ctypes.c_uint(word), ctypes.c_size_t(words), None
-        )
+        self._call("cuMemsetD32Async", ctypes.c_uint64(place), ctypes.c_uint(word), ctypes.c_size_t(words), None)
 
     def reset_persisting(self) -> None:
         self._call("cuCtxResetPersistingL2Cache")

@@ -16,35 +16,7 @@ _GIB = 2**30
 
 # Memory sizes that are sold, in GB. Drivers report at most _SLACK less, because error correction on GDDR memory takes
 # a sixteenth.
-_SOLD = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    11,
-    12,
-    16,
-    20,
-    24,
-    32,
-    40,
-    48,
-    64,
-    72,
-    80,
-    94,
-    96,
-    128,
-    141,
-    144,
-    180,
-    192,
-    288,
-)
+_SOLD = (1, 2, 3, 4, 5, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 72, 80, 94, 96, 128, 141, 144, 180, 192, 288)
 _SLACK = 0.2 * _GIB
 
 # Words that say nothing about the hardware, or only what the model says.
@@ -120,6 +92,4 @@ def _bounded(text: str, name: str) -> str:
     """Shorten a long name to its beginning and a digest."""
     if len(text) <= _LONGEST:
         return text
-    return (
-        f"{text[: _LONGEST - 9].rstrip('-')}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"
-    )
+    return f"{text[: _LONGEST - 9].rstrip('-')}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"

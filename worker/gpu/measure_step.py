@@ -23,17 +23,7 @@ from worker.gpu.operands import Modules, Operands, place_all
 from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.timing.roofline import implausible
 from worker.gpu.timing.speed import clock_doubt, speed
-from worker.gpu.timing.timings import (
-    FEWEST_IN_BUDGET,
-    LONG_MS,
-    Bench,
-    Effort,
-    Fresh,
-    Timings,
-    kind_of,
-    repeat,
-    timings,
-)
+from worker.gpu.timing.timings import FEWEST_IN_BUDGET, LONG_MS, Bench, Effort, Fresh, Timings, kind_of, repeat, timings
 
 T = TypeVar("T")
 
@@ -124,9 +114,7 @@ class _Job:
 
     def judge_small_cases(self) -> None:
         """Judge the CPU device's cases on this device."""
-        small = SmallCases(
-            self._backend, self._judge, self._modules, self._solution, self._request.launch_seconds
-        )
+        small = SmallCases(self._backend, self._judge, self._modules, self._solution, self._request.launch_seconds)
         found = small.judged(self._request.plan, self._request.modules)
         self._lost = small.lost
         self._findings += found.findings
@@ -216,9 +204,7 @@ class _Job:
         else:
             self._fail(case, found)
 
-    def _timed(
-        self, case: CasePlan, bench: Bench, effort: Effort, *, ranking: bool
-    ) -> Timings | Finding | None:
+    def _timed(self, case: CasePlan, bench: Bench, effort: Effort, *, ranking: bool) -> Timings | Finding | None:
         """Time the repeats of one size. Returns a finding if it fails, or None if the device has too little memory."""
 
         def run(operands: Operands) -> Timings | Finding:

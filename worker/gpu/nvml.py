@@ -121,9 +121,7 @@ def processes(index: int) -> tuple[GpuProcess, ...]:
     nvml = _library()
     handle = _place(nvml, index).handle
     running = _told(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-    return tuple(
-        sorted((GpuProcess(each.pid, each.usedGpuMemory or 0) for each in running), key=lambda p: p.pid)
-    )
+    return tuple(sorted((GpuProcess(each.pid, each.usedGpuMemory or 0) for each in running), key=lambda p: p.pid))
 
 
 class ClockReader:
@@ -215,9 +213,7 @@ def _places(nvml: Any) -> list[_Place]:
             boards.append(((pci.domain, pci.bus, pci.device), handle))
     # NVML's own numbers differ from CUDA's.
     boards.sort(key=lambda each: each[0])
-    return [
-        _Place(board, handle) for _, board in boards for handle in (list(_slices(nvml, board)) or [board])
-    ]
+    return [_Place(board, handle) for _, board in boards for handle in (list(_slices(nvml, board)) or [board])]
 
 
 def _slices(nvml: Any, board: Any) -> Iterator[Any]:

@@ -108,14 +108,9 @@ def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
         kernel=loaded.kernel,
         memories=memories,
         guarded=tuple(guarded),
-        arguments=tuple(
-            memories[each.matrix] if each.matrix is not None else each.value for each in case.arguments
-        ),
+        arguments=tuple(memories[each.matrix] if each.matrix is not None else each.value for each in case.arguments),
         constants=tuple(
-            (
-                backend.variable(loaded.kernel, loaded.globals[constant.symbol]),
-                constant.value & 0xFFFF_FFFF,
-            )
+            (backend.variable(loaded.kernel, loaded.globals[constant.symbol]), constant.value & 0xFFFF_FFFF)
             for constant in case.constants
         ),
     )

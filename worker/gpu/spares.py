@@ -35,9 +35,7 @@ class DeviceChild(Child):
     options = ("-I",)
     report = DeviceIsolation
 
-    def __init__(
-        self, device: int | None, compiler: str, wall_seconds: float, quiet: int | None = None
-    ) -> None:
+    def __init__(self, device: int | None, compiler: str, wall_seconds: float, quiet: int | None = None) -> None:
         """Start the process and return at once.
 
         device: the GPU's number in bus order; None for the CPU device
@@ -93,11 +91,7 @@ class Runner:
     """
 
     def __init__(
-        self,
-        device: int | None,
-        prepare: Prepare,
-        wall_seconds: float = WALL_SECONDS,
-        quiet: int | None = None,
+        self, device: int | None, prepare: Prepare, wall_seconds: float = WALL_SECONDS, quiet: int | None = None
     ) -> None:
         """Start the process and return at once.
 
@@ -148,9 +142,7 @@ class Runner:
                     raise self._failure from error
             return self._prepared
 
-    def measure(
-        self, request: MeasureRequest, progress: Progress = _nothing, *, last: bool = True
-    ) -> MeasureResponse:
+    def measure(self, request: MeasureRequest, progress: Progress = _nothing, *, last: bool = True) -> MeasureResponse:
         """Judge and measure one kernel. After the last one or a failure, kill the process; `close` waits for its end.
 
         progress: called with the number of launches with new inputs so far

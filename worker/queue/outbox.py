@@ -123,9 +123,7 @@ class Outbox:
                     self._wait_all(letters)
                     break
             with self._changed:
-                due = min(
-                    (letter.due for letter in self._letters.values()), default=self._now() + _LOOK_SECONDS
-                )
+                due = min((letter.due for letter in self._letters.values()), default=self._now() + _LOOK_SECONDS)
                 self._changed.wait(max(0.0, due - self._now()))
 
     def _attend(self, letter: _Letter) -> bool:

@@ -69,9 +69,7 @@ class SlotReporter:
 
     def useless(self) -> None:
         """Count a message that this slot can't read as a failure."""
-        self.record = replace(
-            self.record, failed=self.record.failed + 1, failed_in_row=self.record.failed_in_row + 1
-        )
+        self.record = replace(self.record, failed=self.record.failed + 1, failed_in_row=self.record.failed_in_row + 1)
         self.at(WorkerState.IDLE)
 
     def at(self, state: WorkerState) -> None:

@@ -169,10 +169,7 @@ class StepTask:
         except MessageError as error:
             result = StepResult(result.ticket, self.name, None, fault=f"Cannot send the result: {error}")
             body = encode(result)
-        seconds, state = (
-            result.seconds,
-            "returned to the queue" if result.given_back else result.fault or "done",
-        )
+        seconds, state = (result.seconds, "returned to the queue" if result.given_back else result.fault or "done")
         logger.info("ended after %.2f s: %s", seconds, state)
         self.outbox.add(result.ticket, attempt, self.seal(body), lease, beaten=time.monotonic())
 
@@ -185,9 +182,7 @@ class StepTask:
         with about(job=ticket.job, step=ticket.kind.value):
             logger.error("refused an unreadable message: %s", error)
             if self._claim(ticket, _USUAL_LEASE):
-                result = StepResult(
-                    ticket, self.name, None, fault=f"This worker can't read the message: {error}"
-                )
+                result = StepResult(ticket, self.name, None, fault=f"This worker can't read the message: {error}")
                 self._hand_over(result, 0, _USUAL_LEASE)
 
     def _wait_for_room(self) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from worker.supervision.children import search_path
 
-_BOOTSTRAP = (
-    "import sys; a = sys.argv; sys.path[:0] = a[6:]; from {module} import main; main(a[1], *map(int, a[2:6]))"
-)
+_BOOTSTRAP = "import sys; a = sys.argv; sys.path[:0] = a[6:]; from {module} import main; main(a[1], *map(int, a[2:6]))"
 # One thread. Large arrays stay in the heap, so that numpy's temporary arrays cause no page faults.
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8", "TZ": "UTC0",

@@ -83,8 +83,7 @@ _MESSAGES = {
     Failure.TIME: "The compiler took more than {seconds} s for this file and was stopped. "
     "Look for templates or macros that expand without end.",
     Failure.MEMORY: MEMORY_MESSAGE,
-    Failure.CRASH: "The compiler crashed on this file. "
-    "Look for very deep nesting or recursion, and simplify it.",
+    Failure.CRASH: "The compiler crashed on this file. Look for very deep nesting or recursion, and simplify it.",
 }
 
 
@@ -106,17 +105,12 @@ def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
         if "findings" in response:
             return tuple(
                 Finding(
-                    Verdict(item["kind"]),
-                    str(item["message"]),
-                    item["line"],
-                    facts=from_plain(Facts, item["facts"]),
+                    Verdict(item["kind"]), str(item["message"]), item["line"], facts=from_plain(Facts, item["facts"])
                 )
                 for item in response["findings"]
             )
         made = response["compilation"]
-        said = tuple(
-            Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"]
-        )
+        said = tuple(Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"])
         return Compilation(
             **made | {
                 "cubin": base64.b64decode(made["cubin"]), "resources": Resources(**made["resources"]),

@@ -28,11 +28,7 @@ def compile_step(request: dict[str, Any]) -> dict[str, Any]:
     """
     if "names" in request:
         return {"values": evaluate(**request)}
-    lists = {
-        name: tuple(request[name])
-        for name in ("symbols", "kernels", "parameters")
-        if request[name] is not None
-    }
+    lists = {name: tuple(request[name]) for name in ("symbols", "kernels", "parameters") if request[name] is not None}
     wanted = request | lists
     result = compile_source(**wanted)
     if isinstance(result, tuple):

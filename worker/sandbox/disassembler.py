@@ -24,9 +24,7 @@ _MESSAGES = {
     Failure.START: "the disassembler could not start",
     Failure.ERROR: "the disassembler failed",
 }
-UNCONFINED = (
-    "this machine cannot isolate the disassembler (that needs Linux with Landlock), so it was not run"
-)
+UNCONFINED = "this machine cannot isolate the disassembler (that needs Linux with Landlock), so it was not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,7 @@ class Disassembler:
     The process dies with the thread that created it. Use it as a context manager, or call `close`.
     """
 
-    def __init__(
-        self, cubin: bytes, limits: Limits = DISASSEMBLY_LIMITS, program: Path | None = None
-    ) -> None:
+    def __init__(self, cubin: bytes, limits: Limits = DISASSEMBLY_LIMITS, program: Path | None = None) -> None:
         """Start the process and return at once. Never raises; `result` reports failures.
 
         program: nvdisasm; by default the installed one

@@ -140,9 +140,7 @@ def run_selftest(
     allow_gaps: the operator accepts missing isolation
     """
     kernels, rule = selftest_kernels()
-    outcomes = [
-        _outcome(kernel, grade, progress, gpu=gpu) for kernel in kernels if gpu or not kernel.needs_gpu
-    ]
+    outcomes = [_outcome(kernel, grade, progress, gpu=gpu) for kernel in kernels if gpu or not kernel.needs_gpu]
     if gpu:
         reports = {outcome.kernel.name: outcome.report for outcome in outcomes}
         outcomes += [_measures(outcomes[0]), _ratio(rule, reports)]
@@ -254,9 +252,7 @@ def _ratio(rule: SpeedRule, reports: Mapping[str, Report | None]) -> _Outcome:
         f"The tiled kernel is only {times:.1f} times as fast as the uncoalesced one. Every device should show "
         f"{expected}, so these times can't be trusted. {_NO_WORK} {_DRIVER}"
     )
-    return _Outcome(
-        kernel, Check(_RATIO, expected, f"{times:.1f} times", 0.0, ok), None, "" if ok else problem
-    )
+    return _Outcome(kernel, Check(_RATIO, expected, f"{times:.1f} times", 0.0, ok), None, "" if ok else problem)
 
 
 def _milliseconds(report: Report | None) -> float | None:

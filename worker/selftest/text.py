@@ -43,8 +43,7 @@ def _checks(result: SelfTest, style: Style) -> list[str]:
     ]
     lines = [cut(line, style.width) for line in table(rows, "<<<<>")]
     painted = [
-        line if check.ok else style.paint(line, _RED)
-        for line, check in zip(lines[1:], result.checks, strict=True)
+        line if check.ok else style.paint(line, _RED) for line, check in zip(lines[1:], result.checks, strict=True)
     ]
     return [style.paint(lines[0], _DIM), *painted]
 

@@ -17,14 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from worker.contract.broker import (
-    BrokerUrlError,
-    ResultSender,
-    celery_app,
-    connect_redis,
-    queue_length,
-    read_redis_url,
-)
+from worker.contract.broker import BrokerUrlError, ResultSender, celery_app, connect_redis, queue_length, read_redis_url
 from worker.contract.celery_consumer import consume
 from worker.contract.credential import read_credential, seal
 from worker.contract.fleet import WorkerState
@@ -155,8 +148,7 @@ def _workplace(options: Options) -> Workplace:
 
 def _options(arguments: Sequence[str] | None) -> Options:
     parser = argparse.ArgumentParser(
-        prog="python -m worker.slots.slot",
-        description="One slot of a worker. `tilelab worker start` starts them.",
+        prog="python -m worker.slots.slot", description="One slot of a worker. `tilelab worker start` starts them."
     )
     parser.add_argument("--name", required=True, help="name within the worker, such as cpu-0")
     parser.add_argument("--queue", required=True, help=f"{CPU_QUEUE}, or {gpu_queue('CLASS')}")

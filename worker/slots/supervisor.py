@@ -143,8 +143,7 @@ class WorkerParent:
             pid=os.getpid(),
             state=state,
             slots=tuple(
-                account.as_seen(state, there=self._supervisor.has(name))
-                for name, account in self._accounts.items()
+                account.as_seen(state, there=self._supervisor.has(name)) for name, account in self._accounts.items()
             ),
             started=self._begun,
             reason=self._out,

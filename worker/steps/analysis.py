@@ -130,9 +130,7 @@ def _older(look: Look, made: Compilation) -> str:
     return unknown_capability(look.target, launch, made.resources)
 
 
-def _stopped(
-    begun: Analysis, findings: tuple[Finding, ...], clock: Clock, stages: Stages | None = None
-) -> Analysis:
+def _stopped(begun: Analysis, findings: tuple[Finding, ...], clock: Clock, stages: Stages | None = None) -> Analysis:
     return replace(
         begun,
         message="The kernel cannot be analysed.",

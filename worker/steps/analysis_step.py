@@ -183,12 +183,7 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
 
 
 def _affordable(
-    request: AnalysisRequest,
-    loaded: Loaded,
-    case: CasePlan,
-    memory: Sequence[Buffer],
-    *,
-    most: int | None = None,
+    request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer], *, most: int | None = None
 ) -> int | None:
     """Estimate the affordable number of blocks from a few that run. None if these can't finish alone.
 
@@ -262,9 +257,7 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
         return _Run(run.counts, extent, findings)
     whole = scaled(run.counts, launch, unforeseen_lines(loaded.program))
     note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
-    extent = Extent(
-        case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not _errors(run), note
-    )
+    extent = Extent(case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not _errors(run), note)
     return _Run(whole.counts, extent, run.findings)
 
 
@@ -319,9 +312,7 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
     if case.operation is Operation.SOLUTION:
         return make_inputs(case, 1)
     numbers = np.random.default_rng(1).integers(1, 8, 4093).astype(np.float32)
-    return {
-        matrix.name: np.resize(numbers, (matrix.rows, matrix.columns)) for matrix in case.inputs_of_kernel
-    }
+    return {matrix.name: np.resize(numbers, (matrix.rows, matrix.columns)) for matrix in case.inputs_of_kernel}
 
 
 def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
@@ -350,11 +341,7 @@ def _phases(small: SmallRun | None) -> PhaseTable | None:
         return None
     case = small.plan.cases[0]
     return phase_table(
-        loaded.program,
-        small.plan,
-        case,
-        symbols=loaded.named(case.symbols),
-        state=loaded.named(constants(case)),
+        loaded.program, small.plan, case, symbols=loaded.named(case.symbols), state=loaded.named(constants(case))
     )
 
 

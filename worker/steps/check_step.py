@@ -105,9 +105,7 @@ def _check(request: CheckRequest) -> CheckResponse:
         return _unsupported(request.plan, Finding(Verdict.UNSUPPORTED, message, reason.line))
     findings = reached.added(findings)
     checks = reached.failed(found.checks)
-    return CheckResponse(
-        findings, checks, found.printed, found.printed_case, found.launch, found.launch_sizes
-    )
+    return CheckResponse(findings, checks, found.printed, found.printed_case, found.launch, found.launch_sizes)
 
 
 def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:

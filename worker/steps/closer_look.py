@@ -97,9 +97,7 @@ def look_at(
     return Look(task, source, plan, small, ranking, at_target or target())
 
 
-def count(
-    look: Look, stages: Stages, made: Compilation, *, affordable: int, observe: bool
-) -> AnalysisResponse:
+def count(look: Look, stages: Stages, made: Compilation, *, affordable: int, observe: bool) -> AnalysisResponse:
     """The counted run. Call `stages.start_disassembly` for this compilation before. Raises SandboxFailure."""
     small = None
     if look.small is not None:
@@ -129,9 +127,7 @@ def _ranking_case(look: Look) -> CasePlan | None:
 
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
     """The evidence and the occupancy of a counted run."""
-    return meaning(
-        counted, look.task.exercise, look.source, look.plan, made.resources, look.target, look.ranking
-    )
+    return meaning(counted, look.task.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
 
 
 def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look | None:

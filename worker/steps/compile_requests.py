@@ -60,9 +60,7 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
     )
 
 
-def evaluate_request(
-    task: Task, source: Source, names: Sequence[str], defines: Mapping[str, str]
-) -> EvaluateRequest:
+def evaluate_request(task: Task, source: Source, names: Sequence[str], defines: Mapping[str, str]) -> EvaluateRequest:
     """The request for values that the plan needs."""
     return EvaluateRequest(source.text, tuple(names), task.arch, defines, _headers(source, task.cache))
 

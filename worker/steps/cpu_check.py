@@ -116,9 +116,7 @@ def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
     return with_explanation(_stopped(job, plan, source, clock.seconds), job.source, stages)
 
 
-def check_and_count(
-    job: Job, stages: Stages, progress: Progress = lambda _: None
-) -> tuple[Report, Checked | None]:
+def check_and_count(job: Job, stages: Stages, progress: Progress = lambda _: None) -> tuple[Report, Checked | None]:
     """Grade a source as far as possible without a GPU. If the second result has `asked`, a GPU must continue.
 
     Unlike `worker.steps.grading.grade`, it raises system errors instead of reporting them.
@@ -180,11 +178,7 @@ def count(checked: Checked, stages: Stages, clock: Clock, progress: Progress) ->
 
 
 def system_error(
-    job: Job,
-    plan: Plan | None,
-    failure: SandboxFailure,
-    seconds: Mapping[str, float],
-    isolation: tuple[str, ...],
+    job: Job, plan: Plan | None, failure: SandboxFailure, seconds: Mapping[str, float], isolation: tuple[str, ...]
 ) -> Report:
     """The report of a system error.
 
@@ -257,10 +251,7 @@ def _report(
     return Report(
         verdict=verdict,
         message=message_for(
-            verdict,
-            checked.findings,
-            checked.checks,
-            compared=plan.operation is not Operation.ANALYSIS,
+            verdict, checked.findings, checked.checks, compared=plan.operation is not Operation.ANALYSIS
         ),
         exercise=job.exercise.name,
         device=CPU_DEVICE,

@@ -65,9 +65,7 @@ def capability(arch: str) -> str:
 
 def unknown_capability(asked: Target, launch: Launch, resources: Resources) -> str:
     """A note for a compute capability that the compiler doesn't support."""
-    figures = Figures(
-        launch.threads, resources.registers, resources.shared_bytes, launch.shared, resources.barriers
-    )
+    figures = Figures(launch.threads, resources.registers, resources.shared_bytes, launch.shared, resources.barriers)
     return (
         f"The compiler supports compute capability {asked.cc} and newer, so all figures are for {asked.cc}. To see "
         f"the occupancy on {asked.asked} with the registers of {asked.cc}: {command(figures, asked.asked)}"
@@ -141,9 +139,7 @@ def meaning(
         subject,
         bound=lambda totals: _light(totals, plan, target.device).milliseconds,
         light=(bound,),
-        goals=goals(exercise, case.sizes, plan.tile, totals, source.macros)
-        if _has_goals(exercise, plan)
-        else (),
+        goals=goals(exercise, case.sizes, plan.tile, totals, source.macros) if _has_goals(exercise, plan) else (),
         broken=bool(errors),
     )
     return evidence, held
@@ -159,10 +155,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:
     """Whether goals apply: they are numbers for the exercise's own sizes and tile."""
     rule = exercise.analysis
-    return rule is not None and (dict(rule.sizes), rule.tile or plan.tile) == (
-        dict(plan.cases[0].sizes),
-        plan.tile,
-    )
+    return rule is not None and (dict(rule.sizes), rule.tile or plan.tile) == (dict(plan.cases[0].sizes), plan.tile)
 
 
 def analysis_tile(exercise: Exercise, source: Source, asked: int | None) -> int:

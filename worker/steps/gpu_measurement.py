@@ -111,9 +111,7 @@ def _can_run(case: CasePlan, made: Made) -> bool:
 
 
 def _on_the_wire(made: Compilation) -> WireCode:
-    return WireCode(
-        made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources
-    )
+    return WireCode(made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources)
 
 
 class Measures(Protocol):

@@ -61,9 +61,7 @@ def _inputs(case: CasePlan) -> dict[str, Matrix]:
     """Ones, which nothing depends on; for the operation SOLUTION, values that the kernel may use as indices."""
     if case.operation is Operation.SOLUTION:
         return make_inputs(case, 1)
-    return {
-        matrix.name: np.ones((matrix.rows, matrix.columns), np.float32) for matrix in case.inputs_of_kernel
-    }
+    return {matrix.name: np.ones((matrix.rows, matrix.columns), np.float32) for matrix in case.inputs_of_kernel}
 
 
 def sample(blocks: int) -> list[int]:

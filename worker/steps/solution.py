@@ -65,9 +65,7 @@ def solution_for(task: Task, plan: Plan, stages: Stages, *, large: bool) -> Solu
     grading = _Grading(exercise.solution_text.encode(), exercise, task.arch, task.cache)
     source = _source(grading, stages)
     own = make_plan(exercise, source, None, plan.seed)
-    made = tuple(
-        _compiled(grading, source, replace(own, cases=(case,)), stages) for case in plan.modules(large=large)
-    )
+    made = tuple(_compiled(grading, source, replace(own, cases=(case,)), stages) for case in plan.modules(large=large))
     return Solution(exercise, source, made)
 
 
@@ -76,10 +74,7 @@ def with_solutions(plan: Plan, solution: Solution | None) -> Plan:
     if solution is None:
         return plan
     made = len(solution.made)
-    return replace(
-        plan,
-        cases=tuple(solution.planned(case) if case.module < made else case for case in plan.cases),
-    )
+    return replace(plan, cases=tuple(solution.planned(case) if case.module < made else case for case in plan.cases))
 
 
 def _source(grading: _Grading, stages: Stages) -> Source:

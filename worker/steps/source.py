@@ -67,9 +67,7 @@ class _Answers:
     taken: int = 0
     _known: dict[Given, Evaluated] = field(default_factory=dict)
 
-    def ask(
-        self, source: Source, settings: Sequence[_Setting], answers: dict[Given, Evaluated]
-    ) -> tuple[Finding, ...]:
+    def ask(self, source: Source, settings: Sequence[_Setting], answers: dict[Given, Evaluated]) -> tuple[Finding, ...]:
         """Evaluate all names for these tiles and sizes. Returns findings if the compiler can't."""
         for tile, sizes in settings:
             defines = source.defines(self.task.exercise, tile, sizes)

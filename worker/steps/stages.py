@@ -278,9 +278,7 @@ class SandboxedStages:
         self._runner = self._runner or self._start("run", CHECK_LIMITS)
         return self._runner
 
-    def _run(
-        self, answer: type[T], step: str, request: object, told: Callable[[str], None] | None = None
-    ) -> T:
+    def _run(self, answer: type[T], step: str, request: object, told: Callable[[str], None] | None = None) -> T:
         from kernels.wire import WireError, from_plain, to_plain
 
         try:

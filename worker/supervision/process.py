@@ -16,8 +16,7 @@ TELL = "{tell}"
 """Placeholder in a command for the number of the descriptor for the process's reports."""
 
 _BOOTSTRAP = (
-    "import sys; sys.path[:0] = sys.argv[1].split(':'); "
-    "from worker.supervision.start import main; main(sys.argv[2:])"
+    "import sys; sys.path[:0] = sys.argv[1].split(':'); from worker.supervision.start import main; main(sys.argv[2:])"
 )
 _CHUNK, _CHUNKS = 2**16, 16
 _LONGEST_LINE = 2**18

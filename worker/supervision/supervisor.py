@@ -143,12 +143,7 @@ class Supervisor:
     def _look(self, kept: _Kept, now: float) -> None:
         """Start a part that is due, kill one that hangs or doesn't end, or see whether it became ready."""
         if kept.process is None:
-            if (
-                not kept.leaving
-                and not self._stopping
-                and now >= kept.start_at
-                and self._may_start(kept.part)
-            ):
+            if not kept.leaving and not self._stopping and now >= kept.start_at and self._may_start(kept.part):
                 self._start(kept, now)
         elif now >= kept.kill_at:
             kept.killed, kept.kill_at = True, math.inf
@@ -175,9 +170,7 @@ class Supervisor:
             part.pulse.begin(now)
         kept.first_started = min(kept.first_started, now)
         try:
-            kept.process = process = PartProcess(
-                part.command, part.environment, part.descriptors, part.folder
-            )
+            kept.process = process = PartProcess(part.command, part.environment, part.descriptors, part.folder)
         except OSError as error:
             kept.last = str(error)
             self._again(kept, now)

@@ -14,15 +14,7 @@ from kernels.exercise import read_exercise
 from kernels.report import Report, message_for
 from kernels.verdict import Finding, Verdict, decide, finding_order
 from worker.contract.architectures import ARCHES
-from worker.contract.messages import (
-    CheckWork,
-    MeasureWork,
-    MessageError,
-    StepKind,
-    StepMessage,
-    StepResult,
-    pack_work,
-)
+from worker.contract.messages import CheckWork, MeasureWork, MessageError, StepKind, StepMessage, StepResult, pack_work
 from worker.steps.cpu_check import Checked, Job, Progress, check_and_count
 from worker.steps.stages import SandboxedStages
 from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
@@ -128,9 +120,7 @@ def _job(work: CheckWork, cache: Path) -> Job:
         raise StepFault(f"the source is not valid base64: {error}") from error
     exercise = read_exercise(work.exercise.name, work.exercise.definition, work.exercise.digest)
     if work.arch not in ARCHES:
-        raise StepFault(
-            f"unknown architecture {work.arch!r}; this worker supports {ARCHES[0]} to {ARCHES[-1]}"
-        )
+        raise StepFault(f"unknown architecture {work.arch!r}; this worker supports {ARCHES[0]} to {ARCHES[-1]}")
     if work.tile is not None and work.tile not in exercise.tiles:
         raise StepFault(f"{exercise.name} has no tile {work.tile}")
     if not _SEED.fullmatch(work.seed):

@@ -53,9 +53,7 @@ class _Told:
     last: bool
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
-        return self.runner.measure(
-            request, lambda launches: self.progress(f"measuring {launches}"), last=self.last
-        )
+        return self.runner.measure(request, lambda launches: self.progress(f"measuring {launches}"), last=self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +203,7 @@ class GpuWorkplace:
         if not remains_open(work.report):
             raise StepFault(f"the check ended with {work.report.verdict}, so there is nothing to measure")
         if work.report.arch != self._arch:
-            raise StepFault(
-                f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}"
-            )
+            raise StepFault(f"the kernel is compiled for {work.report.arch}, but this slot's GPU needs {self._arch}")
         return work
 
     def _report(self, work: MeasureWork, answer: MeasureResponse, runner: Runner, clock: Clock) -> Report:

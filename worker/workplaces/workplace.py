@@ -90,9 +90,7 @@ def carried_out(message: StepMessage, worker: str, work: Callable[[], Done]) -> 
     seconds = round(time.monotonic() - began, 4)
     if done is None:
         return StepResult(message.ticket, worker, None, fault=fault, seconds=seconds)
-    return StepResult(
-        message.ticket, worker, done.report, done.measure, seconds=seconds, busy_ms=done.busy_ms
-    )
+    return StepResult(message.ticket, worker, done.report, done.measure, seconds=seconds, busy_ms=done.busy_ms)
 
 
 _OURS = (StepFault, SandboxFailure, OtherCode, NVRTCUnavailable, HeadersUnavailable, ExerciseError)

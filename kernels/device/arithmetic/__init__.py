@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kernels.device.arithmetic import (
-    approximate,
-    bits,
-    compare,
-    convert,
-    floating,
-    half,
-    integer,
-    narrow,
-    product,
-)
+from kernels.device.arithmetic import approximate, bits, compare, convert, floating, half, integer, narrow, product
 from kernels.device.arithmetic.opcode import NUMPY_TYPES, Family, Opcode, Operation
 
 __all__ = ["NUMPY_TYPES", "Operation", "operation"]

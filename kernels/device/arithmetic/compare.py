@@ -72,9 +72,7 @@ def _combined(comparison: Function, combine: Function, a: Array, b: Array, c: Ar
     return result
 
 
-def _combined_both(
-    comparison: Function, combine: Function, a: Array, b: Array, c: Array
-) -> tuple[Array, Array]:
+def _combined_both(comparison: Function, combine: Function, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     result = comparison(a, b)
     return combine(result, c), combine(~result, c)
 

@@ -132,18 +132,14 @@ def _to_integer(opcode: Opcode) -> Operation | None:
         sat, result, source = found
         if sat and _holds(result, source):
             return None
-        return Operation(
-            opcode.text, (source,), result, partial(_integer_saturated if sat else _nearest, result)
-        )
+        return Operation(opcode.text, (source,), result, partial(_integer_saturated if sat else _nearest, result))
     found = opcode.match(tuple(_TO_INTEGRAL), optional("ftz"), optional("sat"), _INTEGERS, _FLOATS)
     if not found:
         return None
     chosen, ftz, _, result, source = found
     if ftz and source != "f32":
         return None
-    return Operation(
-        opcode.text, (source,), result, partial(integer_from_float, chosen, result, ftz == "ftz")
-    )
+    return Operation(opcode.text, (source,), result, partial(integer_from_float, chosen, result, ftz == "ftz"))
 
 
 def _convert(opcode: Opcode) -> Operation | None:

@@ -7,14 +7,7 @@ from functools import partial
 import numpy as np
 
 from kernels.device.arithmetic.edges import NO_FACTORS, Factors, finished32
-from kernels.device.arithmetic.opcode import (
-    Array,
-    Family,
-    Function,
-    Opcode,
-    Operation,
-    optional,
-)  # fmt: skip
+from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional  # fmt: skip
 from kernels.device.arithmetic.rounding import directed, fused
 
 _MODES = ("rn", "rz", "rm", "rp")
@@ -97,9 +90,7 @@ def _extreme(largest: bool) -> Family:
         found = opcode.match(optional("ftz"), optional("NaN"), optional("xorsign"), optional("abs"), ("f32",))
         if found and bool(found[2]) == bool(found[3]):
             function = _extreme32(largest, found[1] == "NaN", found[2] == "xorsign")
-            return Operation(
-                opcode.text, ("f32", "f32"), "f32", finished32(function, found[0] == "ftz", False)
-            )
+            return Operation(opcode.text, ("f32", "f32"), "f32", finished32(function, found[0] == "ftz", False))
         if not opcode.match(("f64",)):
             return None
         return Operation(opcode.text, ("f64", "f64"), "f64", partial(ordered, largest=largest))
@@ -138,21 +129,13 @@ def _test_property(opcode: Opcode) -> Operation | None:
 _SAT = optional("sat")
 _UP = 2.0**64
 _FUSED = _rounded(
-    3,
-    2,
-    (fused.fma32, fused.fma64),
-    (fused.fma32_directed, fused.fma64_directed),
-    _MODES,
-    _SAT,
-    (_UP, 1.0, _UP),
+    3, 2, (fused.fma32, fused.fma64), (fused.fma32_directed, fused.fma64_directed), _MODES, _SAT, (_UP, 1.0, _UP)
 )
 
 FAMILIES: dict[str, Family] = {
     "add": _rounded(2, 1, (np.add,) * 2, (directed.add32, directed.add64), optional(*_MODES), _SAT),
     "sub": _rounded(2, 1, (np.subtract,) * 2, (directed.sub32, directed.sub64), optional(*_MODES), _SAT),
-    "mul": _rounded(
-        2, 1, (np.multiply,) * 2, (directed.mul32, directed.mul64), optional(*_MODES), _SAT, (_UP, 1.0)
-    ),
+    "mul": _rounded(2, 1, (np.multiply,) * 2, (directed.mul32, directed.mul64), optional(*_MODES), _SAT, (_UP, 1.0)),
     "fma": _FUSED,
     "mad": _FUSED,
     "div": _rounded(2, 1, (np.divide,) * 2, (directed.div32, directed.div64), _MODES, ("",), (_UP, 1.0)),

@@ -16,12 +16,7 @@ from kernels.verdict import Example, Verdict
 from kernels.wording import at_line
 
 
-def report_stuck(
-    machine: Machine,
-    program: Program,
-    column: int,
-    groups: list[tuple[int, NDArray[np.intp]]],
-) -> None:
+def report_stuck(machine: Machine, program: Program, column: int, groups: list[tuple[int, NDArray[np.intp]]]) -> None:
     """Report that a block can't continue.
 
     groups: where its threads wait, as instruction and thread numbers
@@ -43,11 +38,7 @@ def report_stuck(
         name, where = machine.geometry.thread_name(one), machine.geometry.block_name(block)
         message = f"Thread {name} of block {where} waits in {what}{at_line(line)}."
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
-            return (
-                Example(block, (one,)),
-                f"{message} Only {len(threads):,} of {wanted:,} threads reach it.",
-                facts,
-            )
+            return (Example(block, (one,)), f"{message} Only {len(threads):,} of {wanted:,} threads reach it.", facts)
         if other_pc == pc:
             message += " Other threads of its group never reach it."
             return Example(block, (one,)), f"{message} {rule(instructions[pc])}", facts

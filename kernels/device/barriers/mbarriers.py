@@ -142,9 +142,7 @@ class Mbarriers:
         sources = np.broadcast_to(given, grid).reshape(-1)
         result = np.zeros(machine.shape.lanes, np.int64)
         act = self._action(use.verb)
-        for part in split(
-            machine, use.site, machine.registers[use.place.register], use.place.displacement, mask
-        ):
+        for part in split(machine, use.site, machine.registers[use.place.register], use.place.displacement, mask):
             if part.allocation.space != "shared":
                 self._stop(use, part.lanes, "it uses a `cuda::barrier` outside shared memory")
             act(use, part, sources[part.lanes], result)
@@ -223,23 +221,13 @@ class Mbarriers:
 
     # -- misuse -------------------------------------------------------------------------------------------------------
 
-    def _check_arrivals(
-        self, use: MbarrierUse, part: Part, states: _States, total: Counts, sources: Counts
-    ) -> None:
+    def _check_arrivals(self, use: MbarrierUse, part: Part, states: _States, total: Counts, sources: Counts) -> None:
         if (bad := sources < 1).any():
             self._stop(use, part.lanes[bad], "it arrives at a `cuda::barrier` with a count below 1")
         if (many := total > states.missing).any():
-            came, missing, expected = (
-                int(each[many][0]) for each in (total, states.missing, states.expected)
-            )
-            known = (
-                f"It was initialised for {expected:,}"
-                if missing == expected
-                else f"It waits for {missing:,} more"
-            )
-            self._misused(
-                use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`. {known}."
-            )
+            came, missing, expected = (int(each[many][0]) for each in (total, states.missing, states.expected))
+            known = f"It was initialised for {expected:,}" if missing == expected else f"It waits for {missing:,} more"
+            self._misused(use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`. {known}.")
         for key, lanes, phase in self._by_barrier(part, states.phase):
             unaware = lanes[self._ordering.seen(key).reshape(-1)[lanes] < phase]
             if unaware.size:
@@ -277,9 +265,7 @@ class Mbarriers:
             self._machine.unset.report_memory(use.site.pc, element, len(bad))
             raise TrapError
         states = _States.of(np.ascontiguousarray(data).view(np.int64)[:, 0])
-        broken = (
-            (states.missing > states.expected) | (states.phase < 0) | (states.missing < (states.expected > 0))
-        )
+        broken = (states.missing > states.expected) | (states.phase < 0) | (states.missing < (states.expected > 0))
         if broken.any():
             self._stop(use, part.lanes[broken], "it uses a `cuda::barrier` that has been overwritten")
         return states
@@ -292,9 +278,7 @@ class Mbarriers:
         numbers: Counts = part.offsets * self._machine.shape.blocks + part.lanes % self._machine.shape.blocks
         return numbers
 
-    def _by_barrier(
-        self, part: Part, phases: Counts
-    ) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
+    def _by_barrier(self, part: Part, phases: Counts) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
         """Yield the threads by barrier and phase."""
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset

@@ -83,9 +83,7 @@ class NamedBarriers:
         """Check that barrier 0 is free for all threads, which come to `__syncthreads()`."""
         self._check_free(arrival, 0, arrival.part)
         if (self._arrived[0] & arrival.part.any(axis=0)).any():
-            self._misused(
-                arrival, arrival.part, "while others of its block use barrier 0 for a part of the block"
-            )
+            self._misused(arrival, arrival.part, "while others of its block use barrier 0 for a part of the block")
 
     def arrive(self, arrival: Arrival, whole: Grid) -> None:
         """Let threads arrive at the barriers that they name.
@@ -98,9 +96,7 @@ class NamedBarriers:
             blocks = part.any(axis=0)
             self._check_free(arrival, number, part)
             if number == 0 and (whole & blocks).any():
-                self._misused(
-                    arrival, part, "while others of its block wait at `__syncthreads()`, which is barrier 0"
-                )
+                self._misused(arrival, part, "while others of its block wait at `__syncthreads()`, which is barrier 0")
             if (self._arrived[number] & part).any():
                 self._misused(arrival, part, f"a second time before barrier {number} opens")
             self._expect(arrival, number, part, blocks)
@@ -113,18 +109,12 @@ class NamedBarriers:
             if (many := blocks & (present > self._expected[number])).any():
                 came, wanted = int(present[many][0]), int(self._expected[number][many][0])
                 place = waiting_place(arrival.instruction)
-                self._misused(
-                    arrival, part, f"{came:,} threads reach {place}, which takes {wanted:,}.", whole=True
-                )
+                self._misused(arrival, part, f"{came:,} threads reach {place}, which takes {wanted:,}.", whole=True)
 
     def _check_operands(self, arrival: Arrival) -> None:
         part = arrival.part
         for values, good, what in (
-            (
-                arrival.numbers,
-                (arrival.numbers >= 0) & (arrival.numbers < MOST),
-                "only barriers 0 to 15 exist",
-            ),
+            (arrival.numbers, (arrival.numbers >= 0) & (arrival.numbers < MOST), "only barriers 0 to 15 exist"),
             (arrival.counts, self._fits(arrival), f"the count must be a positive multiple of {WARP}"),
         ):
             bad = np.flatnonzero(part & ~good)
@@ -182,11 +172,7 @@ class NamedBarriers:
             name = self._machine.geometry.lane_name(int(lanes[0]))
             message = why if whole else f"{name} reaches `{instruction.opcode}` {why}."
             named = names_itself(instruction) if whole else instruction.opcode.startswith("bar.")
-            return (
-                Example(block, (thread,)),
-                message,
-                Facts(Mistake.NAMED_BARRIER if named else Mistake.OTHER),
-            )
+            return (Example(block, (thread,)), message, Facts(Mistake.NAMED_BARRIER if named else Mistake.OTHER))
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, instruction.line, len(lanes), describe)
         raise TrapError

@@ -48,9 +48,7 @@ class Ordering:
             return
         grid = np.broadcast_to(groups, self._shape)
         part = grid >= 0
-        keys = (
-            np.unique(grid[part], return_inverse=True)[1].reshape(-1) * self._shape[1] + np.nonzero(part)[1]
-        )
+        keys = np.unique(grid[part], return_inverse=True)[1].reshape(-1) * self._shape[1] + np.nonzero(part)[1]
         for known in self._seen.values():
             most = np.zeros(int(keys.max(initial=0)) + 1, known.dtype)
             np.maximum.at(most, keys, known[part])

@@ -30,9 +30,7 @@ def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
         return _passes(addresses, active, width, together)
     paired = _paired(addresses, active)
     return np.where(
-        paired,
-        _passes(addresses, active, width, 2 * together),
-        _passes(addresses, active, width, together),
+        paired, _passes(addresses, active, width, 2 * together), _passes(addresses, active, width, together)
     )
 
 

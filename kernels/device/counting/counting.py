@@ -210,13 +210,7 @@ class Counting:
                     yield self._found(machine, access, space, value, part, (low - base, high - base))
 
     def _found(
-        self,
-        machine: Machine,
-        access: Counted,
-        space: str,
-        value: Value,
-        mask: Mask | None,
-        bounds: tuple[int, int],
+        self, machine: Machine, access: Counted, space: str, value: Value, mask: Mask | None, bounds: tuple[int, int]
     ) -> _Tally:
         one, other = (machine.memory.find(space, bound) for bound in bounds)
         name = "" if one is None or one is not other else _name(one.name)
@@ -303,14 +297,7 @@ class Counting:
         single, merged = (
             tuple(
                 AccessCount(
-                    access.pcs,
-                    access.line,
-                    space,
-                    access.verb,
-                    name,
-                    access.width,
-                    not values[-1].any(),
-                    values[:-1],
+                    access.pcs, access.line, space, access.verb, name, access.width, not values[-1].any(), values[:-1]
                 )
                 for (access, space, name), values in sorted(self._sums.items(), key=_order)
                 if (len(access.pcs) > 1) == several
@@ -322,8 +309,7 @@ class Counting:
             for pc, values in sorted(self._branches.items())
         )
         lines = tuple(
-            LineWork(line, values)
-            for line, values in sorted(self._work.items(), key=lambda item: item[0] or 0)
+            LineWork(line, values) for line, values in sorted(self._work.items(), key=lambda item: item[0] or 0)
         )
         return Counts(self._blocks, single, merged, branches, lines)
 

@@ -47,9 +47,7 @@ class _Group:
 
 def candidates(program: Program) -> tuple[Merge, ...]:
     """Return all groups of 8 and of 16 bytes that may become one access. An access may be in several groups."""
-    found = [
-        merge for block in program.blocks for group in _groups(program, block) for merge in _merges(group)
-    ]
+    found = [merge for block in program.blocks for group in _groups(program, block) for merge in _merges(group)]
     return tuple(sorted(found, key=lambda merge: (merge.pcs, merge.width)))
 
 

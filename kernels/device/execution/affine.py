@@ -13,16 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.device.state.values import (
-    INTEGER,
-    Lanes,
-    Value,
-    from_array,
-    narrowed,
-    uniform,
-    widened,
-    wrap,
-)
+from kernels.device.state.values import INTEGER, Lanes, Value, from_array, narrowed, uniform, widened, wrap
 
 Affine = Callable[..., Value | None]
 
@@ -139,11 +130,7 @@ def _convert(to_kind: str, to_bits: str, from_kind: str, from_bits: str) -> Affi
     return convert
 
 
-_BITWISE: dict[str, Callable[[int, int], int]] = {
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
-}
+_BITWISE: dict[str, Callable[[int, int], int]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
 
 
 def _bitwise(name: str, kind: str) -> Affine:

@@ -120,9 +120,7 @@ def _refused_block(lowering: Lowering, block: Block, last_poll: int, reason: Uns
 
 def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
     """Return the steps in order. Loads that the compiler moved ahead of a selection are delayed to it."""
-    order = sorted(
-        range(start, end), key=lambda pc: lowering.choices[pc].pc - 0.5 if pc in lowering.choices else pc
-    )
+    order = sorted(range(start, end), key=lambda pc: lowering.choices[pc].pc - 0.5 if pc in lowering.choices else pc)
     return tuple(lowering.steps[pc] for pc in order)
 
 

@@ -115,9 +115,7 @@ class CountedLowering(Lowering):
             return run
         place = self.place(item.operands[0 if form.store else 1])
         verb = Verb.STORE if form.store else Verb.LOAD
-        own = Counted(
-            (pc,), item.line, form.space, verb, form.size * form.count, place.register, place.displacement
-        )
+        own = Counted((pc,), item.line, form.space, verb, form.size * form.count, place.register, place.displacement)
         several = [
             Counted(merge.pcs, item.line, form.space, verb, merge.width, place.register, merge.displacement)
             for merge in self._merges.get(pc, ())
@@ -169,9 +167,7 @@ class CountedRun(ChunkRun):
         _counting(self._machine).executed(block.first, mask)
         super()._execute(block, mask)
 
-    def _ways(
-        self, block: CodeBlock, end: Instruction, mask: Mask | None
-    ) -> Iterator[tuple[int, Mask | None]]:
+    def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         ways = list(super()._ways(block, end, mask))
         head = end.opcode.split(".", 1)[0]
         if head == "brx" or (end.guard is not None and head in {"bra", "ret", "exit"}):

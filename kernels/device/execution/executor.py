@@ -93,9 +93,7 @@ class _Prepared:
         self.lowering = CountedLowering(program) if count else Lowering(program)
         self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
         if wrap is not None:
-            self.blocks = {
-                at: replace(block, steps=tuple(map(wrap, block.steps))) for at, block in self.blocks.items()
-            }
+            self.blocks = {at: replace(block, steps=tuple(map(wrap, block.steps))) for at, block in self.blocks.items()}
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.polls = polling_loads(program)
@@ -206,9 +204,7 @@ def _with_races(
     first = _in_one_order(prepared, run_once, threads, written, severity)
     result = first.result
     if errors := _errors(result):
-        pair = (
-            _unordered(prepared, run_once, written, severity) if first.mixed and _unset_only(errors) else None
-        )
+        pair = _unordered(prepared, run_once, written, severity) if first.mixed and _unset_only(errors) else None
         # The value may only come later, from the atomic that the pair names.
         same = pair is not None and pair.array == errors[0].array
         return replace(result, unordered=pair) if same else result
@@ -309,9 +305,7 @@ def _in_one_order(
     return _Ran(result, finder.old, finder.mixed, exact.relies_on_atomics)
 
 
-def _unordered(
-    prepared: _Prepared, run_once: _RunOnce, written: frozenset[str], severity: Severity
-) -> Finding | None:
+def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str], severity: Severity) -> Finding | None:
     """Return two atomics whose order is open and that don't commute; None if there are too many to compare."""
     finder = SuspectFinder(prepared.polls, set(), by_order=True)
     written |= run_once(finder, written).missed
@@ -386,9 +380,7 @@ class _Launch:
     ) -> None:
         self._layout.place(arguments, buffers, symbols, state, followed)
         for name, line in self._prepared.places:
-            self._findings.add(
-                Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING
-            )
+            self._findings.add(Verdict.ORDER_DEPENDENT, line, 1, partial(_place_text, name), severity=Severity.WARNING)
         problem = self._bounds_problem()
         if problem is not None:
             self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: problem)
@@ -445,9 +437,7 @@ class _Launch:
             raise Unsupported(".blocksareclusters", None, reason)
         if 0 < bounds.most_threads < launch.threads:
             most = bounds.most_threads
-            message = (
-                f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {launch.threads:,}."
-            )
+            message = f"`__launch_bounds__` allows blocks of {most:,} threads. This launch has {launch.threads:,}."
             return Example(), message, Facts(Mistake.LAUNCH_BOUNDS)
         if bounds.block and bounds.block != launch.block:
             asked, given = _by(bounds.block), _by(launch.block)
@@ -511,9 +501,7 @@ class _Launch:
         every = range(0, len(self._blocks), columns)
         for first in reversed(every) if backwards else every:
             numbers = np.array(self._blocks[first : first + columns], np.int64)
-            machine = self._machine(
-                Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers)
-            )
+            machine = self._machine(Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers))
             machine.backwards = backwards
             machine.alternates = schedule is Schedule.REVERSED
             races.start(machine)

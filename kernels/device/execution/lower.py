@@ -43,9 +43,7 @@ from kernels.facts import Mistake
 _NOTHING = re.compile(
     r"fence\.proxy[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
 )
-_FENCE = re.compile(
-    r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)"
-)
+_FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
@@ -231,9 +229,7 @@ class Lowering(Operands):
         if isinstance(second, Register) and CLOCK.fullmatch(second.name):
             return LoweredStep(steps.clock_step(target, bits, keep), pc, (), (target,), "all")
         source = self._moved(second, bits)
-        return LoweredStep(
-            steps.copy_step(target, source, self._width(target), keep), pc, (source,), (target,), "copy"
-        )
+        return LoweredStep(steps.copy_step(target, source, self._width(target), keep), pc, (source,), (target,), "copy")
 
     def _moved(self, operand: Operand, bits: int) -> int:
         """Return a move's source. It may also be an address, or a special register of another width."""
@@ -336,17 +332,9 @@ class Lowering(Operands):
         targets = tuple(self.target(each, bits) for each, bits in zip(outputs, form.results, strict=False))
         if form.combine is None:
             return LoweredStep(steps.active_mask_step(targets[0]), pc, (), (), "own")
-        sources = tuple(
-            self.source(each, bits) for each, bits in zip(item.operands[1:], form.sources, strict=True)
-        )
+        sources = tuple(self.source(each, bits) for each, bits in zip(item.operands[1:], form.sources, strict=True))
         run = steps.warp_step(
-            form.combine,
-            pc,
-            item.line,
-            targets,
-            sources[:-1],
-            form.sources[0],
-            shuffles=opcode.startswith("shfl"),
+            form.combine, pc, item.line, targets, sources[:-1], form.sources[0], shuffles=opcode.startswith("shfl")
         )
         return LoweredStep(run, pc, (), (), "own")
 
@@ -373,20 +361,14 @@ class Lowering(Operands):
         plain = tuple(Register(each.name[1:]) if flag and isinstance(each, Register) else each
                       for each, flag in zip(operands, negated, strict=True))  # fmt: skip
         sources = tuple(
-            self.source(each, _bits_of(kind), wider=wider)
-            for each, kind in zip(plain, found.sources, strict=True)
+            self.source(each, _bits_of(kind), wider=wider) for each, kind in zip(plain, found.sources, strict=True)
         )
         keep = self._keeps(item, names)
         run = self._computation(found, targets, sources, negated, keep, item)
         results = tuple(each for each in targets if each is not None)
         # The compiler turns a branch into a selection or a logical operation. Then an unset value may decide nothing.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
-        if (
-            item.opcode in {"and.pred", "or.pred"}
-            and results
-            and not any(negated)
-            and not set(results) & set(sources)
-        ):
+        if item.opcode in {"and.pred", "or.pred"} and results and not any(negated) and not set(results) & set(sources):
             follows = item.opcode.removesuffix(".pred")
         return LoweredStep(run, pc, sources, results, follows)
 

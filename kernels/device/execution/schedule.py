@@ -97,12 +97,7 @@ class ChunkRun:
     """One chunk of blocks from start to end."""
 
     def __init__(
-        self,
-        lowering: Lowering,
-        blocks: dict[int, CodeBlock],
-        machine: Machine,
-        schedule: Schedule,
-        budget: Budget,
+        self, lowering: Lowering, blocks: dict[int, CodeBlock], machine: Machine, schedule: Schedule, budget: Budget
     ) -> None:
         self._lowering = lowering
         self._blocks = blocks
@@ -214,9 +209,7 @@ class ChunkRun:
         if not self._ready:
             return not (block.waits_at(target) and self._waits())
         here = order, target
-        return (
-            not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
-        )
+        return not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
 
     def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
         """Near the end of the budget, note where control loops, to name the loop by its first line."""
@@ -228,9 +221,7 @@ class ChunkRun:
                 return
             last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
             lines = [item.line for item in last if item.line is not None]
-            raise BudgetSpentError(
-                min(lines, default=None), int(self._machine.active(mask)[0]), last, self._budget
-            )
+            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), last, self._budget)
 
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine
@@ -267,9 +258,7 @@ class ChunkRun:
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
-    def _ways(
-        self, block: CodeBlock, end: Instruction, mask: Mask | None
-    ) -> Iterator[tuple[int, Mask | None]]:
+    def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         """Split the threads of a block by the decision of its last instruction."""
         machine = self._machine
         taken: Mask | None = mask
@@ -291,9 +280,7 @@ class ChunkRun:
                     yield block.follower, machine.narrow(mask, ~taken.array)
         yield from self._taken(block, end, taken)
 
-    def _taken(
-        self, block: CodeBlock, end: Instruction, mask: Mask | None
-    ) -> Iterator[tuple[int, Mask | None]]:
+    def _taken(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         head = end.opcode.split(".", 1)[0]
         if head == "bra":
             target = end.operands[0]
@@ -348,9 +335,7 @@ class ChunkRun:
             waiting |= part
         return waiting
 
-    def _indexed(
-        self, block: CodeBlock, end: Instruction, mask: Mask | None
-    ) -> Iterator[tuple[int, Mask | None]]:
+    def _indexed(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         program = self._lowering.program
         table = end.operands[1]
         if not isinstance(table, Symbol) or table.name not in program.tables:

@@ -238,9 +238,7 @@ def warp_step(
         elif targets[0] is not None:
             came = None if origins is None else combine(machine, mask, [origins, *arrays[1:]])[0]
             if not results[2].all():
-                lanes = np.broadcast_to(
-                    np.arange(len(arrays[0]), dtype=np.int32)[:, None] % WARP, arrays[0].shape
-                )
+                lanes = np.broadcast_to(np.arange(len(arrays[0]), dtype=np.int32)[:, None] % WARP, arrays[0].shape)
                 partners = combine(machine, mask, [np.ascontiguousarray(lanes), *arrays[1:]])[0]
                 machine.unset.note_absent(pc, partners, results[2], mask)
             machine.unset.from_shuffle(targets[0], pc, came, results[2], mask)

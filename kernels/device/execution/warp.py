@@ -128,9 +128,7 @@ def _match(mode: str, bits: str) -> Combine:
         if mode == "any":
             return (_flat(machine, peers.view(np.int32)),)
         all_equal = (equal | ~present[:, np.newaxis]).all(axis=2)
-        return _flat(machine, np.where(all_equal, peers, np.uint32(0)).view(np.int32)), _flat(
-            machine, all_equal
-        )
+        return _flat(machine, np.where(all_equal, peers, np.uint32(0)).view(np.int32)), _flat(machine, all_equal)
 
     return match
 

@@ -24,11 +24,7 @@ class WarpMeetings:
     """
 
     def __init__(
-        self,
-        machine: Machine,
-        blocks: Mapping[int, CodeBlock],
-        instructions: Sequence[Instruction],
-        ordering: Ordering,
+        self, machine: Machine, blocks: Mapping[int, CodeBlock], instructions: Sequence[Instruction], ordering: Ordering
     ) -> None:
         self._machine = machine
         self._blocks = blocks

@@ -225,9 +225,7 @@ def _check_valid(
         missing = np.broadcast_to(~good if mask is None else ~good & mask.array, grid_of(machine))
         if target is not None and missing.any():
             lane = int(np.flatnonzero(missing)[0])
-            base = (
-                0 if words is None else int(np.broadcast_to(words.array, grid_of(machine)).reshape(-1)[lane])
-            )
+            base = 0 if words is None else int(np.broadcast_to(words.array, grid_of(machine)).reshape(-1)[lane])
             offset = (base + found.shift + number * per_element) * 4
             carried = None
             if allocation.origins is not None:

@@ -157,8 +157,7 @@ def atomic_step(
         for register, harm in ((place.register, ADDRESS), *((source, MEMORY) for source in sources)):
             machine.unset.use(register, pc, mask, harm)
         operands = [
-            np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1)
-            for source in sources
+            np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1) for source in sources
         ]
         for target in targets:
             if target is not None:
@@ -175,9 +174,7 @@ def atomic_step(
                     _note_unset(machine, part, site, targets[number], mask)
                 else:
                     _check_set(machine, part, site)
-                flushes = (
-                    form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
-                )
+                flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
                 _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, given, old))
                 # A failed swap writes nothing, so it makes nothing visible to other threads.
                 failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None

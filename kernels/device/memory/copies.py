@@ -19,9 +19,7 @@ from kernels.device.state.unset_values import ADDRESS
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)*")
 
 
-def _issue(
-    machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]
-) -> None:
+def _issue(machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]) -> None:
     groups = _groups(machine)[part.lanes]
     access = _under_way(machine, site, part)
     machine.copies.append(PendingCopy(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))

@@ -69,9 +69,7 @@ class Found:
     known: bool = False
 
 
-def locate(
-    machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
-) -> Found | None:
+def locate(machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None) -> Found | None:
     """Locate an access quickly, if all threads use whole, aligned words inside one variable.
 
     The result is stored with the lanes, because a loop usually returns with the same addresses. If inactive threads
@@ -117,9 +115,7 @@ def _make_readers(site: Site, found: Found) -> None:
         found.access = Access(site.where, allocation, None, words, found.shift)
 
 
-def _locate(
-    machine: Machine, site: Site, address: Value, displacement: int, bounds: tuple[int, int]
-) -> Found | None:
+def _locate(machine: Machine, site: Site, address: Value, displacement: int, bounds: tuple[int, int]) -> Found | None:
     low, high = bounds[0] + displacement, bounds[1] + displacement
     space = site.space
     if space == "generic":
@@ -143,9 +139,7 @@ def _locate(
     return Found(allocation, words, offset >> 2)
 
 
-def split(
-    machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
-) -> Iterator[Part]:
+def split(machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None) -> Iterator[Part]:
     """Locate an access slowly: yield each accessed variable with its threads. Report and skip forbidden accesses."""
     lanes = machine.active(mask)
     dense = address.dense(np.dtype(f"i{address.bits // 8}")).astype(np.int64)
@@ -197,9 +191,7 @@ def _windows(
                 _count_as_written(machine, site, allocation, offsets[~aligned], lane[~aligned])
             offsets, lane = offsets[aligned], lane[aligned]
         if site.store and not allocation.writable and lane.size:
-            _report_refused(
-                machine, site, allocation, offsets, lane, ("writes", "which is a constant"), Facts()
-            )
+            _report_refused(machine, site, allocation, offsets, lane, ("writes", "which is a constant"), Facts())
             continue
         if lane.size:
             yield Part(allocation, offsets, lane)
@@ -230,9 +222,7 @@ def _report_nowhere(
         block, thread = machine.geometry.who(int(lanes[0]))
         null = space == "global" and window_at(space, int(addresses[0])) == 0
         where = "through a null pointer" if null else f"{space} memory outside any variable"
-        return Example(
-            block, (thread,), None
-        ), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}."
+        return Example(block, (thread,), None), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}."
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 

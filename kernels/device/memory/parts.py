@@ -35,9 +35,7 @@ def places(machine: Machine, part: Part) -> NDArray[np.intp]:
     return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
 
 
-def write_part(
-    machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None
-) -> None:
+def write_part(machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None) -> None:
     """Set the bytes of the listed threads. If two write to the same place, the last one stays."""
     size = data.shape[1]
     thread, block = np.divmod(part.lanes, machine.shape.blocks)
@@ -79,9 +77,7 @@ def note_part(
     stored: NDArray[np.int64] | None = None,
 ) -> None:
     """Report an access that was made thread by thread to the search for data races."""
-    access = Access(
-        site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed, stored=stored
-    )
+    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed, stored=stored)
     note(machine, access, acquires=acquires, releases=releases)
 
 

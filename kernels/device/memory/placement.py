@@ -110,12 +110,7 @@ class Layout:
         given = buffer.values.reshape(-1).view(np.uint8)
         words = np.concatenate((given, np.zeros(-given.size % 4, np.uint8))).view(np.uint32)
         allocation = self._globals.place(
-            buffer.name,
-            "global",
-            given.size,
-            (),
-            initialised=buffer.initialised or not self._observe,
-            words=words,
+            buffer.name, "global", given.size, (), initialised=buffer.initialised or not self._observe, words=words
         )
         allocation.element = buffer.values.itemsize
         if buffer.planes:
@@ -149,14 +144,10 @@ class Layout:
                 address = target.start + int.from_bytes(cell.tobytes(), "little") & (1 << 64) - 1
                 cell[:] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)[: cell.size]
 
-    def _place_variable(
-        self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]
-    ) -> Allocation:
+    def _place_variable(self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]) -> Allocation:
         if variable.size > _CHUNK_BYTES:
             raise Unsupported(
-                f".{variable.space} {plain_name(name)}",
-                None,
-                f"`{plain_name(name)}` is too large for the CPU device.",
+                f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large for the CPU device."
             )
         initialised = not self._observe or variable.space in {"global", "const"}
         allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
@@ -199,9 +190,7 @@ class Layout:
         shared = self._program.static_shared + self._launch.shared
         local = sum(variable.size for variable in variables if variable.space == "local")
         if local > _MAX_THREAD_BYTES:
-            raise Unsupported(
-                "local memory", None, f"Each thread would need {local:,} bytes of local memory."
-            )
+            raise Unsupported("local memory", None, f"Each thread would need {local:,} bytes of local memory.")
         own = sum(variable.size for variable in variables if variable.space in {"local", "param"})
         by_memory = _CHUNK_BYTES // max(1, shared + own * self._launch.threads)
         columns = max(1, min(CHUNK_LANES // self._launch.threads, by_memory))

@@ -53,16 +53,12 @@ def _stored(machine: Machine, size: int, sources: tuple[int, ...]) -> NDArray[np
     total = np.zeros(machine.shape.lanes, np.int64)
     for source in sources:
         value = machine.registers[source]
-        bits = (
-            np.broadcast_to(value.dense(INTEGER[value.bits]), grid_of(machine)).reshape(-1).astype(np.int64)
-        )
+        bits = np.broadcast_to(value.dense(INTEGER[value.bits]), grid_of(machine)).reshape(-1).astype(np.int64)
         total = total * _MIX + (bits & _LOW[size])
     return total
 
 
-def _store_words(
-    machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None
-) -> None:
+def _store_words(machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None) -> None:
     allocation, words = found.allocation, found.words
     for number, source in enumerate(sources):
         value = narrowed(machine.registers[source], form.size * 8)

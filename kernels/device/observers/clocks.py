@@ -323,13 +323,7 @@ class Clocks:
                 self._others[thread, column] = join(int(self._others[thread, column]), number)
 
     def _release(
-        self,
-        location: Location,
-        scopes: list[tuple[Strength, int | None]],
-        thread: int,
-        column: int,
-        *,
-        now: bool,
+        self, location: Location, scopes: list[tuple[Strength, int | None]], thread: int, column: int, *, now: bool
     ) -> None:
         current = self._knowledge_at(self.now(), np.array([thread]), column) if now else NOTHING
         for scope, key in scopes:

@@ -42,9 +42,7 @@ class Order:
         self._by_order = by_order
         self._moments = moments
         if one_block:
-            sites = [
-                replace(each, strength=Strength.DEVICE) if each.strength.atomic else each for each in sites
-            ]
+            sites = [replace(each, strength=Strength.DEVICE) if each.strength.atomic else each for each in sites]
         self._sites = sites
         self._strength = np.array([site.strength for site in sites], np.int64)
         self._size = np.array([site.size for site in sites], np.int64)
@@ -191,9 +189,7 @@ class Order:
         number: Index = np.cumsum(new) - 1
         return number
 
-    def races(
-        self, entries: Entries, since: int, settled: Callable[[int, int], bool]
-    ) -> Iterator[tuple[Index, Index]]:
+    def races(self, entries: Entries, since: int, settled: Callable[[int, int], bool]) -> Iterator[tuple[Index, Index]]:
         """Yield pairs that conflict and that nothing orders, the earlier access of this run first.
 
         entries: sorted by key and event
@@ -219,9 +215,7 @@ class Order:
     ) -> tuple[Index, Index]:
         """Return the pairs that race, each once."""
         turned = entries["event"][one] > entries["event"][other]
-        kept = (entries["block"][one] != entries["block"][other]) | (
-            entries["thread"][one] != entries["thread"][other]
-        )
+        kept = (entries["block"][one] != entries["block"][other]) | (entries["thread"][one] != entries["thread"][other])
         kept |= (entries["landed"][one] >= 0) | (entries["landed"][other] >= 0)
         kept &= one != other
         if mirrored:
@@ -309,9 +303,7 @@ class Order:
             one, other = np.tile(seers, len(part)), np.repeat(part, len(seers))
             before = events[one] < events[other]
             before[before] = self.ordered(entries.take(one[before]), entries.take(other[before]))
-            last = np.maximum.reduceat(
-                np.where(before, events[one], -1).reshape(len(part), -1), starts, axis=1
-            )
+            last = np.maximum.reduceat(np.where(before, events[one], -1).reshape(len(part), -1), starts, axis=1)
             here = np.flatnonzero((row >= begin) & (row < begin + step))
             found[here] = looked[here] & (last[row[here] - begin, column[here]] >= events[earlier[here]])
         return found
@@ -333,10 +325,7 @@ class Order:
                 near = int(np.argmin(np.searchsorted(there, later[pairs]) - place))
                 there = there[place[near] :][:_MOST_IN_TURN]
             inside = np.isin(earlier[pairs], there) & np.isin(later[pairs], there)
-            chosen = (
-                np.searchsorted(there, earlier[pairs[inside]]),
-                np.searchsorted(there, later[pairs[inside]]),
-            )
+            chosen = (np.searchsorted(there, earlier[pairs[inside]]), np.searchsorted(there, later[pairs[inside]]))
             first = self._first(entries, there)[chosen]
             found[pairs] = first.all()
             found[pairs[inside]] = first
@@ -352,11 +341,7 @@ class Order:
         site = entries["site"][there]
         ends = np.sort(event[(self._writes & ~self._updates)[site]])
         begun = np.r_[np.int64(-1), ends][np.searchsorted(ends, event, "left")]
-        seen = (
-            self._writes[site][:, np.newaxis]
-            & (event[:, np.newaxis] < event)
-            & (event[:, np.newaxis] >= begun)
-        )
+        seen = self._writes[site][:, np.newaxis] & (event[:, np.newaxis] < event) & (event[:, np.newaxis] >= begun)
         seen &= self._looks[site]
         # floats, because numpy multiplies them much faster
         first = (before | (seen.astype(np.float32) @ before.astype(np.float32) > 0)).astype(np.float32)

@@ -21,10 +21,7 @@ ENTRY = np.dtype(
         ("key", np.int64),  # the cell, and in shared memory its owner
         ("event", np.int64),  # the position in the order of this run
         ("block", np.int64),
-        (
-            "interval",
-            np.int64,
-        ),  # with `time`: the thread's clock; for an asynchronous copy, at its wait
+        ("interval", np.int64),  # with `time`: the thread's clock; for an asynchronous copy, at its wait
         ("time", np.int64),
         ("landed", np.int64),  # the event of that wait; -1 without one
         ("thread", np.int32),

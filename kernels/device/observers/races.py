@@ -45,12 +45,7 @@ class RaceObserver(Unwatched):
     """
 
     def __init__(
-        self,
-        lines: tuple[int | None, ...],
-        severity: Severity,
-        suspects: Suspects,
-        *,
-        by_order: bool = False,
+        self, lines: tuple[int | None, ...], severity: Severity, suspects: Suspects, *, by_order: bool = False
     ) -> None:
         self._lines = lines
         self._severity = severity
@@ -111,15 +106,7 @@ class RaceObserver(Unwatched):
             self._clocks.locations.overwrite(self._machine, access, unit)
         self._event += 1
         variable = self._variables.setdefault(name, len(self._variables))
-        noted = Noted(
-            self._machine,
-            access,
-            moment,
-            self._moment,
-            self._event,
-            variable,
-            self._site(access),
-        )
+        noted = Noted(self._machine, access, moment, self._moment, self._event, variable, self._site(access))
         if block is not None:
             self._block.append(noted)
         if grid is not None:
@@ -231,9 +218,7 @@ class RaceObserver(Unwatched):
         if len(entries) > _MOST_ENTRIES:
             who, when = "the threads of a block share memory", " between two barriers"
             raise self._too_many([entries], who, when, "Use barriers more often.")
-        suspects = self._compare(
-            self._order(one_block=True), entries, 1 if alike else self._machine.shape.blocks
-        )
+        suspects = self._compare(self._order(one_block=True), entries, 1 if alike else self._machine.shape.blocks)
         self._since = (self._event + 1) << LANE_BITS
         self._keep(entries, suspects, passed)
 
@@ -268,13 +253,7 @@ class RaceObserver(Unwatched):
         self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
 
     def _order(self, *, one_block: bool) -> Order:
-        return Order(
-            self._clocks.knowledge,
-            self._moments,
-            self._sites,
-            one_block=one_block,
-            by_order=self._by_order,
-        )
+        return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block, by_order=self._by_order)
 
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
         """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""

@@ -7,12 +7,7 @@ import re
 from kernels.device.ptx.module import Immediate, Instruction
 from kernels.device.ptx.program import is_barrier, is_warp_sync
 
-_SHUFFLES = {
-    "up": "__shfl_up_sync",
-    "down": "__shfl_down_sync",
-    "bfly": "__shfl_xor_sync",
-    "idx": "__shfl_sync",
-}
+_SHUFFLES = {"up": "__shfl_up_sync", "down": "__shfl_down_sync", "bfly": "__shfl_xor_sync", "idx": "__shfl_sync"}
 _VOTES = {"all": "__all_sync", "any": "__any_sync", "uni": "__uni_sync", "ballot": "__ballot_sync"}
 _REDUCTIONS = {"popc": "__syncthreads_count", "and": "__syncthreads_and", "or": "__syncthreads_or"}
 

@@ -43,9 +43,7 @@ def _written(program: Program, block: Block, crossing: Mapping[str, int]) -> int
     return mask
 
 
-def _unset_reads(
-    program: Program, block: Block, unset: int, crossing: Mapping[str, int], found: set[str]
-) -> None:
+def _unset_reads(program: Program, block: Block, unset: int, crossing: Mapping[str, int], found: set[str]) -> None:
     for instruction in program.instructions[block.start : block.end]:
         for name in reads(instruction):
             if name in crossing and unset >> crossing[name] & 1:

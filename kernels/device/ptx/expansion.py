@@ -33,13 +33,7 @@ from kernels.device.ptx.program import Program, basic_blocks, is_special, reads,
 _Names = tuple[str, ...]
 MAX_INSTRUCTIONS = 200_000
 MAX_CALLS = 10_000
-MOST_BYTES = {
-    "global": 256 << 20,
-    "const": 1 << 20,
-    "shared": 256 << 10,
-    "local": 512 << 10,
-    "param": 64 << 10,
-}
+MOST_BYTES = {"global": 256 << 20, "const": 1 << 20, "shared": 256 << 10, "local": 512 << 10, "param": 64 << 10}
 _TOO_LONG = "The kernel is too long once its calls are expanded."
 _CHOICE = "%choice"
 _REFUSED = {
@@ -152,9 +146,7 @@ class _Expansion:
         for space, size in asked.items():
             if size > MOST_BYTES[space]:
                 most = MOST_BYTES[space]
-                message = (
-                    f"The kernel asks for {size:,} bytes of {space} memory. At most {most:,} are emulated."
-                )
+                message = f"The kernel asks for {size:,} bytes of {space} memory. At most {most:,} are emulated."
                 raise Unsupported(f".{space}", None, message)
 
     def _expand(self, function: Function, prefix: str, bound: dict[str, str], call: _Call) -> None:
@@ -228,9 +220,7 @@ class _Expansion:
         self._calls += 1
         return f"{self._calls}:"
 
-    def _body(
-        self, function: Function, returned: _Names, passed: _Names, line: int | None, call: _Call
-    ) -> None:
+    def _body(self, function: Function, returned: _Names, passed: _Names, line: int | None, call: _Call) -> None:
         """Emit the body of a function for one call."""
         if function.name in call.stack:
             self._refuse("call", line, "A function that calls itself (recursion) is not emulated.")
@@ -245,13 +235,7 @@ class _Expansion:
         self._targets[end] = len(self._instructions)
 
     def _dispatch(
-        self,
-        pointer: Register,
-        signature: Signature,
-        returned: _Names,
-        passed: _Names,
-        line: int | None,
-        call: _Call,
+        self, pointer: Register, signature: Signature, returned: _Names, passed: _Names, line: int | None, call: _Call
     ) -> None:
         """Emit a call through a pointer: the bodies of all possible functions, one after the other."""
         fitting = [name for name in self._addresses if self._module.functions[name].signature == signature]
@@ -294,9 +278,7 @@ class _Renaming:
 
     def instruction(self, item: Instruction) -> Instruction:
         guard = item.guard and Guard(self._register(item.guard.register), item.guard.negated)
-        return Instruction(
-            item.opcode, tuple(self._operand(each) for each in item.operands), guard, item.line
-        )
+        return Instruction(item.opcode, tuple(self._operand(each) for each in item.operands), guard, item.line)
 
     def _register(self, register: Register) -> Register:
         name = register.name

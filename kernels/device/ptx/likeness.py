@@ -102,9 +102,7 @@ def _kind(item: Instruction, kinds: Mapping[str, Kind]) -> Kind:
     """Return the kind of an instruction's results, from its sources and its guard."""
     opcode = item.opcode
     each = [_of(name, kinds) for name in _sources(item)]
-    each += [
-        _SPECIAL.get(name.split(".")[0], Kind.SAME) for operand in item.operands for name in _names(operand)
-    ]
+    each += [_SPECIAL.get(name.split(".")[0], Kind.SAME) for operand in item.operands for name in _names(operand)]
     most = max(each, default=Kind.SAME)
     if _FETCHES.match(opcode):
         constant = opcode.startswith("ld.const") and most is Kind.SAME

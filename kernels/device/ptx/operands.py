@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kernels.device.ptx.module import (
-    Address,
-    Arguments,
-    Immediate,
-    Malformed,
-    Operand,
-    Pair,
-    Register,
-    Symbol,
-    Vector,
-)
+from kernels.device.ptx.module import Address, Arguments, Immediate, Malformed, Operand, Pair, Register, Symbol, Vector
 from kernels.device.ptx.tokens import Tokens
 
 MAX_SCOPES = 64

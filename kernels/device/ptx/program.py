@@ -7,16 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kernels.device.ptx.module import (
-    Address,
-    Bounds,
-    Instruction,
-    Operand,
-    Pair,
-    Register,
-    Variable,
-    Vector,
-)
+from kernels.device.ptx.module import Address, Bounds, Instruction, Operand, Pair, Register, Variable, Vector
 
 _BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
 _WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|activemask")
@@ -73,9 +64,7 @@ def is_barrier(instruction: Instruction) -> bool:
 
 def is_mbarrier(instruction: Instruction) -> bool:
     """Whether the instruction uses a barrier in shared memory."""
-    return instruction.opcode.startswith("mbarrier.") and not instruction.opcode.startswith(
-        "mbarrier.pending"
-    )
+    return instruction.opcode.startswith("mbarrier.") and not instruction.opcode.startswith("mbarrier.pending")
 
 
 def is_warp_sync(instruction: Instruction) -> bool:

@@ -72,9 +72,7 @@ def _made_just_before(
     None unless all ways compute it again, after the single computation of the predicate.
     """
     made = [[pc for pc in makers if each.start <= pc < each.end] for each in before]
-    decided = len(predicate) == 1 and not any(
-        each.start <= predicate[0] < each.end for each in (*before, block)
-    )
+    decided = len(predicate) == 1 and not any(each.start <= predicate[0] < each.end for each in (*before, block))
     return [pc for pcs in made for pc in pcs] if decided and all(made) else []
 
 

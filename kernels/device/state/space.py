@@ -106,9 +106,7 @@ class Allocation:
 
     def fill(self, data: bytes) -> None:
         padded = data + bytes(-len(data) % 4)
-        self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(
-            -1, *(1 for _ in self.copies)
-        )
+        self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(-1, *(1 for _ in self.copies))
 
     # -- a word for every thread, by lanes of word numbers ------------------------------------------------------------
 

@@ -68,9 +68,7 @@ class UnsetObserver:
         found = here if carried is None else np.where(carried != 0, carried, here)
         self._set(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
 
-    def note_absent(
-        self, pc: int, partners: NDArray[np.int32], present: NDArray[np.bool_], mask: Mask | None
-    ) -> None:
+    def note_absent(self, pc: int, partners: NDArray[np.int32], present: NDArray[np.bool_], mask: Mask | None) -> None:
         """Note a shuffle in which lanes read from `partners`, some of which take no part."""
         absent = ~present if mask is None else ~present & mask.array
         if pc in self._elements or not absent.any():
@@ -78,9 +76,7 @@ class UnsetObserver:
         lane = int(np.flatnonzero(absent)[0])
         block, thread = self._geometry.who(lane)
         partner = int(partners.reshape(-1)[lane])
-        message = (
-            f"{self._geometry.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle."
-        )
+        message = f"{self._geometry.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle."
         self._elements[pc] = Example(block, (thread,)), message, Facts(Mistake.SHUFFLE)
 
     def from_shuffle(
@@ -114,9 +110,7 @@ class UnsetObserver:
             elif result in self.origins:
                 self._set(result, None, mask)
 
-    def choose(
-        self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None
-    ) -> None:
+    def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
         """Mark the result of a selection between two registers, thread by thread. Values not selected do no harm."""
         nothing = np.zeros((1, 1), np.int32)
         chosen, other = (self.origins.get(way, nothing) for way in ways)
@@ -177,9 +171,7 @@ class UnsetObserver:
             if known is not None:
                 return known[0], known[1] + what, known[2]
             name = self._geometry.lane_name(lane)
-            return Example(
-                block, (thread,), None
-            ), f"{name} uses a variable that was never given a value." + what
+            return Example(block, (thread,), None), f"{name} uses a variable that was never given a value." + what
 
         self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 

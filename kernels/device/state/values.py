@@ -104,9 +104,7 @@ class Value:
             array = self.lanes.array
             if self.offset:
                 offset = wrap(self.offset, self.bits)
-                array = self.lanes.derive(
-                    ("plus", offset), lambda: array.view(integer) + integer.type(offset)
-                )
+                array = self.lanes.derive(("plus", offset), lambda: array.view(integer) + integer.type(offset))
         return array if array.dtype == dtype else array.view(dtype)
 
     def integral(self) -> Value:

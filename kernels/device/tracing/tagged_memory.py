@@ -9,17 +9,7 @@ from kernels.device.state.element_names import element_name, plain_name
 from kernels.device.state.geometry import Coordinates
 from kernels.device.state.machine import Machine
 from kernels.device.state.space import Allocation
-from kernels.device.tracing.provenance import (
-    Element,
-    Factor,
-    Packed,
-    Single,
-    Sum,
-    Sums,
-    Tag,
-    Term,
-    TracedFetch,
-)
+from kernels.device.tracing.provenance import Element, Factor, Packed, Single, Sum, Sums, Tag, Term, TracedFetch
 
 _WORD = 4
 Key = tuple[str, int, tuple[Coordinates, ...], int]
@@ -82,9 +72,7 @@ class TaggedMemory:
             return
         self._write(machine, spot, tag, line, zero=zero)
 
-    def _write(
-        self, machine: Machine, spot: Spot, tag: Single | None, line: int | None, *, zero: bool
-    ) -> None:
+    def _write(self, machine: Machine, spot: Spot, tag: Single | None, line: int | None, *, zero: bool) -> None:
         space = spot.allocation.space
         if space == "shared":
             tag = self._shared(machine, spot, Factor(None) if tag is None and zero else tag, line)

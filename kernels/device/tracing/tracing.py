@@ -158,9 +158,7 @@ class _Tracer:
     def _action(self, item: Instruction, pc: int) -> Action:
         head = item.opcode.split(".", 1)[0]
         if form := memory_form(item.opcode):
-            site = Site(
-                pc, item.line, form.space, form.size * form.count, Kind.WRITE if form.store else Kind.READ
-            )
+            site = Site(pc, item.line, form.space, form.size * form.count, Kind.WRITE if form.store else Kind.READ)
             return self._store(item, site, form.kind) if form.store else self._load(item, site)
         if head in {"atom", "red"} and atomic_form(item.opcode):
             return self._atomic(item, pc)
@@ -198,10 +196,7 @@ class _Tracer:
         return _only
 
     def _computation(
-        self,
-        item: Instruction,
-        targets: tuple[int, ...],
-        combine: Callable[[list[Tag | None]], Tag | None],
+        self, item: Instruction, targets: tuple[int, ...], combine: Callable[[list[Tag | None]], Tag | None]
     ) -> Action:
         sources = tuple(number for each in item.operands[1:] for number in self._tags.numbers(each))
         unpacks = isinstance(item.operands[0], Vector)
@@ -246,10 +241,7 @@ class _Tracer:
                 return
             lanes = np.arange(machine.shape.lanes, dtype=np.int32)
             grid = machine.shape.threads, machine.shape.blocks
-            rest = [
-                self._tags.content(machine, each, 32).astype(np.int32).reshape(grid)
-                for each in item.operands[2:]
-            ]
+            rest = [self._tags.content(machine, each, 32).astype(np.int32).reshape(grid) for each in item.operands[2:]]
             origins = form.combine(machine, mask, [lanes.reshape(grid), *rest])[0].reshape(-1)
             active = list(self._each(machine, mask, item.line))
             moved = [self._tags.get(source, int(origins[lane])) for lane in active]

@@ -21,15 +21,7 @@ from kernels.experiment.plot.model import (
     axis_value,
     axis_values,
 )
-from kernels.experiment.plot.series import (
-    all_varied,
-    by_effect,
-    check_axes,
-    check_values,
-    front,
-    lines,
-    point_name,
-)
+from kernels.experiment.plot.series import all_varied, by_effect, check_axes, check_values, front, lines, point_name
 from kernels.experiment.quantities import Quantity, origin, quantity, speed_of
 from kernels.experiment.result import PointResult
 
@@ -130,12 +122,7 @@ def bar_chart(results: Results, request: Request) -> Chart:
     if len(values) * len(found) > MOST_BARS or len(found) > MOST_SERIES:
         raise NoPlot(f"{len(values) * len(found)} bars are too many. Choose axes with fewer values.")
     series = tuple(
-        Series(
-            number,
-            line.name,
-            tuple(_over_axis(each, scale, what, values) for each in line.points),
-            Join.NONE,
-        )
+        Series(number, line.name, tuple(_over_axis(each, scale, what, values) for each in line.points), Join.NONE)
         for number, line in enumerate(found)
     )
     y = quantity_scale(results, what, [x, by])
@@ -261,9 +248,7 @@ def _thinned(results: Results, what: Quantity) -> tuple[list[PointResult], int]:
     return kept, len(results) - MOST_SPOTS
 
 
-def _over_axis(
-    result: PointResult, scale: Scale, what: Quantity, values: Sequence[int | str] | None = None
-) -> Spot:
+def _over_axis(result: PointResult, scale: Scale, what: Quantity, values: Sequence[int | str] | None = None) -> Spot:
     value = axis_value(result, scale.name)
     if values is not None:
         place = values.index(value)

@@ -35,13 +35,9 @@ def heat_map(results: Sequence[PointResult], request: Request) -> HeatMap:
     x, y = _two_axes(results, accepted, request, what)
     for axis in (x, y):
         if (count := len(axis_values(results, axis))) > MOST_VALUES:
-            raise NoPlot(
-                f"`{axis}` has {count} values, which are too many for a heat map. Choose another axis."
-            )
+            raise NoPlot(f"`{axis}` has {count} values, which are too many for a heat map. Choose another axis.")
     columns, rows = _scale(results, x), _scale(results, y)
-    grids = tuple(
-        Grid(name, _cells(inside, results, x, y, what)) for name, inside in by_panel(results, request.panels)
-    )
+    grids = tuple(Grid(name, _cells(inside, results, x, y, what)) for name, inside in by_panel(results, request.panels))
     value = quantity_scale(results, what, [x, y, request.panels])
     found = [cell.value for grid in grids for cell in grid.cells if cell.value is not None]
     low, high = min(found), max(found)
@@ -56,9 +52,7 @@ def _two_axes(
 ) -> tuple[str, str]:
     """The horizontal and the vertical axis; without a choice, the axis with more values is horizontal."""
     free = [axis for axis in by_effect(accepted, what) if axis not in {request.x, request.by, request.panels}]
-    free += [
-        axis for axis in all_varied(results) if axis not in {*free, request.x, request.by, request.panels}
-    ]
+    free += [axis for axis in all_varied(results) if axis not in {*free, request.x, request.by, request.panels}]
     free = [axis for axis in free if len(axis_values(results, axis)) <= MOST_VALUES] or free
     free.sort(key=lambda axis: axis == KERNEL)
     wanted = 2 - bool(request.x) - bool(request.by)

@@ -39,9 +39,7 @@ def check_axes(results: Sequence[PointResult], *names: str) -> None:
     known = list(results[0].params) if results else []
     for name in names:
         if name and name not in {KERNEL, *known}:
-            raise NoPlot(
-                f"`{name}` isn't an axis of this experiment. Its axes are {', '.join(known) or 'none'}."
-            )
+            raise NoPlot(f"`{name}` isn't an axis of this experiment. Its axes are {', '.join(known) or 'none'}.")
 
 
 def check_values(results: Sequence[PointResult], *quantities: Quantity) -> None:
@@ -72,9 +70,7 @@ def lines(results: Sequence[PointResult], across: str, what: Quantity, by: str |
 
 def point_name(result: PointResult, axes: Iterable[str]) -> str:
     """The point's values of some axes: `T=16, B=2`."""
-    return ", ".join(
-        result.kernel if name == KERNEL else f"{name}={result.params[name]}" for name in axes if name
-    )
+    return ", ".join(result.kernel if name == KERNEL else f"{name}={result.params[name]}" for name in axes if name)
 
 
 def better(known: PointResult | None, new: PointResult, what: Quantity) -> PointResult:

@@ -37,8 +37,7 @@ class Template:
 def templates() -> tuple[Template, ...]:
     """All templates by name; raises DefinitionError."""
     return tuple(
-        Template(name, file, read_definition(file.read_text("utf-8")))
-        for name, file in template_files().items()
+        Template(name, file, read_definition(file.read_text("utf-8"))) for name, file in template_files().items()
     )
 
 

@@ -55,9 +55,7 @@ def unmeasurable(experiment: Experiment, device_class: str) -> str:
         return ""
     goal = quantity(experiment.design.goal)
     if not goal.needs_gpu:
-        return (
-            "" if experiment.measure.counts else f"`{goal.name}` needs counts, and [measure] leaves them out."
-        )
+        return "" if experiment.measure.counts else f"`{goal.name}` needs counts, and [measure] leaves them out."
     if device_class:
         return ""
     return f'`{goal.name}` needs a GPU. Use one, or a goal such as "bound" or "loads".'

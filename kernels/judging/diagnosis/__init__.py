@@ -11,10 +11,7 @@ from kernels.judging.compare import Mask, Product, Solved, Sums, Transposed
 from kernels.judging.diagnosis import outputs, products, sums, transposes
 from kernels.judging.diagnosis.outputs import Diagnosis
 
-__all__ = [
-    "Diagnosis",
-    "diagnose",
-]
+__all__ = ["Diagnosis", "diagnose"]
 
 
 def diagnose(output: Product | Sums | Transposed | Solved, wrong: Mask) -> tuple[Diagnosis, ...]:

@@ -74,9 +74,7 @@ def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
             return Diagnosis("tile_twice", f"One tile is counted twice in each sum: {span}.")
         if length > tile and equal(product, part):
             return Diagnosis(
-                "only_one_tile",
-                f"Each sum has one tile only, {span}.",
-                "Does the kernel keep the sum between tiles?",
+                "only_one_tile", f"Each sum has one tile only, {span}.", "Does the kernel keep the sum between tiles?"
             )
     return None
 
@@ -87,18 +85,8 @@ def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
     for key, actual, shifted, text in (
         ("row_down", product.actual[1:], right[:-1], f"{name}[i][j] has the value of {name}[i-1][j]"),
         ("row_up", product.actual[:-1], right[1:], f"{name}[i][j] has the value of {name}[i+1][j]"),
-        (
-            "column_right",
-            product.actual[:, 1:],
-            right[:, :-1],
-            f"{name}[i][j] has the value of {name}[i][j-1]",
-        ),
-        (
-            "column_left",
-            product.actual[:, :-1],
-            right[:, 1:],
-            f"{name}[i][j] has the value of {name}[i][j+1]",
-        ),
+        ("column_right", product.actual[:, 1:], right[:, :-1], f"{name}[i][j] has the value of {name}[i][j-1]"),
+        ("column_left", product.actual[:, :-1], right[:, 1:], f"{name}[i][j] has the value of {name}[i][j+1]"),
     ):
         if actual.size >= 4 and np.array_equal(actual, shifted):
             return Diagnosis(key, f"The result is shifted by one: {text}.")

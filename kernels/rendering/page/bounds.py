@@ -146,8 +146,7 @@ def occupancy_view(analysis: Analysis) -> OccupancyView | None:
     if held is None:
         return None
     limits = tuple(
-        Limit(*_named(name, blocks), limits=name in held.limiting)
-        for name, blocks in (held.limits or {}).items()
+        Limit(*_named(name, blocks), limits=name in held.limiting) for name, blocks in (held.limits or {}).items()
     )
     if analysis.resources is None or held.cc not in LIMITS or not held.threads:
         return OccupancyView(held, limits, None, 0)
@@ -169,7 +168,5 @@ def _curve(held: Occupancy, use: Resources, dynamic: int) -> tuple[Markup, int]:
     share = best.threads * best.blocks_per_sm / limits.threads
     if share <= held.share:
         best = replace(best, threads=0)
-    chart = occupancy_chart(
-        points, (held.threads, held.share), (best.threads, share) if best.threads else None
-    )
+    chart = occupancy_chart(points, (held.threads, held.share), (best.threads, share) if best.threads else None)
     return chart, best.threads

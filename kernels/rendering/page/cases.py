@@ -73,17 +73,7 @@ def replay(report: Report, file: str) -> str:
         return ""
     told = (finding.example.case for finding in report.findings if finding.example is not None)
     case = next((name for name in told if name in failed), failed[0])
-    words = [
-        "tilelab",
-        "grade",
-        file,
-        "--exercise",
-        report.exercise,
-        "--tile",
-        str(report.tile),
-        "--case",
-        case,
-    ]
+    words = ["tilelab", "grade", file, "--exercise", report.exercise, "--tile", str(report.tile), "--case", case]
     return shlex.join(words)
 
 

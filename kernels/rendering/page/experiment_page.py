@@ -120,9 +120,7 @@ def _row(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -
         values=tuple(f"{result.params[name]:,}" for name in names),
         verdict=result.verdict.value.replace("_", " "),
         accepted=result.verdict.value == "accepted",
-        numbers=tuple(
-            (value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown
-        ),
+        numbers=tuple((value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown),
         finding=finding.message if finding is not None else "",
         line=finding.line if finding is not None else None,
     )

@@ -73,9 +73,7 @@ def measured_figures(report: Report) -> tuple[Figure, ...]:
     if found is not None:
         value, unit = ranked_value(found)
         note = f"at {sizes_text(found.sizes)}"
-        figures.append(
-            Figure(_TITLES[unit], f"{value_text(value, unit)}{numbers.SPACE}{unit}", note, "measured")
-        )
+        figures.append(Figure(_TITLES[unit], f"{value_text(value, unit)}{numbers.SPACE}{unit}", note, "measured"))
         if unit != MS:
             least, most = (f"{ms_text(end)}" for end in found.ci)
             note = f"median, {least} to {most} ms"
@@ -121,9 +119,7 @@ def _repeats(found: Measurement) -> str:
     unit = ranked_value(found)[1]
     ends = found.ci if unit == MS else interval_of(found, found.metric)
     doubt = (
-        ""
-        if found.settled
-        else " The interval is wider than 0.5 % of the median, so the last digits are uncertain."
+        "" if found.settled else " The interval is wider than 0.5 % of the median, so the last digits are uncertain."
     )
     if ends is None:
         return f"Median of {found.repeats:,} launches.{doubt}"

@@ -81,9 +81,7 @@ def _index(coordinates: Sequence[int]) -> str:
 def _barriers(source: Explanation) -> str:
     if not source.barriers:
         return "A phase ends at a barrier. This kernel has none, so all of it is one phase."
-    return (
-        f"A phase lasts from one barrier to the next. This kernel’s barriers: {lines_named(source.barriers)}."
-    )
+    return f"A phase lasts from one barrier to the next. This kernel’s barriers: {lines_named(source.barriers)}."
 
 
 def _space(access: Access, source: Explanation) -> str:

@@ -99,9 +99,7 @@ def _given(report: Report, source: str, around: ReportContext) -> dict[str, Any]
     analysis = analysis_of(report)
     shown = _figures(report, analysis)
     measured = measured_view(report, around.ladder)
-    card = verdict_card(
-        report, len(safe_lines(source.rstrip())), next_idea(around.ladder, report.measurement)
-    )
+    card = verdict_card(report, len(safe_lines(source.rstrip())), next_idea(around.ladder, report.measurement))
     printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),
@@ -172,9 +170,7 @@ def _key_figures(report: Report, shown: Sequence[Figure]) -> Sequence[Figure]:
     """The figures for the card; none of an incorrect kernel."""
     if report.verdict is not Verdict.ACCEPTED:
         return ()
-    return sorted((each for each in shown if each.title in _KEY), key=lambda each: _KEY.index(each.title))[
-        :_MOST_KEY
-    ]
+    return sorted((each for each in shown if each.title in _KEY), key=lambda each: _KEY.index(each.title))[:_MOST_KEY]
 
 
 def _figures(report: Report, analysis: Analysis) -> tuple[Figure, ...]:

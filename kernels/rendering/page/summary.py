@@ -123,13 +123,7 @@ def _conflicts(t: Totals) -> list[Figure]:
         note = f"{numbers.short(conflicts)} of {numbers.short(passes)} passes"
         share = conflicts / passes
         found.append(
-            Figure(
-                "Lost to bank conflicts",
-                numbers.percent(share),
-                note,
-                "counted",
-                _state(1 - share, 0.95, 0.7),
-            )
+            Figure("Lost to bank conflicts", numbers.percent(share), note, "counted", _state(1 - share, 0.95, 0.7))
         )
     return found
 
@@ -137,9 +131,7 @@ def _conflicts(t: Totals) -> list[Figure]:
 def _lanes(t: Totals) -> Figure:
     share = t.warp_efficiency
     note = f"{numbers.ratio(32 * share)} of 32 threads"
-    return Figure(
-        "Active threads per warp", numbers.percent(share), note, "counted", _state(share, 0.95, 0.8)
-    )
+    return Figure("Active threads per warp", numbers.percent(share), note, "counted", _state(share, 0.95, 0.8))
 
 
 def _state(share: float, good: float, fair: float) -> str:

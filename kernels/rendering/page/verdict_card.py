@@ -124,8 +124,6 @@ def _faster(report: Report, idea: str) -> tuple[str, str, int | None]:
 def _excerpt(labels: Mapping[int, str], last: int) -> tuple[ExcerptLine, ...]:
     numbers = excerpt_numbers(labels, last)
     return tuple(
-        ExcerptLine(
-            number, number in labels, labels.get(number, ""), bool(at) and numbers[at - 1] != number - 1
-        )
+        ExcerptLine(number, number in labels, labels.get(number, ""), bool(at) and numbers[at - 1] != number - 1)
         for at, number in enumerate(numbers)
     )

@@ -39,9 +39,7 @@ class Canvas:
         count = max(1, round(max(across, up)))
         for number in range(count + 1):
             share = number / count
-            self._dot(
-                code, first[0] + share * (second[0] - first[0]), first[1] + share * (second[1] - first[1])
-            )
+            self._dot(code, first[0] + share * (second[0] - first[0]), first[1] + share * (second[1] - first[1]))
 
     def rows(self) -> list[str]:
         """The rows from the top."""
@@ -52,9 +50,7 @@ class Canvas:
         across = round(x * (self._width - 1) * _ACROSS)
         up = round(y * (self._height - 1) * _DOWN) + 1
         row, column = min(up // _DOWN, self._height - 1), min(across // _ACROSS, self._width - 1)
-        self._dots[row, column] = (
-            self._dots.get((row, column), 0) | _DOTS[_DOWN - 1 - up % _DOWN][across % _ACROSS]
-        )
+        self._dots[row, column] = self._dots.get((row, column), 0) | _DOTS[_DOWN - 1 - up % _DOWN][across % _ACROSS]
         self._colours.setdefault((row, column), code)
 
     def _row(self, row: int) -> str:

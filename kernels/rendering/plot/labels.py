@@ -112,10 +112,7 @@ def roof_text(roof: Roof) -> str:
 def roofs_text(roofs: Roofs) -> str:
     """The sources of the roofs' figures."""
     first, *others = roofs.memories
-    said = [
-        f"{first.name} and cores from {first.source}",
-        *(f"{each.name} from {each.source}" for each in others),
-    ]
+    said = [f"{first.name} and cores from {first.source}", *(f"{each.name} from {each.source}" for each in others)]
     return f"Roofs: {', '.join(said)}."
 
 
@@ -140,9 +137,7 @@ def numbers_of(plot: Plot) -> tuple[list[str], list[list[str]]]:
             [
                 plot.x.labels[cell.column],
                 plot.y.labels[cell.row],
-                value_of(plot.value, cell.value)
-                if cell.value is not None
-                else _verdict(cell.result.verdict.value),
+                value_of(plot.value, cell.value) if cell.value is not None else _verdict(cell.result.verdict.value),
                 interval_of(plot.value, cell.ends),
                 f"{cell.result.kernel}, {params_text(cell.result.params)}",
             ]

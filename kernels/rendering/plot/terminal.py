@@ -191,11 +191,7 @@ def _bar(share: float, room: int, style: Style) -> str:
 def _heat_map(plot: HeatMap, style: Style) -> list[str]:
     lines = style.wrap(safe(title_of(plot.value)))
     for grid in plot.grids:
-        lines += [
-            "",
-            *([style.paint(safe(grid.name), _BOLD)] if grid.name else []),
-            *_grid(plot, grid, style),
-        ]
+        lines += ["", *([style.paint(safe(grid.name), _BOLD)] if grid.name else []), *_grid(plot, grid, style)]
     star = "★" if style.unicode else "*"
     ends = f"{value_of(plot.value, plot.low)} to {value_of(plot.value, plot.high)}"
     said = f"{'Darker' if style.colour else 'A fuller sign'} is more, from {ends}. {star} is the best."

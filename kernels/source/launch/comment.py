@@ -64,8 +64,7 @@ def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Fin
             launch.tile.evaluate(constants.values)
         except ExpressionError:
             return _rejected(
-                f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one.",
-                launch.line,
+                f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one.", launch.line
             )
     known = {
         *exercise.sizes,

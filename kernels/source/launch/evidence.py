@@ -13,28 +13,7 @@ _BLOCK_INDEX = "blockIdx"
 _NOT_FACTORS = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 _AXES = {"x", "y", "z"}
 _LAUNCHED = ("blockDim", "group_dim", "dim_threads", "ntid")
-_ENDS = {
-    "+",
-    "-",
-    "*",
-    ";",
-    ",",
-    "<",
-    ">",
-    "=",
-    "?",
-    ":",
-    "&",
-    "|",
-    "<=",
-    ">=",
-    "==",
-    "&&",
-    "||",
-    "+=",
-    "-=",
-    "return",
-}
+_ENDS = {"+", "-", "*", ";", ",", "<", ">", "=", "?", ":", "&", "|", "<=", ">=", "==", "&&", "||", "+=", "-=", "return"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +140,10 @@ def reached(names: Names, kernel: str) -> list[Token]:
     mentioned = {name for macro in names.macros for name in macro.names} | {kernel}
     mentioned |= {token.text for part, name in parts if not name for token in part}
     called: set[int] = set()
-    while found := [
-        place for place, (_, name) in enumerate(parts) if name in mentioned and place not in called
-    ]:
+    while found := [place for place, (_, name) in enumerate(parts) if name in mentioned and place not in called]:
         called.update(found)
         mentioned |= {token.text for place in found for token in parts[place][0]}
-    return [
-        token for place, (part, name) in enumerate(parts) if not name or place in called for token in part
-    ]
+    return [token for place, (part, name) in enumerate(parts) if not name or place in called for token in part]
 
 
 def _function(part: list[Token]) -> str:

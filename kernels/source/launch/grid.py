@@ -33,9 +33,7 @@ def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> Launc
     for place, (axis, usual) in enumerate(zip("xyz", exercise.launch.block[: len(grid)], strict=False)):
         step = _known(exercise, names, steps.get(axis, ""))
         if not step and (line := _unread_line(exercise, names, axis)):
-            return refused(
-                "Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line
-            )
+            return refused("Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line)
         step = step or own[place]
         if step != usual.text:
             grid[place] = re.sub(rf"(?<!\w){re.escape(usual.text)}(?!\w)", f"({step})", grid[place])

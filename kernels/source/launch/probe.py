@@ -55,12 +55,7 @@ def read_values(log: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]
             found.setdefault((place, names[int(number) - 1]), set()).add(int(value))
     return {
         name: next(
-            (
-                tuple(sorted(found[place, name]))
-                for place in (_INSIDE, _AT_END, _START)
-                if (place, name) in found
-            ),
-            (),
+            (tuple(sorted(found[place, name])) for place in (_INSIDE, _AT_END, _START) if (place, name) in found), ()
         )
         for name in names
     }

@@ -39,9 +39,7 @@ def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]
     by = [steps["x"], steps["y"]]
     same, threads = values[0] == values[1], values[0] * values[1]
     strides = [
-        each.name
-        for each in known
-        if each.name not in by and len(each.values) == 1 and _strides(names, each.name)
+        each.name for each in known if each.name not in by and len(each.values) == 1 and _strides(names, each.name)
     ]
     lines = []
     if not uses(names.tokens, "threadIdx", ".", "y"):

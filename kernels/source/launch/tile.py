@@ -69,8 +69,7 @@ def _commented(exercise: Exercise, names: Names, value: int, line: int) -> Tile 
             return Tile(asked=(name,))
         if len(values) == 1 and values[0] != value:
             return refused(
-                f"The launch comment has `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.",
-                line,
+                f"The launch comment has `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.", line
             )
     return checked(exercise, Tile(value, line))
 
@@ -162,12 +161,7 @@ def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | No
     best = next((candidate for candidate in known if candidate.strong), None)
     if names.mentions(_BLOCK) and _follows_block(exercise, best):
         return None
-    if (
-        best is None
-        or len(values) > 1
-        or not fits(exercise, best.values[0])
-        or _may_be_a_section(exercise, best)
-    ):
+    if best is None or len(values) > 1 or not fits(exercise, best.values[0]) or _may_be_a_section(exercise, best):
         return question(exercise, names, known)
     note = f"The block size comes from your `{best.name}` = {best.values[0]} (line {best.line})."
     return Tile(best.values[0], best.line, note)
@@ -199,8 +193,7 @@ def _steps(exercise: Exercise) -> list[int]:
     size = _MANY_BLOCKS * exercise.tile * math.prod(exercise.macros.values())
     names = {**dict.fromkeys((*exercise.sizes, *exercise.size_macros), size), **exercise.macros}
     return [
-        size // max(1, text.evaluate({**names, exercise.tile_name: exercise.tile}))
-        for text in exercise.launch.grid
+        size // max(1, text.evaluate({**names, exercise.tile_name: exercise.tile})) for text in exercise.launch.grid
     ]
 
 
@@ -232,9 +225,7 @@ def _unsupported(exercise: Exercise, names: Names) -> Finding | None:
     counted = [token for step in block_steps(names) for token in step.factors]
     if not counted:
         return None
-    texts = {token.text for token in counted} | {
-        text for array in shared_extents(names.tokens) for text in array
-    }
+    texts = {token.text for token in counted} | {text for array in shared_extents(names.tokens) for text in array}
     usual = {exercise.tile, *_steps(exercise)}
     if any(usual & {_number(text), *(names.values(text) or ())} for text in texts):
         return None
@@ -248,8 +239,7 @@ def _unsupported(exercise: Exercise, names: Names) -> Finding | None:
 def _told_by_constant(exercise: Exercise, names: Names) -> bool:
     """Whether the code reads the tile from a module variable that the exercise sets."""
     return any(
-        exercise.tile_name in constant.value.names and names.used(constant.symbol)
-        for constant in exercise.constants
+        exercise.tile_name in constant.value.names and names.used(constant.symbol) for constant in exercise.constants
     )
 
 

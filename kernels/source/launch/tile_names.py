@@ -68,9 +68,7 @@ def tile_names(exercise: Exercise, names: Names) -> list[str]:
     }
     constants = [name for name in dict.fromkeys(_constants(names)) if name not in known]
     listed = [name for name in constants if looks_like_a_tile(name) and names.used(name)]
-    found = (
-        listed if _strong(exercise, names, listed) else [*listed, *_used_as_a_tile(exercise, names, known)]
-    )
+    found = listed if _strong(exercise, names, listed) else [*listed, *_used_as_a_tile(exercise, names, known)]
     built = {other for name in found for other in names.built_on(name) - {name}}
     return list(dict.fromkeys(name for name in found if name not in built))[:_MOST_NAMES]
 

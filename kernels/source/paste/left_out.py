@@ -75,10 +75,7 @@ def leave_out(text: str, size_macros: Collection[str]) -> Rest:
 
 def _launched(parts: Iterable[Sequence[Token]]) -> frozenset[str]:
     return frozenset(
-        one.text
-        for part in parts
-        for one, two in pairwise(part)
-        if two.text == "<<<" and one.kind is Kind.NAME
+        one.text for part in parts for one, two in pairwise(part) if two.text == "<<<" and one.kind is Kind.NAME
     )
 
 

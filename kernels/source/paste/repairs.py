@@ -56,9 +56,7 @@ def repair_of(text: str) -> Repair | None:
     rows = text.split("\n")
     fences = _without_fences(rows)
     changes = [
-        change
-        for change in (fences, _without_numbers(rows), _with_plain_characters(rows))
-        if change is not None
+        change for change in (fences, _without_numbers(rows), _with_plain_characters(rows)) if change is not None
     ]
     if not changes:
         return None
@@ -81,15 +79,11 @@ _Change = tuple[int, int | None, str, str]
 
 def _without_fences(rows: list[str]) -> _Change | None:
     """Empty the fences, and the text around fenced code."""
-    code = {
-        item.line for entry in visible_items(scan("\n".join(rows))) if isinstance(item := entry.item, Token)
-    }
+    code = {item.line for entry in visible_items(scan("\n".join(rows))) if isinstance(item := entry.item, Token)}
     fences = [n for n, row in enumerate(rows) if n + 1 in code and _FENCE.fullmatch(row)]
     if not fences:
         return None
-    inside = {
-        n for first, last in zip(fences[::2], fences[1::2], strict=False) for n in range(first + 1, last)
-    }
+    inside = {n for first, last in zip(fences[::2], fences[1::2], strict=False) for n in range(first + 1, last)}
     prose = [n for n, row in enumerate(rows) if len(fences) % 2 == 0 and n not in inside and row.strip()]
     gone = sorted({*fences, *prose})
     for n in gone:
@@ -144,9 +138,7 @@ def _with_plain_characters(rows: list[str]) -> _Change | None:
     count = 0
     for _ in range(_MOST_PASSES):
         text = "\n".join(rows)
-        found = [
-            (n, column, char) for n, column, char in other_characters(text) if replacement(char) is not None
-        ]
+        found = [(n, column, char) for n, column, char in other_characters(text) if replacement(char) is not None]
         if first is None:
             skipped = _skipped(text) if found else set()
             first = next((OddCharacter(*each) for each in found if each[0] not in skipped), None)
@@ -161,9 +153,7 @@ def _with_plain_characters(rows: list[str]) -> _Change | None:
     if first is None:
         return None
     where = line_ranges([range(n, n + 1) for n in sorted(lines)])
-    said = (
-        f"{where[0].upper()}{where[1:]}: replaced {plural(count, 'character')} that the compiler can't read."
-    )
+    said = f"{where[0].upper()}{where[1:]}: replaced {plural(count, 'character')} that the compiler can't read."
     return first.line, first.column, first.problem, said
 
 

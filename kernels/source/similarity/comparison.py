@@ -64,9 +64,7 @@ def compare(students: Sequence[Features], given: Collection[str]) -> Comparison:
     carriers = Counter(feature for each in sets for feature in each)
     count = len(sets)
     weights = {feature: float(np.log(count / having)) for feature, having in carriers.items()}
-    columns = {
-        feature: place for place, feature in enumerate(f for f, having in carriers.items() if having > 1)
-    }
+    columns = {feature: place for place, feature in enumerate(f for f, having in carriers.items() if having > 1)}
     table = np.zeros((count, len(columns)), np.float32)
     for row, features in enumerate(sets):
         table[row, [columns[feature] for feature in features if feature in columns]] = 1

@@ -9,15 +9,7 @@ from server.accounts.access import local_path, viewer_or_none
 from server.accounts.cookies import clear_session, earlier_token
 from server.accounts.limits import LONGEST_EMAIL, TooOften
 from server.accounts.models import Person
-from server.accounts.views.blueprint import (
-    accounts,
-    go,
-    network_address,
-    page,
-    password_sent,
-    too_often,
-    user_agent,
-)
+from server.accounts.views.blueprint import accounts, go, network_address, page, password_sent, too_often, user_agent
 from server.http.forms import filled, sent
 from server.http.site import site
 
@@ -73,6 +65,4 @@ def leave() -> Response:
 def _let_in(person: Person) -> str | None:
     before = viewer_or_none()
     with site().sessions.begin() as session:
-        return password_sign_in.open_session(
-            session, person, user_agent(), before.session_id if before else None
-        )
+        return password_sign_in.open_session(session, person, user_agent(), before.session_id if before else None)

@@ -83,15 +83,11 @@ def add(session: Session, name: str, title: str, file: Path) -> Answer:
 @click.argument("course")
 @_number
 @click.option("--title", help="New title.  [default: unchanged]")
-@click.option(
-    "--file", type=_file, help="File with the new text; - for standard input.  [default: unchanged]"
-)
+@click.option("--file", type=_file, help="File with the new text; - for standard input.  [default: unchanged]")
 @click.option("--again", is_flag=True, help="Show it as new to everyone.")
 @answering()
 @in_session
-def change(
-    session: Session, course: str, number: int, title: str | None, file: Path | None, again: bool
-) -> Answer:
+def change(session: Session, course: str, number: int, title: str | None, file: Path | None, again: bool) -> Answer:
     """Change announcement NUMBER of COURSE.
 
     \b

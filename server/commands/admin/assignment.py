@@ -139,10 +139,7 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
         setting = with_asked(setting_of(found), asked)
         changed = service.change_setting(session, found.course, found, None, setting)
     shown, now = _shown(found), told(asked, found.course)
-    return Answer(
-        shown | {"changed": sorted(changed)},
-        f"{'Changed' if changed else 'Unchanged'} {name}: {now}.",
-    )
+    return Answer(shown | {"changed": sorted(changed)}, f"{'Changed' if changed else 'Unchanged'} {name}: {now}.")
 
 
 @assignment.command("order")
@@ -185,9 +182,7 @@ def delete(name: str, yes: bool) -> Answer:
             losses = losses_of_assignment(session, assignment_named(session, name))
         if not yes:  # outside a transaction: others would wait for the answer
             click.confirm(
-                f"Permanently delete {name} and {plural(losses.extensions, 'extension')}?",
-                abort=True,
-                err=True,
+                f"Permanently delete {name} and {plural(losses.extensions, 'extension')}?", abort=True, err=True
             )
         with sessions.begin() as session:
             delete_assignment(session, assignment_named(session, name), None)
@@ -205,14 +200,7 @@ def delete(name: str, yes: bool) -> Answer:
 @even_if_lower
 @answering()
 def extend(
-    name: str,
-    email: str,
-    due: str,
-    closes: str,
-    extra: int,
-    reason: str,
-    withdraw: bool,
-    even_if_lower: bool,
+    name: str, email: str, due: str, closes: str, extra: int, reason: str, withdraw: bool, even_if_lower: bool
 ) -> Answer:
     """Give one student more time or more attempts.
 

@@ -27,21 +27,12 @@ from worker.commands.answer import Answer, answering
 @click.option("--subject", default="", help="Only changes to this, such as `job 17` or a part of it.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
 @click.option(
-    "--before",
-    default=0,
-    type=click.IntRange(0, 2**63 - 1),
-    help="Only entries before this number, for the next page.",
+    "--before", default=0, type=click.IntRange(0, 2**63 - 1), help="Only entries before this number, for the next page."
 )
 @answering()
 @in_session
 def audit(
-    session: Session,
-    course: str | None,
-    area: str | None,
-    email: str | None,
-    subject: str,
-    limit: int,
-    before: int,
+    session: Session, course: str | None, area: str | None, email: str | None, subject: str, limit: int, before: int
 ) -> Answer:
     """Show changes in COURSE, newest first. Without COURSE, show changes to the server.
 
@@ -67,10 +58,7 @@ def audit(
 
 def _plain(entry: Entry) -> dict[str, object]:
     shown = {name: value for name, value in asdict(entry).items() if name != "students"}
-    return shown | {
-        "at": entry.at.isoformat(timespec="seconds"),
-        "submission": entry.submission or None,
-    }
+    return shown | {"at": entry.at.isoformat(timespec="seconds"), "submission": entry.submission or None}
 
 
 def _lines(found: Sequence[Entry], zone: ZoneInfo) -> list[str]:

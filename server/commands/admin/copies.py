@@ -41,9 +41,7 @@ def copies(session: Session, course: str, assignment: str) -> Answer:
     found, looked = fold(similar(*given, marked=len(marks)), marks)
     subject = f"assignment {course}/{assignment}"
     note(session, None, "submission.compared", subject, course_id=one.course_id, students=found.students)
-    data = _data(found) | {
-        "looked_at": [{"left": _work(each.left), "right": _work(each.right)} for each in looked]
-    }
+    data = _data(found) | {"looked_at": [{"left": _work(each.left), "right": _work(each.right)} for each in looked]}
     lines = [*_lines(found), *([f"Looked at, fine: {plural(len(looked), 'pair')}."] if looked else [])]
     return Answer(data, "\n".join(lines))
 

@@ -68,9 +68,7 @@ def add(session: Session, slug: str, title: str) -> Answer:
 @click.option("--late-days", type=int, help="Late days of each student, for all assignments.")
 @click.option("--archived/--open", "archived", default=None, help="Archive or reopen it; nothing is deleted.")
 @answering()
-def change(
-    slug: str, title: str | None, zone: str | None, late_days: int | None, archived: bool | None
-) -> Answer:
+def change(slug: str, title: str | None, zone: str | None, late_days: int | None, archived: bool | None) -> Answer:
     """Change a course's settings. Other settings stay unchanged.
 
     \b
@@ -102,9 +100,7 @@ def change(
 @click.argument("new_slug")
 @click.option("--title", help="The copy's title.  [default: the same]")
 @click.option("--days", type=int, default=0, help="Days to move all dates.  [default: 0]")
-@click.option(
-    "--starts", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="First day, instead of --days."
-)
+@click.option("--starts", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="First day, instead of --days.")
 @click.option("--instructor", metavar="EMAIL", help="Person to add as the copy's instructor.")
 @answering()
 @in_session
@@ -212,9 +208,7 @@ def list_courses(session: Session, slug: str | None) -> Answer:
 @course.command()
 @click.argument("slug")
 @click.argument("emails", nargs=-1, required=True, metavar="EMAIL...")
-@click.option(
-    "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
-)
+@click.option("--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True)
 @answering()
 @in_session
 def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> Answer:
@@ -228,9 +222,7 @@ def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> An
     for email in emails:
         person = find_person(session, email)
         if person is None:
-            raise WrongUse(
-                f"no person with the email {email}. Create an account with `tilelab admin user add`."
-            )
+            raise WrongUse(f"no person with the email {email}. Create an account with `tilelab admin user add`.")
         roster.enrol(session, found, None, person, Role(role))
     told = {"slug": slug, "role": role, "enrolled": list(emails)}
     return Answer(told, f"Enrolled in {slug} as {role}: {len(emails)}.")

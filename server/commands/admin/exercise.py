@@ -71,9 +71,7 @@ def add(course: str, source: Path, name: str) -> Answer:
     if number is not None:
         return Answer(shown, f"{course}/{chosen} has these files already, as version {number}.")
     left_out = f" Left out: {', '.join(map(safe, upload.left_out))}." if upload.left_out else ""
-    return Answer(
-        shown | {"left_out": list(upload.left_out)}, f"Saved the draft {course}/{chosen}.{left_out}"
-    )
+    return Answer(shown | {"left_out": list(upload.left_out)}, f"Saved the draft {course}/{chosen}.{left_out}")
 
 
 @exercise.command("list")
@@ -116,9 +114,7 @@ def show(session: Session, name: str) -> Answer:
     """  # noqa: D301 - click reads the escape
     _, own = _own(session, name)
     lines = [f"{name}: {safe(own.newest.title)}"]
-    lines += [
-        f"  version {row.number}, published {row.published_at:%Y-%m-%d %H:%M} UTC" for row in own.versions
-    ]
+    lines += [f"  version {row.number}, published {row.published_at:%Y-%m-%d %H:%M} UTC" for row in own.versions]
     lines += [f"  assignment {one.slug}, version {one.exercise.number}" for one in own.assignments]
     checked: list[dict[str, Any]] = []
     if own.draft is not None:
@@ -200,9 +196,7 @@ def discard(name: str) -> Answer:
 @exercise.command()
 @_name
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--version", "number", type=click.IntRange(1), help="A published version.  [default: the newest]"
-)
+@click.option("--version", "number", type=click.IntRange(1), help="A published version.  [default: the newest]")
 @click.option("--draft", is_flag=True, help="The draft instead.")
 @answering()
 @in_session

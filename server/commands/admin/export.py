@@ -43,14 +43,7 @@ def grades(session: Session, course: str, section: str, dropped: bool) -> Answer
     """  # noqa: D301 - click reads the escape
     found = course_named(session, course)
     book = gradebook(session, found.id, section, dropped=dropped)
-    note(
-        session,
-        None,
-        "grades.exported",
-        f"course {found.slug}",
-        course_id=found.id,
-        students=len(book.lines),
-    )
+    note(session, None, "grades.exported", f"course {found.slug}", course_id=found.id, students=len(book.lines))
     return Answer(_shown(book), grades_csv(book).replace("\r\n", "\n"))
 
 

@@ -59,9 +59,7 @@ def show(session: Session, name: str, email: str) -> Answer:
 @even_if_lower
 @answering()
 @in_session
-def set_points(
-    session: Session, name: str, email: str, points: float, reason: str, even_if_lower: bool
-) -> Answer:
+def set_points(session: Session, name: str, email: str, points: float, reason: str, even_if_lower: bool) -> Answer:
     """Give a student these points, whatever was submitted. Late penalties and regrades don't change them.
 
     \b
@@ -154,9 +152,7 @@ def grade_shown(grade: Grade) -> dict[str, Any] | None:
     }
 
 
-def _change(
-    session: Session, name: str, email: str, changed: dict[str, Any], even_if_lower: bool = False
-) -> Answer:
+def _change(session: Session, name: str, email: str, changed: dict[str, Any], even_if_lower: bool = False) -> Answer:
     found = assignment_named(session, name)
     person = person_named(session, email)
     with losses_confirmed(session, found, CONFIRMED if even_if_lower else "", person.id):

@@ -47,9 +47,7 @@ def jobs() -> None:
 
 @jobs.command("list")
 @click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
-@click.option(
-    "--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only this verdict."
-)
+@click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only this verdict.")
 @click.option("--person", "email", help="Only jobs of the person with this email.")
 @click.option("--assignment", help="Only jobs of COURSE/ASSIGNMENT.")
 @click.option("--older-than", help="Only jobs queued longer ago than this, such as 90s, 10m, 2h or 3d.")
@@ -129,9 +127,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, even_if_lower: 
             lines = [f"Queued {len(made):,} jobs."]
         else:
             made = _retried(session, numbers)
-            lines = [
-                f"Job {old} is graded again as job {new}." for old, new in zip(numbers, made, strict=True)
-            ]
+            lines = [f"Job {old} is graded again as job {new}." for old, new in zip(numbers, made, strict=True)]
     return Answer({"jobs": made}, "\n".join(lines))
 
 
@@ -214,17 +210,7 @@ def _lines(found: list[JobLine]) -> list[str]:
 
 
 def _shown(found: dict[str, Any]) -> list[str]:
-    first = [
-        "kind",
-        "state",
-        "verdict",
-        "person",
-        "assignment",
-        "submission",
-        "exercise",
-        "device_class",
-        "arch",
-    ]
+    first = ["kind", "state", "verdict", "person", "assignment", "submission", "exercise", "device_class", "arch"]
     lines = [f"job {found['job']}"]
     lines += [f"  {name.replace('_', ' ')}: {safe(str(found[name]))}" for name in first if found[name]]
     moments = [name for name in ("queued_at", "started_at", "ended_at") if found[name]]

@@ -28,9 +28,7 @@ from worker.commands.root import WrongUse
 @click.option("--dry-run", is_flag=True, help="Only show how many.")
 @even_if_lower
 @answering()
-def regrade(
-    assignment: str, submission: str, staged: bool, dry_run: bool, even_if_lower: bool, **given: Any
-) -> Answer:
+def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, even_if_lower: bool, **given: Any) -> Answer:
     """Regrade an assignment's submissions with its current settings.
 
     Without --stage, each new verdict counts when it is ready. If students may lose points, the command names them and
@@ -64,11 +62,7 @@ def regrade(
     course = assignment.partition("/")[0]
     if staged and made:
         done = "Staged"
-    follow = (
-        f" See what would change with `tilelab admin regrades staged {assignment}`."
-        if staged and made
-        else ""
-    )
+    follow = f" See what would change with `tilelab admin regrades staged {assignment}`." if staged and made else ""
     if number:
         follow = f" Follow it with `tilelab admin regrades show {course} {number}`."
     return Answer(

@@ -75,10 +75,7 @@ def show(session: Session, course: str, number: int) -> Answer:
     found, zone = _run(session, of.id, number), zone_of(of)
     otherwise = changed_verdicts(session, found)
     changed = [{"submission": one.public_id, "was": one.was.value, "now": one.now.value} for one in otherwise]
-    lines = [
-        f"    {one.public_id}  {safe(one.student)}: {one.was.value} became {one.now.value}"
-        for one in otherwise
-    ]
+    lines = [f"    {one.public_id}  {safe(one.student)}: {one.was.value} became {one.now.value}" for one in otherwise]
     return Answer(_shown(found) | {"turned": changed}, "\n".join([*_lines([found], zone), *lines]))
 
 
@@ -153,9 +150,7 @@ def apply_staged(session: Session, assignment: str, even_if_lower: bool) -> Answ
         count = apply(session, assignment_named(session, assignment), None)
     except NotPossible as error:
         raise WrongUse(str(error)) from error
-    return Answer(
-        {"assignment": assignment, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}."
-    )
+    return Answer({"assignment": assignment, "applied": count, **_changes_shown(changes)}, f"Applied: {count:,}.")
 
 
 @regrades.command("drop")
@@ -215,9 +210,7 @@ def _changes_shown(found: Preview) -> dict[str, Any]:
             {"submission": one.public_id, "was": one.was and one.was.value, "now": one.now.value}
             for one in found.verdicts
         ],
-        "grades": [
-            {"email": one.email, "was": one.was.points, "now": one.now.points} for one in found.grades
-        ],
+        "grades": [{"email": one.email, "was": one.was.points, "now": one.now.points} for one in found.grades],
         "ranks": [
             {"student": one.student, "device_class": one.device_class, "was": one.was, "now": one.now}
             for one in found.ranks
@@ -228,9 +221,7 @@ def _changes_shown(found: Preview) -> dict[str, Any]:
 def _run(session: Session, course_id: int, number: int) -> Run:
     found = runs(session, course_id, 1, number)
     if not found:
-        raise WrongUse(
-            f"no regrade {number} in this course. `tilelab admin regrades list` shows all regrades."
-        )
+        raise WrongUse(f"no regrade {number} in this course. `tilelab admin regrades list` shows all regrades.")
     return found[0]
 
 

@@ -110,9 +110,7 @@ def export_roster(session: Session, course: str) -> Answer:
 @roster.command()
 @click.argument("course")
 @click.argument("email")
-@click.option(
-    "--role", type=click.Choice([role.value for role in Role]), help="New role.  [default: unchanged]"
-)
+@click.option("--role", type=click.Choice([role.value for role in Role]), help="New role.  [default: unchanged]")
 @click.option("--section", help="New section; empty for none.  [default: unchanged]")
 @answering()
 def change(course: str, email: str, role: str | None, section: str | None) -> Answer:
@@ -220,8 +218,7 @@ def notes(session: Session, course: str, email: str, add: str | None, remove: in
         for one in read_notes(session, *place)
     ]  # fmt: skip
     rows = [
-        (str(one["id"]), f"{one['created_at']}"[:10], one["author"] or "command line", one["text"])
-        for one in shown
+        (str(one["id"]), f"{one['created_at']}"[:10], one["author"] or "command line", one["text"]) for one in shown
     ]
     text = "\n".join(table([tuple(map(safe, map(str, row))) for row in rows], "><<<"))
     return Answer(shown, text or f"No notes about {email}.")
@@ -278,9 +275,7 @@ def _text(plan: Plan, *, dry_run: bool) -> str:
         if entry.unconfirmed:
             lines.append(_MADE_WITH_A_CODE.format(email=entry.email))
     counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
-    return "\n".join(
-        [*lines, f"{'Dry run, no changes' if dry_run else 'Imported'}: {counts or 'no people'}."]
-    )
+    return "\n".join([*lines, f"{'Dry run, no changes' if dry_run else 'Imported'}: {counts or 'no people'}."])
 
 
 def _drop_or_not(

@@ -31,9 +31,7 @@ from worker.commands.root import WrongUse
 @click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
 @click.option("--late/--in-time", "late", default=None, help="Only late or only punctual submissions.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
-@click.option(
-    "--after", default="", metavar="ID", help="Only submissions older than this one, for the next page."
-)
+@click.option("--after", default="", metavar="ID", help="Only submissions older than this one, for the next page.")
 @answering()
 @in_session
 def submissions(

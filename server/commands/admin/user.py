@@ -43,26 +43,15 @@ def user() -> None:
 @click.argument("email")
 @click.argument("name")
 @click.option("--course", help="Enrol them in this course.")
+@click.option("--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True)
 @click.option(
-    "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
-)
-@click.option(
-    "--password",
-    "with_password",
-    is_flag=True,
-    help="Ask for a password (without a terminal: read one line).",
+    "--password", "with_password", is_flag=True, help="Ask for a password (without a terminal: read one line)."
 )
 @click.option("--token", "with_token", is_flag=True, help="Create a token for 120 days, and print it once.")
 @click.option("--admin", is_flag=True, help="Make them an operator of this server.")
 @answering()
 def add(
-    email: str,
-    name: str,
-    course: str | None,
-    role: str,
-    with_password: bool,
-    with_token: bool,
-    admin: bool,
+    email: str, name: str, course: str | None, role: str, with_password: bool, with_token: bool, admin: bool
 ) -> Answer:
     """Create an account for a person.
 
@@ -173,9 +162,7 @@ def password(email: str) -> Answer:
 @click.option("--revoke", is_flag=True, help="Revoke all tokens of this person instead.")
 @answering()
 @in_session
-def token(
-    session: Session, email: str, name: str, days: int | None, scopes: tuple[str, ...], revoke: bool
-) -> Answer:
+def token(session: Session, email: str, name: str, days: int | None, scopes: tuple[str, ...], revoke: bool) -> Answer:
     """Create a token, with which programs sign in, and print it once.
 
     Scopes: read the owner's work, submit, and act as course staff. A token never allows more than its owner may do.
@@ -327,9 +314,7 @@ def _link(email: str, purpose: LinkPurpose) -> Answer:
         with sessions.begin() as session:
             person = person_named(session, email)
             if person.disabled_at is not None:
-                raise WrongUse(
-                    f"{person.email} is disabled. Enable them with `tilelab admin user disable --enable`."
-                )
+                raise WrongUse(f"{person.email} is disabled. Enable them with `tilelab admin user disable --enable`.")
             path = path_of(purpose, create_link(session, person, purpose))
             note(session, None, f"{purpose}.created", _subject(person))
     shown = {"url": portal + path, "expires_in_seconds": int(LIFETIMES[purpose].total_seconds())}

@@ -15,14 +15,7 @@ from sqlalchemy.orm import Session
 from server.audit.service import note
 from server.commands.database import database_in_use
 from server.fleet.broker_users import users_of
-from server.fleet.worker_keys import (
-    WorkerKeyError,
-    add_key,
-    register_key,
-    revoke_keys,
-    rotate_key,
-    valid_keys,
-)
+from server.fleet.worker_keys import WorkerKeyError, add_key, register_key, revoke_keys, rotate_key, valid_keys
 from worker.commands.root import SystemFault, WrongUse
 from worker.commands.worker.broker import broker_url, redis_option
 from worker.commands.worker.orders import EXITS, give_order, order_options
@@ -49,9 +42,7 @@ _to_file = click.option(
     "--file", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the address to a new file that only you can read.  [default: print it]",
 )  # fmt: skip
-_at = click.option(
-    "--at", metavar="URL", help="The broker's address as the worker reaches it.  [default: REDIS_URL]"
-)
+_at = click.option("--at", metavar="URL", help="The broker's address as the worker reaches it.  [default: REDIS_URL]")
 
 
 @worker.command(epilog=_EXITS)
@@ -109,9 +100,7 @@ def revoke(name: str) -> None:
 
 
 @worker.command(epilog=_EXITS)
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def register(files: tuple[Path, ...]) -> None:
     """Accept workers' addresses that were made elsewhere, such as by bin/make-secrets.
 
@@ -146,9 +135,7 @@ def keys(acl: bool) -> None:
             return
         for key in found:
             until = f", until {key.valid_until:%Y-%m-%d %H:%M} UTC" if key.valid_until else ""
-            click.echo(
-                f"{key.name}: {', '.join(key.queue_names)}, since {key.added_at:%Y-%m-%d %H:%M} UTC{until}"
-            )
+            click.echo(f"{key.name}: {', '.join(key.queue_names)}, since {key.added_at:%Y-%m-%d %H:%M} UTC{until}")
 
 
 @worker.command(epilog=EXITS)
@@ -212,9 +199,7 @@ def _write_private(file: Path, text: str) -> None:
         raise SystemFault(f"can't write {file}: {error.strerror}") from error
 
 
-def _tell(
-    name: str | None, wanted: Wanted, *, everyone: bool, wait: bool, as_json: bool, redis: str | None
-) -> None:
+def _tell(name: str | None, wanted: Wanted, *, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
     action = "worker.drained" if wanted is Wanted.DRAIN else "worker.resumed"
     with database_in_use() as sessions:
 

@@ -14,9 +14,7 @@ from worker.commands.root import SystemFault, tell_option
 logger = logging.getLogger(__name__)
 
 
-@click.command(
-    epilog="Exit code: 0 ended on request, 2 wrong use, 3 invalid setting, or a permanent database error."
-)
+@click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 invalid setting, or a permanent database error.")
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),

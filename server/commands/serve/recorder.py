@@ -54,13 +54,7 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     stop = threading.Event()
     tests = partial(order_tests, RedisFleet(connect_redis(address)))
     Recorder(
-        engine,
-        RedisClaims(connect_redis(address)),
-        beat,
-        stop,
-        presence.came_late,
-        tests,
-        presence.distrusted,
+        engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late, tests, presence.distrusted
     ).register(app)
 
     def end(*_: object) -> None:

@@ -25,9 +25,7 @@ logger = logging.getLogger(__name__)
     type=click.IntRange(1, 64),
     help="Processes that answer requests.  [default: one per core, at most 4]",
 )
-@click.option(
-    "--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port."
-)
+@click.option("--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port.")
 @tell_option
 def web(host: str, port: int, processes: int | None, descriptor: int | None, tell: int | None) -> None:
     """Serve the portal to browsers and programs, until SIGTERM or Ctrl-C.

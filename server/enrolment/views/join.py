@@ -12,14 +12,7 @@ from server.accounts.access import Viewer, viewer_or_none
 from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import Person
 from server.accounts.new_password import mistake_in
-from server.accounts.views.blueprint import (
-    go,
-    network_address,
-    page,
-    password_sent,
-    too_often,
-    user_agent,
-)
+from server.accounts.views.blueprint import go, network_address, page, password_sent, too_often, user_agent
 from server.enrolment.codes import CannotJoin, course_to_join, join
 from server.enrolment.views.blueprint import enrolment
 from server.http.forms import Form, filled, sent

@@ -48,9 +48,7 @@ def follow_link(purpose: str, token: str) -> Response:
         if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
             revoke_all(session, owner)
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
-        cookie = password_sign_in.open_session(
-            session, owner, user_agent(), before.session_id if before else None
-        )
+        cookie = password_sign_in.open_session(session, owner, user_agent(), before.session_id if before else None)
     return go("/?notice=password-set", cookie or "")
 
 

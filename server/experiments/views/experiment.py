@@ -190,10 +190,7 @@ def run_again(public_id: str) -> Response:
 def share_it(public_id: str) -> Response:
     """Show an experiment to the class, or hide it, as course staff."""
     shared = request.form.get("shared") == "yes"
-    _as_staff(
-        public_id,
-        lambda session, found, person: share(session, found, person, datetime.now(UTC), shared=shared),
-    )
+    _as_staff(public_id, lambda session, found, person: share(session, found, person, datetime.now(UTC), shared=shared))
     return _back(public_id, "experiment-shared" if shared else "experiment-hidden")
 
 
@@ -226,9 +223,7 @@ def _page(public_id: str) -> ExperimentPage:
         course = membership(found.course, role)
         results = shown_results(session, visible, start, MOST_DRAWN + 1)
         shown = results[:MOST_DRAWN]
-        choices = (
-            [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
-        )
+        choices = [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
         definition = definition_of(found.plan)
         head = definition.get("experiment", {})
         return ExperimentPage(
@@ -241,15 +236,11 @@ def _page(public_id: str) -> ExperimentPage:
             submission=_submission(session, visible),
             search=search_text(session, visible),
             submitted=submissions_of(session, found.id) if visible.named else {},
-            paused=pause_until(session, found, datetime.now(UTC))
-            if found.state is ExperimentState.RUNNING
-            else None,
+            paused=pause_until(session, found, datetime.now(UTC)) if found.state is ExperimentState.RUNNING else None,
             verdicts=verdicts_text(shown) if shown else "",
             sizes=fixed_sizes(shown),
             failed=failed(session, found) if visible.may_change else 0,
-            nothing_measured=""
-            if any(each.measurement is not None for each in shown)
-            else nothing_measured(shown),
+            nothing_measured="" if any(each.measurement is not None for each in shown) else nothing_measured(shown),
             pictures=pictures(shown, definition),
             table=table(shown),
             first=start < 0,

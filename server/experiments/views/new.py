@@ -64,9 +64,7 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
     try:
         limits.count(site().sessions, STARTS, f"person {who.id}")
         kernels = _files(form)
-        asked = Sent(
-            form.values["definition"], kernels, (), form["device_class"] or None, form.checked("pauses")
-        )
+        asked = Sent(form.values["definition"], kernels, (), form["device_class"] or None, form.checked("pauses"))
         definition = read_sent(asked)
         with site().sessions.begin() as session:
             own = _own_kernels(session, course, asked, definition, now)
@@ -126,9 +124,7 @@ def _own_kernels(
     if not wanted:
         return {}
     try:
-        target = target_of(
-            session, course.course_id, course.role, definition.exercise, asked.device_class, now
-        )
+        target = target_of(session, course.course_id, course.role, definition.exercise, asked.device_class, now)
     except NoTarget as error:
         raise UnfitExperiment(error.field, str(error)) from error
     query = select(ExerciseFile.name, ExerciseFile.content).where(

@@ -56,10 +56,7 @@ def table(results: Sequence[PointResult]) -> Table:
     shown, names = columns(results), list(results[0].params) if results else []
     return Table(
         tuple(names),
-        tuple(
-            Column(each.title, each.unit if each.unit in SPEED_UNITS else "", each.basis.value)
-            for each in shown
-        ),
+        tuple(Column(each.title, each.unit if each.unit in SPEED_UNITS else "", each.basis.value) for each in shown),
         len({each.kernel for each in results}) > 1,
         tuple(_row(each, names, shown) for each in results),
     )
@@ -75,7 +72,5 @@ def _row(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -
         verdict=result.verdict.value.replace("_", " "),
         accepted=result.verdict.value == "accepted",
         why=f"{line}{finding.message}" if finding is not None else "",
-        numbers=tuple(
-            (value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown
-        ),
+        numbers=tuple((value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown),
     )

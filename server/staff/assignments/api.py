@@ -28,15 +28,7 @@ from server.staff.api_desk import (
     staff_api,
     time_to_keep,
 )
-from server.staff.assignments.service import (
-    LONGEST_REASON,
-    MOST_EXTRA,
-    Grant,
-    extensions,
-    grant,
-    withdraw,
-    wrong_grant,
-)
+from server.staff.assignments.service import LONGEST_REASON, MOST_EXTRA, Grant, extensions, grant, withdraw, wrong_grant
 from server.staff.desk import printable
 from server.staff.losses import losses_confirmed
 

@@ -71,9 +71,7 @@ def mistakes(setting: AssignmentSettings) -> dict[str, str]:
         found["min_interval_seconds"] = f"This must be between 0 and {LONGEST_INTERVAL:,} seconds (a week)."
     if not 0 <= setting.checks_per_hour <= MOST_CHECKS:
         found["checks_per_hour"] = f"Checks must be between 0 and {MOST_CHECKS:,} per hour."
-    return (
-        found | wrong_columns(setting.board_columns, setting.board_sort) | _tiers(setting) | _order(setting)
-    )
+    return found | wrong_columns(setting.board_columns, setting.board_sort) | _tiers(setting) | _order(setting)
 
 
 def differences(was: AssignmentSettings, now: AssignmentSettings) -> Mapping[str, list[Any]]:
@@ -86,9 +84,7 @@ def _tiers(setting: AssignmentSettings) -> dict[str, str]:
     if len(setting.speed_tiers) > LONGEST_TIERS:
         return {"speed_tiers": f"The tiers are too long. The limit is {LONGEST_TIERS} characters."}
     if setting.speed_by is None:
-        return (
-            {"speed_by": "Choose what the tiers compare, or remove the tiers."} if setting.speed_tiers else {}
-        )
+        return {"speed_by": "Choose what the tiers compare, or remove the tiers."} if setting.speed_tiers else {}
     try:
         read_tiers(setting.speed_tiers)
     except TierError as error:

@@ -83,9 +83,7 @@ def update_exercise(
         )
     row = keep(session, wanted, was.course_id, moment)
     judges = row.digest != was.digest
-    if judges and session.scalar(
-        select(StagedRegrade.id).where(StagedRegrade.assignment_id == assignment.id)
-    ):
+    if judges and session.scalar(select(StagedRegrade.id).where(StagedRegrade.assignment_id == assignment.id)):
         raise CourseError("A regrade of this assignment is staged. Apply or drop it first.")
     waiting = replace_version(session, assignment, row, moment) if judges else 0
     assignment.exercise = row
@@ -115,9 +113,7 @@ def check_tile(assignment: Assignment, content: Content) -> None:
     found = content.exercise
     if assignment.tile is not None and assignment.tile not in found.tiles:
         allowed = ", ".join(map(str, found.tiles))
-        raise CourseError(
-            f"The exercise {found.name} no longer has tile {assignment.tile}. Its tiles are {allowed}."
-        )
+        raise CourseError(f"The exercise {found.name} no longer has tile {assignment.tile}. Its tiles are {allowed}.")
 
 
 def plan_update(session: Session, assignment: Assignment) -> Update | None:
@@ -127,13 +123,9 @@ def plan_update(session: Session, assignment: Assignment) -> Update | None:
     if content.version == was.version:
         return None
     waiting = select(func.count()).select_from(Step).join(Step.job).where(*_not_begun(assignment))
-    standing = select(func.count()).where(
-        Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False)
-    )
+    standing = select(func.count()).where(Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False))
     judges = content.exercise.digest != was.digest
-    return Update(
-        was.version, content.version, judges, session.scalar(waiting) or 0, session.scalar(standing) or 0
-    )
+    return Update(was.version, content.version, judges, session.scalar(waiting) or 0, session.scalar(standing) or 0)
 
 
 def is_outdated(session: Session, assignment: Assignment) -> bool:

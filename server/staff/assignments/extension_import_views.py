@@ -12,13 +12,7 @@ from server.courses.access import Membership, instructor_of
 from server.courses.models import Assignment
 from server.http.forms import Form, filled
 from server.http.site import site
-from server.staff.assignments.extension_file import (
-    ExtensionFile,
-    Plan,
-    carry_out,
-    make_plan,
-    read_extensions,
-)
+from server.staff.assignments.extension_file import ExtensionFile, Plan, carry_out, make_plan, read_extensions
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff
 from server.staff.losses import losses_confirmed
@@ -87,9 +81,7 @@ def _preview(
     return (page, 422) if plan.problems else (page, 409) if outdated else page
 
 
-def _page(
-    course: Membership, assignment: str, form: Form, plan: Plan | None = None, *, outdated: bool = False
-) -> str:
+def _page(course: Membership, assignment: str, form: Form, plan: Plan | None = None, *, outdated: bool = False) -> str:
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
     page = ExtensionImportPage(desk_of(course, "assignment"), found, form, plan, outdated)

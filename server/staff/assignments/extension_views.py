@@ -74,14 +74,10 @@ def _people(session: Session, course: Membership, form: Form) -> Collection[int]
     if form["person"].isdecimal() and len(form["person"]) < 19:
         people.add(int(form["person"]))
     if len(form.values["emails"]) >= LONGEST:
-        form.mistake(
-            "emails", f"The list is too long: {LONGEST:,} characters are the limit. Grant it in parts."
-        )
+        form.mistake("emails", f"The list is too long: {LONGEST:,} characters are the limit. Grant it in parts.")
     emails = {_email(word) for word in form["emails"].replace(",", " ").replace(";", " ").split()}
     if emails:
-        students = {
-            one.email: one.person_id for one in roster(session, course.course_id, Wanted(role="student"))
-        }
+        students = {one.email: one.person_id for one in roster(session, course.course_id, Wanted(role="student"))}
         people |= {students[email] for email in emails & students.keys()}
         unknown = sorted(emails - students.keys())
         if unknown:

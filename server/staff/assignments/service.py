@@ -17,13 +17,7 @@ from server.courses import service
 from server.courses.exercises import Content
 from server.courses.models import Assignment, Course, Extension, Role
 from server.courses.service import CourseError, Terms, assign, assignments_for
-from server.staff.assignments.assignment_settings import (
-    FIELDS,
-    AssignmentSettings,
-    differences,
-    mistakes,
-    setting_of,
-)
+from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, differences, mistakes, setting_of
 from server.staff.assignments.device_choice import wrong_class
 from server.staff.assignments.exercise_update import is_judged
 from server.staff.roster.service import membership_of
@@ -65,12 +59,11 @@ def lines(session: Session, course: Course) -> list[Line]:
     """All assignments of a course, with few queries."""
     found = assignments_for(session, course.id, Role.INSTRUCTOR)
     numbers = [one.id for one in found]
-    counted = select(
-        Submission.assignment_id, func.count(), func.count(Submission.person_id.distinct())
-    ).where(Submission.assignment_id.in_(numbers))
+    counted = select(Submission.assignment_id, func.count(), func.count(Submission.person_id.distinct())).where(
+        Submission.assignment_id.in_(numbers)
+    )
     handed_in = {
-        number: (every, people)
-        for number, every, people in session.execute(counted.group_by(Submission.assignment_id))
+        number: (every, people) for number, every, people in session.execute(counted.group_by(Submission.assignment_id))
     }
     granted = select(Extension.assignment_id, func.count()).where(Extension.assignment_id.in_(numbers))
     extended = dict(session.execute(granted.group_by(Extension.assignment_id)).all())
@@ -178,9 +171,7 @@ def wrong_grant(assignment: Assignment, grant: Grant) -> dict[str, str]:
         if mine is not None and usual is None:
             found[name] = f"The assignment never {word}. Leave this empty."
         elif mine is not None and mine <= usual:
-            found[name] = (
-                f"The assignment itself {word} then or later. Enter a later time, or leave this empty."
-            )
+            found[name] = f"The assignment itself {word} then or later. Enter a later time, or leave this empty."
     due = max((one for one in (grant.due_at, assignment.due_at) if one is not None), default=None)
     if grant.closes_at is not None and due is not None and due > grant.closes_at:
         found.setdefault("closes_at", "The closing time can’t be before the due time.")
@@ -231,9 +222,7 @@ def grant(
     return found
 
 
-def withdraw(
-    session: Session, course: Course, assignment: Assignment, actor: Person | None, person_id: int
-) -> bool:
+def withdraw(session: Session, course: Course, assignment: Assignment, actor: Person | None, person_id: int) -> bool:
     """Remove a student's extension; False if there was none."""
     found = session.get(Extension, (assignment.id, person_id))
     if found is None:

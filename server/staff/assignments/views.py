@@ -25,14 +25,7 @@ from server.staff.assignments import order
 from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, setting_of
 from server.staff.assignments.device_choice import choosable
 from server.staff.assignments.exercise_update import is_judged, is_outdated
-from server.staff.assignments.service import (
-    Line,
-    change_setting,
-    extensions,
-    lines,
-    set_exercise,
-    wrong_terms,
-)
+from server.staff.assignments.service import Line, change_setting, extensions, lines, set_exercise, wrong_terms
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
 from server.staff.exercises.service import newer_version, newest_content, offered
@@ -150,12 +143,8 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
         mine = form["exercise"].startswith(OWN)
         try:
             with site().sessions.begin() as session:
-                content = (
-                    newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
-                )
-                made = set_exercise(
-                    session, the_course(session, course), acting(session), content, terms, setting
-                )
+                content = newest_content(session, course.course_id, chosen.name) if mine else read_content(chosen)
+                made = set_exercise(session, the_course(session, course), acting(session), content, terms, setting)
                 return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
         except CourseError as error:  # wrong tiers, or another person used the name meanwhile
             form.mistake(next(iter(error.fields), "slug"), str(error))
@@ -223,11 +212,7 @@ def assignment_of(session: Session, course: Membership, name: str) -> Assignment
 
 
 def assignment_page(
-    session: Session,
-    course: Membership,
-    assignment: Assignment,
-    form: Form,
-    extension_form: Form | None = None,
+    session: Session, course: Membership, assignment: Assignment, form: Form, extension_form: Form | None = None
 ) -> str:
     """The assignment's page, with the form's current values."""
     students = roster(session, course.course_id, Wanted(role=Role.STUDENT.value))

@@ -59,11 +59,7 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
         kept = []
         for group in groups:
             first, *others = group.works
-            pairs = [
-                Looked(first, each, marks[_pair(first, each)])
-                for each in others
-                if _pair(first, each) in marks
-            ]
+            pairs = [Looked(first, each, marks[_pair(first, each)]) for each in others if _pair(first, each) in marks]
             if len(pairs) == len(others):
                 looked.extend(pairs)
             else:

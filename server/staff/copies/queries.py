@@ -91,9 +91,7 @@ def shared_files(session: Session, assignment: Assignment) -> list[list[Work]]:
         .group_by(Submission.source_digest, Submission.person_id)
     )
     groups: dict[str, list[Work]] = defaultdict(list)
-    for work in sorted(
-        _works(session, session.scalars(first)), key=lambda one: (one.created_at, one.submission_id)
-    ):
+    for work in sorted(_works(session, session.scalars(first)), key=lambda one: (one.created_at, one.submission_id)):
         groups[work.digest].append(work)
     return sorted(groups.values(), key=len)
 
@@ -111,9 +109,7 @@ def _students(assignment: Assignment) -> Select[int]:
         select(Membership.person_id)
         .join(Person, Person.id == Membership.person_id)
         .where(
-            Membership.course_id == assignment.course_id,
-            Membership.role == Role.STUDENT,
-            Person.erased_at.is_(None),
+            Membership.course_id == assignment.course_id, Membership.role == Role.STUDENT, Person.erased_at.is_(None)
         )
     )
 

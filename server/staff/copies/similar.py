@@ -96,9 +96,7 @@ def rare_among(students: int) -> int:
     return max(_FEW, round(_FEW_SHARE * students))
 
 
-def similar(
-    works: Sequence[Work], files: Sequence[Sequence[Work]], given: Sequence[str], marked: int = 0
-) -> Similar:
+def similar(works: Sequence[Work], files: Sequence[Sequence[Work]], given: Sequence[str], marked: int = 0) -> Similar:
     """Compare all students.
 
     works: one of each student; files: equal files; given: the code that all students got

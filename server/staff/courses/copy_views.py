@@ -45,9 +45,7 @@ def make_copy(slug: str) -> Response | tuple[str, int]:
             source, actor = the_course(session, course), acting(session)
             days = _days(session, source, form)
             if form.right:
-                made = copy_course(
-                    session, source, actor, form["slug"], form["title"], days=days, instructor=actor
-                )
+                made = copy_course(session, source, actor, form["slug"], form["title"], days=days, instructor=actor)
                 return back("staff.show_assignments", made.slug, "course-copied")
     except CourseError as error:
         form.mistake(next(iter(error.fields), "slug"), str(error))

@@ -101,11 +101,7 @@ def _first_opening(session: Session, source: Course, days: int) -> datetime | No
 
 def _values(row: Base, without: frozenset[str]) -> dict[str, Any]:
     """The columns of a row by name. A column added later is copied, too."""
-    return {
-        column.name: getattr(row, column.name)
-        for column in row.__table__.columns
-        if column.name not in without
-    }
+    return {column.name: getattr(row, column.name) for column in row.__table__.columns if column.name not in without}
 
 
 def _moved(value: Any, days: int, zone: ZoneInfo) -> Any:
@@ -119,9 +115,7 @@ def _moved(value: Any, days: int, zone: ZoneInfo) -> Any:
     return local.replace(tzinfo=zone, fold=0).astimezone(UTC)  # clocks skip this time
 
 
-def _copied(
-    session: Session, exercise: Exercise, course_id: int, now: datetime, versions: dict[int, int]
-) -> int:
+def _copied(session: Session, exercise: Exercise, course_id: int, now: datetime, versions: dict[int, int]) -> int:
     """The ID of the copy's exercise. A course's own exercise gets a new row."""
     if exercise.course_id is None:
         return exercise.id

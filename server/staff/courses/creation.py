@@ -49,7 +49,5 @@ def found_course(
     made = create_course(session, slug, title, now)
     made.time_zone = zone
     enrol(session, made, actor, Role.INSTRUCTOR, now)
-    note(
-        session, actor, "course.created", f"course {made.slug}", now=now, course_id=made.id, title=made.title
-    )
+    note(session, actor, "course.created", f"course {made.slug}", now=now, course_id=made.id, title=made.title)
     return made

@@ -70,8 +70,7 @@ def losses_of_course(session: Session, course: Course) -> Losses:
         _count(session, Assignment.id, inside),
         _count(session, Extension.person_id, extended),
         _count(session, Announcement.id, Announcement.course_id == course.id),
-        session.scalar(select(func.count(Exercise.name.distinct())).where(Exercise.course_id == course.id))
-        or 0,
+        session.scalar(select(func.count(Exercise.name.distinct())).where(Exercise.course_id == course.id)) or 0,
         _count(session, Membership.id, Membership.course_id == course.id),
         _count(session, StaffNote.id, StaffNote.course_id == course.id),
     )
@@ -93,9 +92,7 @@ def delete_assignment(
     _delete_assignments(session, Assignment.id == assignment.id)
 
 
-def delete_course(
-    session: Session, course: Course, actor: Person | None, now: datetime | None = None
-) -> list[Ticket]:
+def delete_course(session: Session, course: Course, actor: Person | None, now: datetime | None = None) -> list[Ticket]:
     """Delete a course with all that is in it. Returns the tickets to revoke after the commit; raises CourseError.
 
     Accounts stay. So do the entries of its audit, outside any course.
@@ -149,10 +146,7 @@ def _count(
     session: Session, column: InstrumentedAttribute[int], where: ColumnElement[bool], most: int | None = None
 ) -> int:
     """Count rows, up to `most`."""
-    return (
-        session.scalar(select(func.count()).select_from(select(column).where(where).limit(most).subquery()))
-        or 0
-    )
+    return session.scalar(select(func.count()).select_from(select(column).where(where).limit(most).subquery())) or 0
 
 
 def _hold_assignments(session: Session, which: ColumnElement[bool]) -> None:

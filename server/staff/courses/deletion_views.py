@@ -93,13 +93,7 @@ def _impossible(error: CourseError) -> Refused:
 
 
 def _page(
-    course: Membership,
-    title: str,
-    losses: Losses | None,
-    refused: str,
-    there: str,
-    *,
-    of_course: bool = False,
+    course: Membership, title: str, losses: Losses | None, refused: str, there: str, *, of_course: bool = False
 ) -> str:
     desk = desk_of(course, "overview" if of_course else "assignment")
     page = DeletionPage(desk, title, of_course, losses, refused, there)

@@ -190,8 +190,7 @@ def show_exercise(course: str, name: str) -> Response:
     path=_PATH,
     uploads=_ZIP,
     scope=Scope.STAFF,
-    refuses=REFUSES_CHANGE
-    | {413: "The request has more than 1 MiB.", 415: "The body's type isn't `application/zip`."},
+    refuses=REFUSES_CHANGE | {413: "The request has more than 1 MiB.", 415: "The body's type isn't `application/zip`."},
 )
 def upload_exercise(course: str, name: str) -> Response:
     """Save a zip file as the exercise's draft, as an instructor. It replaces any other draft."""
@@ -267,9 +266,7 @@ def export_exercise(course: str, name: str) -> Response:
         own = _own(session, course_for_staff(session, person, course).id, name)
         row = version_of(own, asked.version)
         if row is None:
-            raise Refused(
-                404, "no_such_version", "There is no such version", "The exercise lists its versions."
-            )
+            raise Refused(404, "no_such_version", "There is no such version", "The exercise lists its versions.")
         files = export(session, row)
     return Response(write_zip(own.name, files), mimetype=_ZIP)
 
@@ -282,9 +279,7 @@ def _refuse_files(error: ExerciseError) -> Response:
 def _own(session: Session, course_id: int, name: str) -> OwnExercise:
     found = find_own(session, course_id, name)
     if found is None:
-        raise Refused(
-            404, "no_such_exercise", "There is no such exercise", "The course's list has the names."
-        )
+        raise Refused(404, "no_such_exercise", "There is no such exercise", "The course's list has the names.")
     return found
 
 
@@ -303,9 +298,7 @@ def _answer(own: OwnExercise) -> CourseExerciseAnswer:
 
 def _draft_answer(row: Exercise, proof: Proof) -> DraftAnswer:
     kernels = tuple(
-        CheckedKernelAnswer(
-            one.file, one.tile, one.state, one.verdict, one.line, one.message, one.problem, one.warning
-        )
+        CheckedKernelAnswer(one.file, one.tile, one.state, one.verdict, one.line, one.message, one.problem, one.warning)
         for one in proof.lines
     )
     return DraftAnswer(row.version, row.added_at.isoformat(), proof.complete, proof.unreadable, kernels)

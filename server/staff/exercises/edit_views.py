@@ -108,9 +108,7 @@ def exercise_figure(slug: str, name: str, file: str) -> Response:
     return figure_answer(found, file)
 
 
-def _save(
-    session: Session, course: Membership, name: str, files: Mapping[str, bytes], replaces: str
-) -> Saved:
+def _save(session: Session, course: Membership, name: str, files: Mapping[str, bytes], replaces: str) -> Saved:
     return save(session, the_course(session, course), name, files, acting(session), replaces=replaces)
 
 
@@ -156,12 +154,7 @@ def _preview(course: Membership, name: str, files: Mapping[str, bytes]) -> Previ
 
 
 def _page(
-    course: Membership,
-    name: str,
-    replaces: str,
-    files: Mapping[str, bytes],
-    form: Form,
-    preview: Preview | None = None,
+    course: Membership, name: str, replaces: str, files: Mapping[str, bytes], form: Form, preview: Preview | None = None
 ) -> str:
     shown = {path: files.get(path, b"") for path in _TITLES} | {
         path: content for path, content in sorted(files.items()) if path.endswith(".cu")

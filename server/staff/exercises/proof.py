@@ -100,9 +100,7 @@ def start_proof(
     except ExerciseError as error:
         raise CourseError(str(error)) from error
     if content.exercise.digest != draft.digest:
-        raise CourseError(
-            "This version of Tilelab judges the exercise differently. Upload the exercise again."
-        )
+        raise CourseError("This version of Tilelab judges the exercise differently. Upload the exercise again.")
     for kernel in kernels:
         file = content.files[kernel.file]
         source = keep_source(session, hashlib.sha256(file).hexdigest(), file, moment)
@@ -154,11 +152,7 @@ def _line(session: Session, exercise: Found, kernel: ProofKernel, job: Job | Non
         return ProofLine(kernel.file, kernel.tile, job.state)
     if job.verdict is Verdict.SYSTEM_ERROR:
         return ProofLine(
-            kernel.file,
-            kernel.tile,
-            job.state,
-            job.verdict,
-            problem="grading failed on our side; check again",
+            kernel.file, kernel.tile, job.state, job.verdict, problem="grading failed on our side; check again"
         )
     report = _report(session, job, job.verdict)
     if report is None:

@@ -17,15 +17,7 @@ from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, read_exercise
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.exercises import (
-    Content,
-    content_of,
-    files_of,
-    keep_draft,
-    kept_content,
-    newest_published,
-    publish,
-)
+from server.courses.exercises import Content, content_of, files_of, keep_draft, kept_content, newest_published, publish
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile
 from server.courses.service import CourseError, hold_course
 from server.grading.models import Job
@@ -120,9 +112,7 @@ def save(
     hold_course(session, course.id)
     found = find_own(session, course.id, name)
     if replaces is not None and (found is None or found.newest.version != replaces):
-        raise CourseError(
-            "Someone else changed this exercise meanwhile. Copy your changes, and reload the page."
-        )
+        raise CourseError("Someone else changed this exercise meanwhile. Copy your changes, and reload the page.")
     known = () if found is None else (found.draft, *found.versions)
     same = next((row for row in known if row is not None and row.version == content.version), None)
     if same is not None:
@@ -203,9 +193,7 @@ def export(session: Session, row: Exercise) -> Mapping[str, bytes]:
     """All files of a version, as its author wrote them; raises CourseError for an old one without stored files."""
     files = files_of(session, row)
     if len(files) == 1:
-        raise CourseError(
-            f"The files of {row.name} weren't stored, because an older Tilelab brought it here."
-        )
+        raise CourseError(f"The files of {row.name} weren't stored, because an older Tilelab brought it here.")
     return files
 
 

@@ -119,33 +119,23 @@ def grades_csv(book: Gradebook) -> str:
 def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
     # Inlined: a course may have more people than a statement may have parameters.
     numbers = bindparam(
-        None,
-        [one.person_id for one in members],
-        Membership.person_id.type,
-        expanding=True,
-        literal_execute=True,
+        None, [one.person_id for one in members], Membership.person_id.type, expanding=True, literal_execute=True
     )
-    return select(Membership.person_id).where(
-        Membership.course_id == course_id, Membership.person_id.in_(numbers)
-    )
+    return select(Membership.person_id).where(Membership.course_id == course_id, Membership.person_id.in_(numbers))
 
 
 def _columns(session: Session, course_id: int, slugs: Sequence[str] | None) -> list[Assignment]:
     """Assignments that students see or have submitted to. slugs: only these; None for all."""
     every = assignments_for(session, course_id, Role.INSTRUCTOR)
     hidden = [one.id for one in every if not one.listed]
-    students = select(Membership.person_id).where(
-        Membership.course_id == course_id, Membership.role == Role.STUDENT
-    )
+    students = select(Membership.person_id).where(Membership.course_id == course_id, Membership.role == Role.STUDENT)
     theirs = exists().where(Submission.assignment_id == Assignment.id, Submission.person_id.in_(students))
     used = set(session.scalars(select(Assignment.id).where(Assignment.id.in_(hidden), theirs)))
     shown = [one for one in every if one.listed or one.id in used]
     return [one for one in shown if slugs is None or one.slug in slugs]
 
 
-def _tries(
-    session: Session, assignments: Sequence[int], people: Select[int]
-) -> Mapping[int, Mapping[int, int]]:
+def _tries(session: Session, assignments: Sequence[int], people: Select[int]) -> Mapping[int, Mapping[int, int]]:
     """The number of submissions and checks, by assignment and person."""
     query = (
         select(Submission.assignment_id, Submission.person_id, func.count())
@@ -168,9 +158,7 @@ def _line(
         Cell(worth[one.id].get(member.person_id, Grade()), tries.get(one.id, {}).get(member.person_id, 0))
         for one in assignments
     )
-    most = sum(
-        one.most_points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused
-    )
+    most = sum(one.most_points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused)
     return Line(member, cells, most)
 
 

@@ -12,15 +12,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.courses.rubric import (
-    LONGEST_TEXT,
-    LONGEST_TITLE,
-    MOST_CRITERIA,
-    Criterion,
-    criteria_of,
-    most_of,
-    stored,
-)
+from server.courses.rubric import LONGEST_TEXT, LONGEST_TITLE, MOST_CRITERIA, Criterion, criteria_of, most_of, stored
 from server.courses.service import CourseError, hold_course
 from server.staff.assignments.assignment_settings import MOST_POINTS
 from server.staff.losses import students_grades
@@ -90,9 +82,7 @@ def wrong_points(assignment: Assignment, given: Given) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in criteria_of(assignment.rubric):
         if not 0 <= given.points.get(each.key, 0.0) <= each.most:
-            found[f"points_{each.key}"] = (
-                f"Points for “{each.title}” must be between 0 and {typed_number(each.most)}."
-            )
+            found[f"points_{each.key}"] = f"Points for “{each.title}” must be between 0 and {typed_number(each.most)}."
         if len(given.words.get(each.key, "")) > LONGEST_WORDS:
             found[f"words_{each.key}"] = f"This text is too long. The limit is {LONGEST_WORDS:,} characters."
     return found

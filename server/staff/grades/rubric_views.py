@@ -22,14 +22,7 @@ from server.staff.assignments.setting_form import number
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, printable, staff
 from server.staff.form_merge import SHOWN, merge, shown_form
-from server.staff.grades.rubric import (
-    Given,
-    change_rubric,
-    give_points,
-    why_not,
-    wrong_criteria,
-    wrong_points,
-)
+from server.staff.grades.rubric import Given, change_rubric, give_points, why_not, wrong_criteria, wrong_points
 from server.staff.losses import losses_confirmed, students_grades
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Submission
@@ -97,9 +90,7 @@ def change_criteria(slug: str, assignment: str) -> str | Response | tuple[str, i
         with losses_confirmed(session, found, confirmed()):
             was = criteria_of(found.rubric)
             outdated = merge(form, _typed_in_rows_of(form, was))
-            rows = [
-                row for row in range(2 * MOST_CRITERIA) if any(form[f"{part}_{row}"] for part in _PARTS[1:])
-            ]
+            rows = [row for row in range(2 * MOST_CRITERIA) if any(form[f"{part}_{row}"] for part in _PARTS[1:])]
             criteria = [_criterion(form, row, {each.key for each in was}) for row in rows]
             for name, text in wrong_criteria(criteria).items():
                 part, _, place = name.partition("_")
@@ -153,11 +144,7 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
 def _typed(criteria: Iterable[tuple[int, Criterion | None]]) -> dict[str, str]:
     """The form's values for criteria in these rows; empty ones for None."""
     return {
-        f"{part}_{row}": ""
-        if each is None
-        else typed_number(each.most)
-        if part == "most"
-        else getattr(each, part)
+        f"{part}_{row}": "" if each is None else typed_number(each.most) if part == "most" else getattr(each, part)
         for row, each in criteria
         for part in _PARTS
     }
@@ -220,9 +207,7 @@ def sheet_form(sheet: RubricSheet) -> Form:
     """The form with the points and words that were given so far."""
     values = {f"words_{each.criterion.key}": each.words for each in sheet.lines}
     points = {
-        f"points_{each.criterion.key}": typed_number(each.points)
-        for each in sheet.lines
-        if each.points is not None
+        f"points_{each.criterion.key}": typed_number(each.points) for each in sheet.lines if each.points is not None
     }
     return filled(values | points)
 
@@ -231,8 +216,7 @@ def _submission(session: Session, course: Membership, assignment: str, public_id
     """The submission to this assignment; 404 for any other."""
     found = session.scalar(
         select(Submission).where(
-            Submission.public_id == public_id,
-            Submission.assignment_id == assignment_of(session, course, assignment).id,
+            Submission.public_id == public_id, Submission.assignment_id == assignment_of(session, course, assignment).id
         )
     )
     if found is None:

@@ -31,9 +31,7 @@ class Activity:
 
 def activity(session: Session, assignment: Assignment, zone: ZoneInfo, now: datetime) -> Activity | None:
     """The last three weeks, up to today or a few days after the deadline; None without any submission."""
-    mine = and_(
-        Submission.assignment_id == assignment.id, Submission.person_id.in_(students_in(assignment.course_id))
-    )
+    mine = and_(Submission.assignment_id == assignment.id, Submission.person_id.in_(students_in(assignment.course_id)))
     first = session.scalar(select(func.min(Submission.created_at)).where(mine))
     if first is None:
         return None

@@ -57,9 +57,7 @@ def tries_of(session: Session, assignment_id: int, people: Sequence[int]) -> Map
     return found
 
 
-def stuck(
-    session: Session, assignment: Assignment, states: Sequence[StudentState], now: datetime
-) -> list[Stuck]:
+def stuck(session: Session, assignment: Assignment, states: Sequence[StudentState], now: datetime) -> list[Stuck]:
     """Students who seem stuck, the longest quiet first. Excused ones don't: their state isn't unfinished."""
     unfinished = [one.person_id for one in states if one.state in UNFINISHED]
     place = func.row_number().over(

@@ -93,10 +93,7 @@ def failures(session: Session, assignment: Assignment) -> Failures:
         if verdict is not None
     )
     latest = (
-        select(Submission.id, Submission.person_id)
-        .where(*failed)
-        .order_by(Submission.created_at.desc())
-        .limit(_LATEST)
+        select(Submission.id, Submission.person_id).where(*failed).order_by(Submission.created_at.desc()).limit(_LATEST)
     )
     last_of: dict[int, int] = {}
     for number, person in session.execute(latest):

@@ -30,9 +30,7 @@ class Listed:
     reasons: Mapping[int, str]
 
 
-def listed(
-    session: Session, course_id: int, assignment: Assignment, part: str, text: str, now: datetime
-) -> Listed:
+def listed(session: Session, course_id: int, assignment: Assignment, part: str, text: str, now: datetime) -> Listed:
     """All students of the course's assignment that belong to the part and match the search."""
     found = states_of(session, course_id, [assignment])[assignment.id]
     states = {one.person_id: one.state for one in found}

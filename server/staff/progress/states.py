@@ -104,16 +104,12 @@ def bars(session: Session, course_id: int, assignments: Sequence[Assignment]) ->
     return [Bar.of(each, found[each.id]) for each in assignments]
 
 
-def states_of(
-    session: Session, course_id: int, assignments: Sequence[Assignment]
-) -> Mapping[int, list[StudentState]]:
+def states_of(session: Session, course_id: int, assignments: Sequence[Assignment]) -> Mapping[int, list[StudentState]]:
     """The state of each student in the course, by the assignment's ID."""
     known = {each.id: each for each in assignments}
     mine = and_(Submission.assignment_id == Assignment.id, Submission.person_id == Membership.person_id)
     excused = and_(
-        Correction.assignment_id == Assignment.id,
-        Correction.person_id == Membership.person_id,
-        Correction.excused,
+        Correction.assignment_id == Assignment.id, Correction.person_id == Membership.person_id, Correction.excused
     )
     first_accepted = (
         select(func.min(Submission.created_at))

@@ -111,12 +111,7 @@ def read_roster(text: str) -> Read:
             people += 1
             _take(line, cells, header, seen, rows, problems)
     except csv.Error:
-        problems.append(
-            Problem(
-                began,
-                "A quotation mark isn’t closed, or is inside a cell without quotation marks.",
-            )
-        )
+        problems.append(Problem(began, "A quotation mark isn’t closed, or is inside a cell without quotation marks."))
     ignored = tuple(name for name in header if name and name not in COLUMNS)
     return Read(tuple(rows), tuple(problems[:_MOST_PROBLEMS]), ignored)
 

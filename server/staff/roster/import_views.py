@@ -72,11 +72,7 @@ def apply_roster(slug: str) -> str | Response | tuple[str, int]:
 def _preview(course: Membership, form: Form, read: Read, *, outdated: bool = False) -> str | tuple[str, int]:
     with site().readers.begin() as session:
         plan = make_plan(
-            session,
-            the_course(session, course),
-            read,
-            drop_others=form.checked("drop"),
-            actor=acting(session),
+            session, the_course(session, course), read, drop_others=form.checked("drop"), actor=acting(session)
         )
     if not plan.problems:
         form.values["text"] = read.text

@@ -67,9 +67,7 @@ def _why_not(session: Session, actor: Person | None, person: Person) -> str:
     if person.disabled_at is not None:
         return f"{person.name}’s account is disabled. An operator can enable it."
     found = barrier(session, actor, person)
-    return (
-        "" if found is None else _REASONS[found].format(name=person.name) + _INSTEAD.format(name=person.name)
-    )
+    return "" if found is None else _REASONS[found].format(name=person.name) + _INSTEAD.format(name=person.name)
 
 
 _REASONS: Mapping[Barrier, str] = {

@@ -127,9 +127,7 @@ def make_plan(
     return Plan(shown, tuple(sorted(problems, key=lambda problem: problem.line)), _digest(shown))
 
 
-def carry_out(
-    session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime | None = None
-) -> None:
+def carry_out(session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime | None = None) -> None:
     """Apply the plan in the caller's transaction, which locked the course before planning."""
     assert not plan.problems, "a plan with problems can't be applied"
     moment = now or datetime.now(UTC)
@@ -155,9 +153,7 @@ def carry_out(
         action = _ACTIONS[entry.change]
         note(session, actor, action, f"person {number}", now=moment, course_id=course.id, **detail)
     counts = {change: count for change, count in plan.counts.items() if count}
-    note(
-        session, actor, "roster.imported", f"course {course.slug}", now=moment, course_id=course.id, **counts
-    )
+    note(session, actor, "roster.imported", f"course {course.slug}", now=moment, course_id=course.id, **counts)
     session.flush()
 
 
@@ -173,9 +169,7 @@ _ACTIONS = {
 _REACH_FURTHER = frozenset({Change.ADDED, Change.BACK, Change.CHANGED})
 
 
-def _made(
-    session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime
-) -> Mapping[str, int]:
+def _made(session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime) -> Mapping[str, int]:
     """Create all missing accounts at once; returns their IDs by email."""
     new = [(entry.email, entry.name) for entry in plan.entries if entry.change is Change.NEW]
     people = create_people(session, new, now=now)
@@ -215,9 +209,7 @@ def _entry(row: Row, person: Person | None, member: Membership | None) -> Entry:
         name = row.name if person is None else person.name
         change = Change.NEW if person is None else Change.ADDED
         number = None if person is None else person.id
-        return Entry(
-            change, row.email, name, row.role or Role.STUDENT, row.section or "", number, "", row.line
-        )
+        return Entry(change, row.email, name, row.role or Role.STUDENT, row.section or "", number, "", row.line)
     role = row.role or member.role
     section = member.section if row.section is None else row.section
     if member.dropped_at is not None:
@@ -250,9 +242,7 @@ def _why_not(entry: Entry, row: Row, member: Membership | None, actor: Person | 
 
 def _dropped(session: Session, numbers: Sequence[int], present: Mapping[int, Membership]) -> Iterator[Entry]:
     leaving = [
-        number
-        for number in numbers
-        if present[number].dropped_at is None and present[number].role is Role.STUDENT
+        number for number in numbers if present[number].dropped_at is None and present[number].role is Role.STUDENT
     ]
     for start in range(0, len(leaving), _AT_ONCE):
         some = leaving[start : start + _AT_ONCE]
@@ -264,16 +254,12 @@ def _dropped(session: Session, numbers: Sequence[int], present: Mapping[int, Mem
 def _has_instructor(entries: Sequence[Entry], present: Mapping[int, Membership]) -> bool:
     """Whether an instructor stays. A course that has none before the import may go on without one."""
     before = {
-        number
-        for number, member in present.items()
-        if member.role is Role.INSTRUCTOR and member.dropped_at is None
+        number for number, member in present.items() if member.role is Role.INSTRUCTOR and member.dropped_at is None
     }
     changed = {entry.person_id: entry.role for entry in entries}
     there = {Change.NEW, Change.ADDED}
     after = any(
-        entry.role is Role.INSTRUCTOR
-        for entry in entries
-        if entry.change in there or entry.person_id in present
+        entry.role is Role.INSTRUCTOR for entry in entries if entry.change in there or entry.person_id in present
     )
     return not before or after or any(number not in changed for number in before)
 

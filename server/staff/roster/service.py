@@ -86,9 +86,7 @@ def last_submissions(session: Session, course_id: int, members: Sequence[Member]
     query = (
         select(Submission.person_id, func.max(Submission.created_at))
         .join(Assignment, Assignment.id == Submission.assignment_id)
-        .where(
-            Assignment.course_id == course_id, Submission.person_id.in_([one.person_id for one in members])
-        )
+        .where(Assignment.course_id == course_id, Submission.person_id.in_([one.person_id for one in members]))
         .group_by(Submission.person_id)
     )
     return dict(session.execute(query).all())
@@ -103,8 +101,7 @@ def sections(session: Session, course_id: int) -> list[str]:
 def roster_csv(members: Sequence[Member]) -> str:
     """The roster as CSV, for importing it again, without dropped people."""
     return written(
-        COLUMNS,
-        ([one.email, one.name, one.role.value, one.section] for one in members if one.dropped_at is None),
+        COLUMNS, ([one.email, one.name, one.role.value, one.section] for one in members if one.dropped_at is None)
     )
 
 
@@ -113,9 +110,7 @@ def membership_of(session: Session, course: Course, person_id: int) -> Membershi
     found = session.scalar(
         select(Membership)
         .join(Membership.person)
-        .where(
-            Membership.course_id == course.id, Membership.person_id == person_id, Person.erased_at.is_(None)
-        )
+        .where(Membership.course_id == course.id, Membership.person_id == person_id, Person.erased_at.is_(None))
         .with_for_update()
     )
     if found is None:
@@ -195,9 +190,7 @@ def change(
     return True
 
 
-def drop(
-    session: Session, course: Course, actor: Person | None, person_id: int, now: datetime | None = None
-) -> None:
+def drop(session: Session, course: Course, actor: Person | None, person_id: int, now: datetime | None = None) -> None:
     """Drop a person from the course. The person's work stays, and the person can be restored."""
     moment = now or datetime.now(UTC)
     hold_course(session, course.id)
@@ -271,13 +264,7 @@ def keep_an_instructor(session: Session, course: Course, but: int) -> None:
 
 
 def _note(
-    session: Session,
-    actor: Person | None,
-    action: str,
-    person_id: int,
-    course: Course,
-    now: datetime,
-    **detail: object,
+    session: Session, actor: Person | None, action: str, person_id: int, course: Course, now: datetime, **detail: object
 ) -> None:
     note(session, actor, action, f"person {person_id}", now=now, course_id=course.id, **detail)
 

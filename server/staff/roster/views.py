@@ -96,14 +96,7 @@ def export_roster(slug: str) -> Response:
         members = roster(session, course.course_id)
     with site().sessions.begin() as session:
         subject = f"course {course.slug}"
-        note(
-            session,
-            acting(session),
-            "roster.exported",
-            subject,
-            course_id=course.course_id,
-            people=len(members),
-        )
+        note(session, acting(session), "roster.exported", subject, course_id=course.course_id, people=len(members))
     text = roster_csv(members)
     return csv_answer(text, f"{course.slug}-roster.csv")
 

@@ -13,12 +13,7 @@ from server.courses.service import CourseError
 
 
 def add_staff_note(
-    session: Session,
-    course_id: int,
-    person_id: int,
-    author: Person | None,
-    text: str,
-    now: datetime | None = None,
+    session: Session, course_id: int, person_id: int, author: Person | None, text: str, now: datetime | None = None
 ) -> StaffNote:
     """Add a note; raises CourseError."""
     written = text.strip()
@@ -37,9 +32,7 @@ def add_staff_note(
     return made
 
 
-def remove_staff_note(
-    session: Session, course_id: int, person_id: int, number: int, actor: Person | None
-) -> bool:
+def remove_staff_note(session: Session, course_id: int, person_id: int, number: int, actor: Person | None) -> bool:
     """Remove a note about a person; False if there is none."""
     found = session.get(StaffNote, number)
     if found is None or (found.course_id, found.person_id) != (course_id, person_id):

@@ -198,10 +198,7 @@ def start_regrade(course: str) -> tuple[Response, int]:
             raise invalid(f"More than {regrades.MOST:,} submissions match. Use `since` and `until`.")
         if asked.submission and not planned.submissions:
             raise Refused(
-                404,
-                "no_such_submission",
-                "There is no such submission",
-                "No submission of the course matches.",
+                404, "no_such_submission", "There is no such submission", "No submission of the course matches."
             )
         answer = _begin(session, desk.course_id, planned, asked, desk.actor(session))
     return jsonify(asdict(answer)), 202
@@ -216,8 +213,7 @@ def show_regrade(course: str, number: int) -> Response:
         here = course_for_staff(session, person, course)
         run = _run(session, here.id, number)
         changed = tuple(
-            ChangedVerdictAnswer(one.public_id, one.student, one.was, one.now)
-            for one in changed_verdicts(session, run)
+            ChangedVerdictAnswer(one.public_id, one.student, one.was, one.now) for one in changed_verdicts(session, run)
         )
     return jsonify(asdict(RegradeProgressAnswer(_answer(run), changed)))
 
@@ -262,9 +258,7 @@ def _begin(
     session.flush()
     most = len({one.assignment_id for one in planned.submissions})
     last = before[0].number if before else 0
-    numbers = (
-        sorted(one.number for one in runs(session, course_id, most) if one.number > last) if most else []
-    )
+    numbers = sorted(one.number for one in runs(session, course_id, most) if one.number > last) if most else []
     return NewRegradeAnswer(len(made), planned.waiting, tuple(numbers), ())
 
 

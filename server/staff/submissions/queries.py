@@ -7,19 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    bindparam,
-    case,
-    exists,
-    func,
-    literal,
-    or_,
-    select,
-    tuple_,
-    union_all,
-)
+from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, literal, or_, select, tuple_, union_all
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
@@ -118,9 +106,7 @@ class Chosen:
     waits: bool
 
 
-def listing(
-    session: Session, course_id: int, asked: SubmissionCriteria, after: str = "", limit: int = PAGE
-) -> Part:
+def listing(session: Session, course_id: int, asked: SubmissionCriteria, after: str = "", limit: int = PAGE) -> Part:
     """The newest submissions first. after: from `Part.after`; an unknown value means the beginning."""
     parts = _parts(session, course_id, asked)
     if not parts:
@@ -140,12 +126,7 @@ def listing(
 
 
 def chosen(
-    session: Session,
-    course_id: int,
-    asked: SubmissionCriteria,
-    after: int,
-    newest: int | None,
-    most: int | None,
+    session: Session, course_id: int, asked: SubmissionCriteria, after: int, newest: int | None, most: int | None
 ) -> list[Chosen]:
     """Matching submissions, oldest first, up to `most`.
 
@@ -194,9 +175,7 @@ def _parts(session: Session, course_id: int, asked: SubmissionCriteria) -> list[
     return [_part(one, asked, people) for one in wanted]
 
 
-def _part(
-    assignment: Assignment, asked: SubmissionCriteria, people: Sequence[int] | None
-) -> Select[*tuple[Any, ...]]:
+def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[int] | None) -> Select[*tuple[Any, ...]]:
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
@@ -217,9 +196,7 @@ def _part(
     if asked.late:
         query = _by_lateness(query, assignment, late=asked.late == "yes")
     if asked.state:
-        query = query.join(_Latest, _Latest.id == latest_job_id()).where(
-            _Latest.state == JobState(asked.state)
-        )
+        query = query.join(_Latest, _Latest.id == latest_job_id()).where(_Latest.state == JobState(asked.state))
     if asked.verdict or asked.worker:
         query = query.join(_Judged, _Judged.id == Submission.judged_job_id)
     if asked.verdict:
@@ -243,12 +220,8 @@ def _had_a_part(worker: str) -> ColumnElement[bool]:
     )
 
 
-def _by_lateness(
-    query: Select[*tuple[Any, ...]], assignment: Assignment, *, late: bool
-) -> Select[*tuple[Any, ...]]:
-    own = (Extension.assignment_id == Submission.assignment_id) & (
-        Extension.person_id == Submission.person_id
-    )
+def _by_lateness(query: Select[*tuple[Any, ...]], assignment: Assignment, *, late: bool) -> Select[*tuple[Any, ...]]:
+    own = (Extension.assignment_id == Submission.assignment_id) & (Extension.person_id == Submission.person_id)
     usual = literal(assignment.due_at, Assignment.due_at.type)
     due = case(
         (Extension.due_at > usual, Extension.due_at), else_=usual
@@ -295,8 +268,7 @@ def _rows(session: Session, numbers: Sequence[int]) -> tuple[Row, ...]:
         .join(Person, Person.id == Submission.person_id)
         .outerjoin(
             Extension,
-            (Extension.assignment_id == Submission.assignment_id)
-            & (Extension.person_id == Submission.person_id),
+            (Extension.assignment_id == Submission.assignment_id) & (Extension.person_id == Submission.person_id),
         )
         .join(_Latest, _Latest.id == latest_job_id())
         .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)

@@ -129,9 +129,7 @@ def begin(
     return made
 
 
-def begin_staged(
-    session: Session, planned: Planned, actor: Person | None, now: datetime | None = None
-) -> list[int]:
+def begin_staged(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:
     """Stage a regrade of the planned submissions, or add them to staged ones. Returns the new jobs' IDs."""
     made: list[int] = []
     for number in sorted({one.assignment_id for one in planned.submissions}):
@@ -204,9 +202,7 @@ def cancel_waiting(sessions: Sessions, run: Run, course_id: int, actor_id: int |
     with sessions.begin() as session:
         actor = None if actor_id is None else session.get_one(Person, actor_id)
         subject = f"assignment {run.course}/{run.assignment}"
-        note(
-            session, actor, "regrade.cancelled", subject, course_id=course_id, regrade=run.number, jobs=count
-        )
+        note(session, actor, "regrade.cancelled", subject, course_id=course_id, regrade=run.number, jobs=count)
     return tickets
 
 
@@ -253,8 +249,4 @@ def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
 
 def _of(first: int, last: int, assignment: int) -> tuple[ColumnElement[bool], ...]:
     """The jobs of a run. Between its first and last ID, no other run created jobs for this assignment."""
-    return (
-        Job.id.between(first, last),
-        Job.kind == JobKind.REGRADE,
-        Submission.assignment_id == assignment,
-    )
+    return (Job.id.between(first, last), Job.kind == JobKind.REGRADE, Submission.assignment_id == assignment)

@@ -113,17 +113,15 @@ def _grades(session: Session, staged: StagedRegrade) -> tuple[NewGrade, ...]:
         if now.points != before.get(person, Grade()).points
     }
     people = _people(session, changed)
-    found = (
-        NewGrade(person, people[person].name, people[person].email, *pair) for person, pair in changed.items()
-    )
+    found = (NewGrade(person, people[person].name, people[person].email, *pair) for person, pair in changed.items())
     return tuple(sorted(found, key=lambda one: (not one.lower, one.student.casefold(), one.email)))
 
 
 def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
     lines: dict[str, dict[int, tuple[float, datetime, int]]] = defaultdict(dict)
-    query = select(
-        Standing.device_class, Standing.person_id, Standing.score, Standing.reached_at, Standing.lot
-    ).where(Standing.assignment_id == staged.assignment_id, Standing.before_freeze.is_(False))
+    query = select(Standing.device_class, Standing.person_id, Standing.score, Standing.reached_at, Standing.lot).where(
+        Standing.assignment_id == staged.assignment_id, Standing.before_freeze.is_(False)
+    )
     for device_class, person, score, reached_at, lot in session.execute(query):
         lines[device_class][person] = (score, reached_at, lot)
     unlisted = _unlisted(session, staged)
@@ -136,9 +134,7 @@ def _ranks(session: Session, staged: StagedRegrade) -> tuple[NewRank, ...]:
             changed[device_class] |= known.keys()
     for device_class, several in changed.items():
         people = sorted(several)
-        best = best_lines(
-            session, staged.assignment, device_class, people, staged=staged.id, exercise=staged.exercise
-        )
+        best = best_lines(session, staged.assignment, device_class, people, staged=staged.id, exercise=staged.exercise)
         for person in people:
             kept = lines[device_class].pop(person, None)
             if person in best:
@@ -163,9 +159,7 @@ def _unlisted(session: Session, staged: StagedRegrade) -> set[int]:
     return set(session.scalars(mine.distinct()))
 
 
-def _ordered(
-    lines: Mapping[int, tuple[float, datetime, int]], unlisted: Collection[int]
-) -> Mapping[int, int]:
+def _ordered(lines: Mapping[int, tuple[float, datetime, int]], unlisted: Collection[int]) -> Mapping[int, int]:
     """The ranks by person: the highest score first, then the earliest. Only listed lines are counted."""
     found, rank = {}, 1
     for person in sorted(lines, key=lambda person: (-lines[person][0], *lines[person][1:])):

@@ -137,9 +137,7 @@ def changed_lines(session: Session, staged: StagedRegrade) -> list[tuple[int, st
         .where(new.regrade_id == staged.id, new.id == judged_job_id(staged.id))
         .distinct()
     )
-    found = {
-        (person, name) for person, *names in session.execute(query) for name in names if name is not None
-    }
+    found = {(person, name) for person, *names in session.execute(query) for name in names if name is not None}
     return sorted(found)
 
 
@@ -152,39 +150,27 @@ def apply(session: Session, assignment: Assignment, actor: Person | None, now: d
     found = progress(session, staged)
     if not found.over:
         waiting = found.waiting + found.running
-        raise NotPossible(
-            f"{waiting:,} submissions of this regrade are not graded yet. Apply it once all are."
-        )
+        raise NotPossible(f"{waiting:,} submissions of this regrade are not graded yet. Apply it once all are.")
     number, version, moment = staged.id, staged.exercise, now or datetime.now(UTC)
     if version is not None:  # locks steps, which the recorder locks first
         take_waiting(session, assignment, version, moment)
     mine = select(Job.staged_for_id).where(Job.regrade_id == number)
     # As the recorder: submissions before their assignment, so that neither waits for the other.
     session.execute(
-        select(Submission.id)
-        .where(Submission.id.in_(mine))
-        .order_by(Submission.id)
-        .with_for_update(key_share=True)
+        select(Submission.id).where(Submission.id.in_(mine)).order_by(Submission.id).with_for_update(key_share=True)
     )
     session.execute(select(Assignment.id).where(Assignment.id == assignment.id).with_for_update())
     if version is not None:
         replace_version(session, assignment, version, moment)
     lines = changed_lines(session, staged)
-    first, last = session.execute(
-        select(func.min(Job.id), func.max(Job.id)).where(Job.regrade_id == number)
-    ).one()
-    errors = session.scalars(
-        select(Job).where(Job.regrade_id == number, Job.verdict == Verdict.SYSTEM_ERROR)
-    ).all()
+    first, last = session.execute(select(func.min(Job.id), func.max(Job.id)).where(Job.regrade_id == number)).one()
+    errors = session.scalars(select(Job).where(Job.regrade_id == number, Job.verdict == Verdict.SYSTEM_ERROR)).all()
     judged = {"judged_job_id": judged_job_id(number), "verdict": judged_verdict(number)}
     change = update(Submission).where(Submission.id.in_(mine)).values(judged)
     session.execute(change.execution_options(synchronize_session=False))
     handed_over = {"submission_id": Job.staged_for_id, "regrade_id": None, "staged_for_id": None}
     session.execute(
-        update(Job)
-        .where(Job.regrade_id == number)
-        .values(handed_over)
-        .execution_options(synchronize_session=False)
+        update(Job).where(Job.regrade_id == number).values(handed_over).execution_options(synchronize_session=False)
     )
     session.delete(staged)
     session.flush()

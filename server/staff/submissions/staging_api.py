@@ -153,10 +153,7 @@ def _preview(found: Preview) -> StagedPreviewAnswer:
             NewGradeAnswer(one.person_id, one.student, one.email, one.was.points, one.now.points)
             for one in found.grades
         ),
-        tuple(
-            NewRankAnswer(one.device_class, one.person_id, one.student, one.was, one.now)
-            for one in found.ranks
-        ),
+        tuple(NewRankAnswer(one.device_class, one.person_id, one.student, one.was, one.now) for one in found.ranks),
         found.digest,
     )
 

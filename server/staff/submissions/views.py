@@ -123,15 +123,11 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         return _list(course, wanted), 422
     after, until = (number_of(request.form, name) for name in ("after", "newest"))
     if until is None:
-        raise Refused(
-            422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
-        )
+        raise Refused(422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again.")
     staged = bool(request.form.get("stage"))
     try:
         with site().sessions.begin() as session:
-            planned = plan(
-                session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST
-            )
+            planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
             if planned.count:
                 _begin(session, planned, staged=staged)
     except MayLowerPoints:
@@ -166,9 +162,7 @@ def show_regrades(slug: str) -> str:
     course = staff_of(slug)
     with site().readers.begin() as session:
         page = RegradesPage(
-            desk_of(course, "submission"),
-            staged_in(session, course.course_id),
-            runs(session, course.course_id, 20),
+            desk_of(course, "submission"), staged_in(session, course.course_id), runs(session, course.course_id, 20)
         )
     return render_template("staff/regrades.html", page=page)
 

@@ -121,11 +121,7 @@ class CourseAnnouncementsAnswer:
 
 @staff_api.get(_ALL)
 @operation(
-    CourseAnnouncementsAnswer,
-    path={"course": NAME},
-    query=CourseAnnouncementsQuery,
-    scope=Scope.STAFF,
-    refuses=REFUSES,
+    CourseAnnouncementsAnswer, path={"course": NAME}, query=CourseAnnouncementsQuery, scope=Scope.STAFF, refuses=REFUSES
 )
 def list_announcements(course: str) -> Response:
     """List a course's announcements, as course staff: withdrawn ones too, the newest first."""
@@ -163,11 +159,7 @@ def publish_announcement(course: str) -> tuple[Response, int]:
 
 @staff_api.post(_ONE)
 @operation(
-    CourseAnnouncementAnswer,
-    path=_PATH,
-    takes=AnnouncementChangeRequest,
-    scope=Scope.STAFF,
-    refuses=REFUSES_CHANGE,
+    CourseAnnouncementAnswer, path=_PATH, takes=AnnouncementChangeRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE
 )
 def change_one_announcement(course: str, number: int) -> Response:
     """Change an announcement, as course staff."""
@@ -192,9 +184,7 @@ def publish_announcement_again(course: str, number: int) -> Response:
     return _changed(desk_of(course), number, publish_again)
 
 
-def _changed(
-    desk: ApiDesk, number: int, change: Callable[[Session, Announcement, Person], object]
-) -> Response:
+def _changed(desk: ApiDesk, number: int, change: Callable[[Session, Announcement, Person], object]) -> Response:
     with site().sessions.begin() as session:
         found = _found(session, desk, number)
         change(session, found, desk.actor(session))

@@ -34,12 +34,7 @@ def grant_regrade(session: Session, request: RegradeRequest, actor: Person | Non
 
 
 def grant_points(
-    session: Session,
-    request: RegradeRequest,
-    actor: Person | None,
-    answer: str,
-    points: float,
-    confirmed: str,
+    session: Session, request: RegradeRequest, actor: Person | None, answer: str, points: float, confirmed: str
 ) -> None:
     """Grant a request, and give the student these points for the assignment; raises CourseError.
 

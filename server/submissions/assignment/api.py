@@ -108,9 +108,7 @@ def listed() -> Response:
     return jsonify(asdict(AssignmentsAnswer(answers)))
 
 
-def _answer(
-    assignment: Assignment, mine: Allowance, grade: Grade, days: LateDays, now: datetime
-) -> AssignmentAnswer:
+def _answer(assignment: Assignment, mine: Allowance, grade: Grade, days: LateDays, now: datetime) -> AssignmentAnswer:
     deadlines = mine.deadlines
     opened = assignment.opens_at is None or assignment.opens_at <= now
     course = assignment.course

@@ -88,12 +88,7 @@ def next_step(task: Task, now: datetime) -> Step:
         return Step("See progress", f"/submissions/{pending.public_id}")
     if task.grade.excuse_released and task.counted is None:
         return Step("Read handout", task.address)
-    over = (
-        task.grade.excuse_released
-        or task.closed(now)
-        or task.at_its_best
-        or (task.done and task.overdue(now))
-    )
+    over = task.grade.excuse_released or task.closed(now) or task.at_its_best or (task.done and task.overdue(now))
     if over and task.counted is not None:
         return Step("See result", f"/submissions/{task.counted.entry.public_id}")
     if task.closed(now):

@@ -71,9 +71,7 @@ def earlier_submission(
     session: Session, person_id: int, assignment_id: int, public_id: str | None = None
 ) -> EarlierSubmission | None:
     """The submission with this ID, or the last one; None if this person has none in the assignment."""
-    query = select(Submission).where(
-        Submission.person_id == person_id, Submission.assignment_id == assignment_id
-    )
+    query = select(Submission).where(Submission.person_id == person_id, Submission.assignment_id == assignment_id)
     if public_id is not None:
         if not (public_id.isascii() and public_id.isalnum()):
             return None

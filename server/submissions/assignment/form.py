@@ -140,17 +140,11 @@ def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mis
             f"{name} has half a character, which no file can hold. Delete that character or type it again.",
         )
     except UnusableSource as error:
-        return Mistake(
-            field,
-            "too_large",
-            f"{name} has {error.size:,} bytes. The limit is {byte_size(SOURCE_BYTES)}.",
-        )
+        return Mistake(field, "too_large", f"{name} has {error.size:,} bytes. The limit is {byte_size(SOURCE_BYTES)}.")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         return Mistake(
-            field,
-            "not_text",
-            f"{name} isn't UTF-8 text (line {line:,}). Save it as UTF-8 and send it again.",
+            field, "not_text", f"{name} isn't UTF-8 text (line {line:,}). Save it as UTF-8 and send it again."
         )
     if b"\0" in source.content:
         return Mistake(field, "not_source", f"{name} isn't source code: it has NUL characters.")

@@ -107,9 +107,7 @@ class AssignmentPage:
 
     @property
     def over(self) -> bool:
-        return (
-            self.viewed or self.course.archived or (self.allowance is not None and self.task.closed(self.now))
-        )
+        return self.viewed or self.course.archived or (self.allowance is not None and self.task.closed(self.now))
 
     @property
     def never_rank(self) -> bool:
@@ -168,9 +166,7 @@ def assignment_page(
         best=None if task.best == task.counted else task.best,
         late_days=days,
         worth_late=points_for(
-            assignment,
-            late_days(now, task.deadlines) - (min(days.here, days.late) if days else 0),
-            accepted=True,
+            assignment, late_days(now, task.deadlines) - (min(days.here, days.late) if days else 0), accepted=True
         )
         if task.overdue(now)
         else None,

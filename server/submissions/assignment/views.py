@@ -122,11 +122,7 @@ def figure(course: str, name: str, file: str) -> Response:
 
 
 def _page(
-    reader: Reader,
-    *,
-    came_from: str | None = None,
-    sent: Sent | None = None,
-    refused: NotAccepted | None = None,
+    reader: Reader, *, came_from: str | None = None, sent: Sent | None = None, refused: NotAccepted | None = None
 ) -> str:
     """Render the assignment's page. refused: why the form was refused, if no field has a mistake."""
     with site().readers.begin() as session:

@@ -122,9 +122,7 @@ def grades(
     for each in _rubric_grades(session, assignments, RubricGrade.person_id.in_(people)):
         by_rubric[each.assignment_id][each.person_id] = each
     return {
-        one.id: _column(
-            session, one, people, _Decided(extended[one.id], corrected[one.id], by_rubric[one.id]), staged
-        )
+        one.id: _column(session, one, people, _Decided(extended[one.id], corrected[one.id], by_rubric[one.id]), staged)
         for one in assignments
     }
 
@@ -143,11 +141,7 @@ class _Decided:
 
 
 def _column(
-    session: Session,
-    assignment: Assignment,
-    people: Select[int],
-    decided: _Decided,
-    staged: int | None,
+    session: Session, assignment: Assignment, people: Select[int], decided: _Decided, staged: int | None
 ) -> Mapping[int, Grade]:
     found = {
         person: decided.grade(assignment, person, entries)
@@ -168,11 +162,7 @@ def own_grades(session: Session, assignments: Sequence[Assignment], person: int)
     entries = own_entries(session, assignments, person)
     return {
         one.id: grade_from(
-            one,
-            extensions.get(one.id),
-            corrections.get(one.id),
-            entries.get(one.id, ()),
-            by_rubric.get(one.id),
+            one, extensions.get(one.id), corrections.get(one.id), entries.get(one.id, ()), by_rubric.get(one.id)
         )
         for one in assignments
     }
@@ -180,15 +170,11 @@ def own_grades(session: Session, assignments: Sequence[Assignment], person: int)
 
 def corrections_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Correction]:
     """One person's corrections, by the assignments' IDs."""
-    query = select(Correction).where(
-        Correction.assignment_id.in_(assignments), Correction.person_id == person
-    )
+    query = select(Correction).where(Correction.assignment_id.in_(assignments), Correction.person_id == person)
     return {found.assignment_id: found for found in session.scalars(query)}
 
 
-def rubric_grades_of(
-    session: Session, assignments: Sequence[Assignment], person: int
-) -> Mapping[int, RubricGrade]:
+def rubric_grades_of(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, RubricGrade]:
     """What course staff gave one person by rubrics, by the assignments' IDs."""
     found = _rubric_grades(session, assignments, RubricGrade.person_id == person)
     return {each.assignment_id: each for each in found}

@@ -55,8 +55,7 @@ def sheet_of(session: Session, submission: Submission, grade: Grade, *, as_staff
     read = None if given is None else session.get_one(Submission, given.submission_id)
     return RubricSheet(
         tuple(
-            SheetLine(each, _counted(each, points), words.get(each.key, ""))
-            for each in criteria_of(assignment.rubric)
+            SheetLine(each, _counted(each, points), words.get(each.key, "")) for each in criteria_of(assignment.rubric)
         ),
         grade,
         found.points,

@@ -73,8 +73,7 @@ def progress_answer(progress: Progress) -> ProgressAnswer:
         wait=wait_answer(status.place),
         attempt=0 if status.open_step is None else status.open_step.attempt,
         phases=tuple(
-            ProgressPhaseAnswer(phase.key, phase.state, phase.seconds, phase.detail)
-            for phase in progress.phases
+            ProgressPhaseAnswer(phase.key, phase.state, phase.seconds, phase.detail) for phase in progress.phases
         ),
         printed_case=progress.printed_case,
         printed=progress.printed,

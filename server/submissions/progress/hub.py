@@ -254,9 +254,7 @@ class Hub:
                         self._channels[number].update(status)
         except SQLAlchemyError as error:
             if not self._failing:
-                logger.warning(
-                    "watched pages don't change, the database is unavailable: %s", type(error).__name__
-                )
+                logger.warning("watched pages don't change, the database is unavailable: %s", type(error).__name__)
             self._failing = True
         except Exception:
             if not self._failing:

@@ -70,9 +70,7 @@ class SubmissionStatus:
         return next((step for step in self.steps if step.state in _OPEN), None)
 
 
-def read_statuses(
-    session: Session, submissions: Collection[int], now: datetime
-) -> Mapping[int, SubmissionStatus]:
+def read_statuses(session: Session, submissions: Collection[int], now: datetime) -> Mapping[int, SubmissionStatus]:
     """Read the status of each submission by its ID, without deleted ones."""
     rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
     for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
@@ -102,21 +100,11 @@ def _job(rows: list[Row[*tuple[Any, ...]]]) -> SubmissionStatus:
     first = rows[0]
     steps = tuple(
         StepStatus(
-            row.id,
-            row.kind,
-            row.state,
-            row.queue,
-            row.attempt,
-            row.queued_at,
-            row.sent_at,
-            row.started_at,
-            row.seconds,
+            row.id, row.kind, row.state, row.queue, row.attempt, row.queued_at, row.sent_at, row.started_at, row.seconds
         )
         for row in rows
     )
-    return SubmissionStatus(
-        first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps
-    )
+    return SubmissionStatus(first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps)
 
 
 def _placed(job: SubmissionStatus, found: Mapping[int, Place]) -> SubmissionStatus:

@@ -64,10 +64,7 @@ class Listener:
             self._heard(hint)
 
     def _listen(self) -> None:
-        with (
-            connect_redis(self._redis_url) as client,
-            client.pubsub(ignore_subscribe_messages=True) as pubsub,
-        ):
+        with connect_redis(self._redis_url) as client, client.pubsub(ignore_subscribe_messages=True) as pubsub:
             pubsub.psubscribe(CHANNELS)
             while not self._stop.is_set():
                 message = pubsub.get_message(timeout=_LOOK_SECONDS)

@@ -216,12 +216,7 @@ def _words(status: SubmissionStatus, phases: Sequence[Phase], *, waits: bool) ->
     return _HEADLINES[now.key], now.detail
 
 
-_HEADLINES = {
-    "queued": "Waiting",
-    "compiling": "Compiling",
-    "checking": "Checking",
-    "measuring": "Measuring",
-}
+_HEADLINES = {"queued": "Waiting", "compiling": "Compiling", "checking": "Checking", "measuring": "Measuring"}
 
 
 def _place_text(place: Place) -> str:
@@ -255,9 +250,7 @@ def _note(step: StepStatus | None) -> str:
             f"{_NOT_YOURS}"
         )
     if step.attempt > 1:
-        return (
-            f"Try {step.attempt} of {MAX_ATTEMPTS}: the earlier worker was lost or had an error. {_NOT_YOURS}"
-        )
+        return f"Try {step.attempt} of {MAX_ATTEMPTS}: the earlier worker was lost or had an error. {_NOT_YOURS}"
     return ""
 
 

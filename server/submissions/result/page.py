@@ -192,9 +192,7 @@ def _closed_at(session: Session, submission: Submission, now: datetime) -> datet
     return deadlines.closes_at if deadlines.closed(now) else None
 
 
-def watched(
-    session: Session, person: int, public_id: str, now: datetime
-) -> tuple[int, SubmissionStatus] | None:
+def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, SubmissionStatus] | None:
     """The database ID and the status of a submission; None if the person may not see it."""
     found = visible_submission(session, person, public_id)
     return None if found is None else (found.id, read_statuses(session, [found.id], now)[found.id])
@@ -234,17 +232,8 @@ def _adding_up(parts: Sequence[Duration], whole: int) -> Iterator[Duration]:
         yield Duration("other", rest / 10)
 
 
-_IN_VAIN = {
-    AttemptOutcome.LOST: "worker lost, restarted",
-    AttemptOutcome.FAULT: "worker error, restarted",
-}
-_STEPS = {
-    "read": "read",
-    "compile": "compiled",
-    "check": "checked",
-    "count": "counted",
-    "measure": "measured",
-}
+_IN_VAIN = {AttemptOutcome.LOST: "worker lost, restarted", AttemptOutcome.FAULT: "worker error, restarted"}
+_STEPS = {"read": "read", "compile": "compiled", "check": "checked", "count": "counted", "measure": "measured"}
 
 
 def _solves_first(session: Session, submission: Submission) -> bool:
@@ -266,9 +255,7 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
     job = submission.judged_job
     if job is None or job.verdict is None:
         return None
-    row = session.execute(
-        select(Result.report, Result.device_class).where(Result.job_id == job.id)
-    ).one_or_none()
+    row = session.execute(select(Result.report, Result.device_class).where(Result.job_id == job.id)).one_or_none()
     packed, device_class = (None, job.device_class) if row is None else row
     steps = {step.kind: step for step in session.scalars(select(Step).where(Step.job_id == job.id))}
     checked_at, measured_at = (_began(steps.get(kind)) for kind in (StepKind.CHECK, StepKind.MEASURE))

@@ -73,8 +73,6 @@ def _smaller(report: Report) -> Iterator[Report]:
     yield report
     without = replace(report, evidence=Evidence(), occupancy=None)
     yield without
-    without = replace(
-        without, measurement=None, measured_occupancy=None, launch=None, resources=None, checks=()
-    )
+    without = replace(without, measurement=None, measured_occupancy=None, launch=None, resources=None, checks=())
     yield without
     yield replace(without, findings=(), warnings=(), printed="", isolation=(), seconds={}, unmade_checks=())

@@ -53,23 +53,17 @@ def read_stored_report(packed: bytes | None, verdict: Verdict, *, staff: bool) -
     return StoredReport(plain, readable(plain, verdict))
 
 
-def sections(
-    kept: StoredReport, around: Around, worth: str, actions: Callable[[int | None], Markup]
-) -> Markup:
+def sections(kept: StoredReport, around: Around, worth: str, actions: Callable[[int | None], Markup]) -> Markup:
     """Render the result as part of a page that shows the times of all parts itself.
 
     worth, actions: see ReportContext
     """
     plain = {**kept.plain, "seconds": {}}
-    html, line = bounded(
-        sections_of, plain, kept.report.verdict, around.source, around.file, around.ladder, worth
-    )
+    html, line = bounded(sections_of, plain, kept.report.verdict, around.source, around.file, around.ladder, worth)
     return Markup(html.replace(ACTIONS, actions(line), 1))  # noqa: S704 - rendered by our own templates
 
 
 def whole_page(kept: StoredReport, around: Around, facts: dict[str, str]) -> str:
     """Render the result as one HTML file. facts: more lines for its top."""
-    html: str = bounded(
-        page_of, kept.plain, kept.report.verdict, around.source, around.file, around.ladder, facts
-    )
+    html: str = bounded(page_of, kept.plain, kept.report.verdict, around.source, around.file, around.ladder, facts)
     return html

@@ -29,13 +29,7 @@ from server.submissions.progress.phases import progress_of
 from server.submissions.progress.streams import EventFormat, event_stream, the_hub
 from server.submissions.queries import may_still_see, visible_submission
 from server.submissions.result.page import SubmissionPage, durations, read_page, watched
-from server.submissions.result.report import (
-    Around,
-    StoredReport,
-    read_stored_report,
-    sections,
-    whole_page,
-)
+from server.submissions.result.report import Around, StoredReport, read_stored_report, sections, whole_page
 from server.submissions.service import latest_job
 
 submissions_pages = Blueprint(
@@ -222,9 +216,7 @@ def _signed_in(token: str, session: Session) -> int | None:
 
 def _kept(page: SubmissionPage) -> StoredReport | None:
     return (
-        None
-        if page.judged is None
-        else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff)
+        None if page.judged is None else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff)
     )
 
 
@@ -243,9 +235,7 @@ def _graded(public_id: str) -> tuple[SubmissionPage, StoredReport]:
     page = _page(public_id)
     kept = _kept(page)
     if kept is None:
-        raise Refused(
-            404, "not_graded", "There is no report yet", "It appears once the submission is graded."
-        )
+        raise Refused(404, "not_graded", "There is no report yet", "It appears once the submission is graded.")
     return page, kept
 
 

@@ -55,9 +55,7 @@ class Worth:
     def again(self) -> Again | None:
         """The chance to earn more than this submission does; None if it doesn't count or can't be improved."""
         # A decision that isn't released must not show.
-        decided = (self.grade.excused or self.grade.score is not None) and (
-            self.as_staff or not self.grade.held
-        )
+        decided = (self.grade.excused or self.grade.score is not None) and (self.as_staff or not self.grade.held)
         gain = self.best_now - valued(self.assignment, self.deadlines, self.entry).points
         perfect = self.entry.accepted and round(gain, 6) <= 0
         over = self.deadlines.closed(self.now) or self.attempts_left == 0
@@ -197,12 +195,7 @@ def _standing(worth: Worth, out_of: Callable[[float], str]) -> str:
         return "doesn’t count"
     if worth.counts:
         missed = worth.entry.goals_missed
-        if (
-            worth.entry.accepted
-            and missed
-            and worth.assignment.points
-            and worth.assignment.goals_percent == 100
-        ):
+        if worth.entry.accepted and missed and worth.assignment.points and worth.assignment.goals_percent == 100:
             return f"the missed {'goal costs' if missed == 1 else 'goals cost'} no points"
         return "this submission counts"
     instead = f"your {_which(worth, counted)} submission counts"

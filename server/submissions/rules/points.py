@@ -82,9 +82,7 @@ def with_rubric(kernel: Worth, given: float | None, most: float) -> Worth:
     """
     if not most:
         return kernel
-    why = (
-        "rubric not graded yet" if given is None else f"rubric {typed_number(given)} of {typed_number(most)}"
-    )
+    why = "rubric not graded yet" if given is None else f"rubric {typed_number(given)} of {typed_number(most)}"
     return Worth(kernel.points + (given or 0.0), (*kernel.why, why))
 
 

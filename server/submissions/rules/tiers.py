@@ -81,10 +81,7 @@ def wrong_tiers(assignment: Assignment, by: SpeedBy | None, text: str) -> str:
         return "No GPU measures this assignment, so speed can’t earn points."
     if by is SpeedBy.RUNG:
         shipped = exercise.course_id is None
-        rungs = [
-            one.number
-            for one, _ in measured_rungs(exercise.name, exercise.definition, device, shipped=shipped)
-        ]
+        rungs = [one.number for one, _ in measured_rungs(exercise.name, exercise.definition, device, shipped=shipped)]
         missing = [least for least, _ in read_tiers(text)[1:] if least not in rungs]
         if missing:
             measured = ", ".join(map(str, rungs)) or "none"
@@ -94,9 +91,7 @@ def wrong_tiers(assignment: Assignment, by: SpeedBy | None, text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def measured_rungs(
-    name: str, definition: str, device_class: str, *, shipped: bool
-) -> tuple[tuple[Rung, float], ...]:
+def measured_rungs(name: str, definition: str, device_class: str, *, shipped: bool) -> tuple[tuple[Rung, float], ...]:
     """The rungs that were measured on this device, with their GFLOPS at the ranking size.
 
     shipped: whether the exercise comes with Tilelab; others have no ladder
@@ -105,15 +100,11 @@ def measured_rungs(
     size = one_size(read_exercise(name, definition).ranking)
     if ladder is None or size is None:
         return ()
-    return tuple(
-        (rung, rung.figures[device_class].at(size)) for rung in ladder.rungs if device_class in rung.figures
-    )
+    return tuple((rung, rung.figures[device_class].at(size)) for rung in ladder.rungs if device_class in rung.figures)
 
 
 @lru_cache(maxsize=256)
-def _tiers(
-    by: SpeedBy, text: str, device_class: str, exercise: tuple[str, str, bool] | tuple[()]
-) -> tuple[Tier, ...]:
+def _tiers(by: SpeedBy, text: str, device_class: str, exercise: tuple[str, str, bool] | tuple[()]) -> tuple[Tier, ...]:
     speeds: dict[float, float] = {0.0: 0.0}
     if exercise:
         name, definition, shipped = exercise

@@ -76,9 +76,7 @@ def announcements_in(
     return _part(session, query, limit)
 
 
-def announcements_everywhere(
-    session: Session, person_id: int, now: datetime, limit: int, before: int
-) -> Part:
+def announcements_everywhere(session: Session, person_id: int, now: datetime, limit: int, before: int) -> Part:
     """The newest announcements of a member's active courses."""
     query = _seen_by(person_id).join(Membership, _member(person_id)).where(*_for_members(now))
     return _part(session, query.where(Announcement.id < before) if before else query, limit)
@@ -117,9 +115,7 @@ def staff_announcements(session: Session, course_id: int, limit: int, before: in
 
 def find_announcement(session: Session, course_id: int, number: int) -> Announcement | None:
     """An announcement of this course, also a withdrawn one; None for none."""
-    return session.scalar(
-        select(Announcement).where(Announcement.id == number, Announcement.course_id == course_id)
-    )
+    return session.scalar(select(Announcement).where(Announcement.id == number, Announcement.course_id == course_id))
 
 
 def _seen_by(person_id: int) -> Select[Announcement, str, int]:
@@ -145,9 +141,7 @@ def _readable(role: Role, now: datetime) -> ColumnElement[bool]:
 
 def _member(person_id: int) -> ColumnElement[bool]:
     """The condition that joins a course with a person's membership."""
-    return and_(
-        Membership.course_id == Course.id, Membership.person_id == person_id, Membership.dropped_at.is_(None)
-    )
+    return and_(Membership.course_id == Course.id, Membership.person_id == person_id, Membership.dropped_at.is_(None))
 
 
 def _for_members(now: datetime) -> tuple[ColumnElement[bool], ...]:
@@ -169,11 +163,7 @@ def _part(session: Session, query: Select[Announcement, str, int], limit: int) -
 
 
 def _students(course_id: int) -> tuple[ColumnElement[bool], ...]:
-    return (
-        Membership.course_id == course_id,
-        Membership.role == Role.STUDENT,
-        Membership.dropped_at.is_(None),
-    )
+    return (Membership.course_id == course_id, Membership.role == Role.STUDENT, Membership.dropped_at.is_(None))
 
 
 def _seen_by_students(session: Session, course_id: int, numbers: Sequence[int]) -> Mapping[int, int]:

@@ -97,9 +97,7 @@ def change_announcement(
     return True
 
 
-def withdraw(
-    session: Session, found: Announcement, actor: Person | None, now: datetime | None = None
-) -> None:
+def withdraw(session: Session, found: Announcement, actor: Person | None, now: datetime | None = None) -> None:
     """Hide an announcement from students, unless it is hidden already."""
     moment = now or datetime.now(UTC)
     if found.withdrawn_at is None:
@@ -107,9 +105,7 @@ def withdraw(
         _note(session, actor, "withdrawn", found, moment)
 
 
-def publish_again(
-    session: Session, found: Announcement, actor: Person | None, now: datetime | None = None
-) -> None:
+def publish_again(session: Session, found: Announcement, actor: Person | None, now: datetime | None = None) -> None:
     """Show a withdrawn announcement to students again; raises CourseError."""
     moment = now or datetime.now(UTC)
     _active(session, found.course_id)
@@ -139,12 +135,7 @@ def _active(session: Session, course_id: int) -> None:
 
 
 def _note(
-    session: Session,
-    actor: Person | None,
-    what: str,
-    which: Announcement,
-    now: datetime,
-    **detail: str | bool,
+    session: Session, actor: Person | None, what: str, which: Announcement, now: datetime, **detail: str | bool
 ) -> None:
     subject = f"announcement {which.id}"
     note(session, actor, f"announcement.{what}", subject, now=now, course_id=which.course_id, **detail)

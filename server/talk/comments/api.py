@@ -53,9 +53,7 @@ class CommentsAnswer:
 
 @comments.get("/submissions/<public_id>/comments")
 @operation(
-    CommentsAnswer,
-    path={"public_id": PUBLIC_ID},
-    refuses={404: "There is no such submission, or you may not see it."},
+    CommentsAnswer, path={"public_id": PUBLIC_ID}, refuses={404: "There is no such submission, or you may not see it."}
 )
 def listed(public_id: str) -> Response:
     """List the comments on a submission, as its owner or course staff. Reading them here doesn't mark them as seen."""

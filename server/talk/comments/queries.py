@@ -116,11 +116,7 @@ def news_in(session: Session, person_id: int, course_id: int, limit: int) -> lis
         select(Submission.public_id, Assignment.title, since)
         .join(Submission, Submission.id == Comment.submission_id)
         .join(Submission.assignment)
-        .where(
-            Comment.news_since.is_not(None),
-            Submission.person_id == person_id,
-            Assignment.course_id == course_id,
-        )
+        .where(Comment.news_since.is_not(None), Submission.person_id == person_id, Assignment.course_id == course_id)
         .group_by(Submission.public_id, Assignment.title)
         .order_by(since.desc())
         .limit(limit)

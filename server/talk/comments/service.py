@@ -44,9 +44,7 @@ def write_comment(
     staff = _writes_as_staff(session, submission, author)
     first = None if thread is None else _thread(session, submission, thread)
     if first is None and line is not None and not 1 <= line <= lines_of(submission):
-        raise CourseError(
-            f"The source has no line {line}. Its last line is {lines_of(submission)}.", ["line"]
-        )
+        raise CourseError(f"The source has no line {line}. Its last line is {lines_of(submission)}.", ["line"])
     if _number(session, submission) >= MOST_COMMENTS:
         raise CourseError(f"This submission has {MOST_COMMENTS} comments, so it takes no more.")
     made = Comment(
@@ -70,9 +68,7 @@ def remove_comment(
     _active(session, submission)
     staff = _writes_as_staff(session, submission, actor)
     found = session.scalar(
-        select(Comment)
-        .where(Comment.id == number, Comment.submission_id == submission.id)
-        .with_for_update(of=Comment)
+        select(Comment).where(Comment.id == number, Comment.submission_id == submission.id).with_for_update(of=Comment)
     )
     if found is None or found.removed_at is not None:
         return

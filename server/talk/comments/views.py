@@ -28,10 +28,7 @@ from server.talk.comments.queries import Counts, News, Thread, counts_of, news_b
 from server.talk.comments.service import mark_read, remove_comment, settle, write_comment
 
 comment_pages = Blueprint(
-    "comment_pages",
-    "server.talk",
-    url_prefix="/submissions/<public_id>/comments",
-    template_folder="templates",
+    "comment_pages", "server.talk", url_prefix="/submissions/<public_id>/comments", template_folder="templates"
 )
 
 COMMENTS = Limit("comment", 60, timedelta(hours=1))
@@ -238,7 +235,5 @@ def _not_possible(error: CourseError) -> Refused:
 
 
 def _back(public_id: str, notice: str, anchor: str = "") -> Response:
-    address = url_for(
-        "comment_pages.show_comments", public_id=public_id, notice=notice, _anchor=anchor or None
-    )
+    address = url_for("comment_pages.show_comments", public_id=public_id, notice=notice, _anchor=anchor or None)
     return Response(status=303, headers={"Location": address})

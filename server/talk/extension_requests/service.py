@@ -68,11 +68,7 @@ def request_extension(
     if wanted_at > max(deadline, moment) + FURTHEST:
         raise CourseError("Enter a time within a year.", ["wanted"])
     made = ExtensionRequest(
-        assignment_id=assignment.id,
-        person_id=student.id,
-        wanted_at=wanted_at,
-        reason=written,
-        created_at=moment,
+        assignment_id=assignment.id, person_id=student.id, wanted_at=wanted_at, reason=written, created_at=moment
     )
     session.add(made)
     session.flush()
@@ -93,11 +89,7 @@ def withdraw_request(session: Session, assignment: Assignment, person: int) -> b
 
 
 def refuse_request(
-    session: Session,
-    request: ExtensionRequest,
-    actor: Person | None,
-    answer: str,
-    now: datetime | None = None,
+    session: Session, request: ExtensionRequest, actor: Person | None, answer: str, now: datetime | None = None
 ) -> None:
     """Refuse a request, as an instructor; raises CourseError."""
     moment, assignment = now or datetime.now(UTC), request.assignment
@@ -110,13 +102,7 @@ def refuse_request(
 
 
 def answer_request(
-    session: Session,
-    request: ExtensionRequest,
-    actor: Person | None,
-    *,
-    granted: bool,
-    answer: str,
-    now: datetime,
+    session: Session, request: ExtensionRequest, actor: Person | None, *, granted: bool, answer: str, now: datetime
 ) -> None:
     """Store the answer; raises CourseError. Grants no extension and writes no audit.
 

@@ -23,10 +23,7 @@ from server.talk.extension_requests.service import request_extension, requests_b
 from server.talk.models import ExtensionRequest
 
 extension_pages = Blueprint(
-    "extension_pages",
-    "server.talk",
-    url_prefix="/courses/<course>/<name>/extension",
-    template_folder="templates",
+    "extension_pages", "server.talk", url_prefix="/courses/<course>/<name>/extension", template_folder="templates"
 )
 
 REQUESTS = Limit("extension", 20, timedelta(days=1))

@@ -15,9 +15,7 @@ from server.talk.models import RegradeRequest
 def requests_for(session: Session, submission_id: int) -> Sequence[RegradeRequest]:
     """The requests for a submission, the newest first."""
     query = select(RegradeRequest).where(RegradeRequest.submission_id == submission_id)
-    return session.scalars(
-        query.options(joinedload(RegradeRequest.answerer)).order_by(RegradeRequest.id.desc())
-    ).all()
+    return session.scalars(query.options(joinedload(RegradeRequest.answerer)).order_by(RegradeRequest.id.desc())).all()
 
 
 def requests_in(

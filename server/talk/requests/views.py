@@ -24,10 +24,7 @@ from server.talk.requests.queries import requests_for
 from server.talk.requests.service import request_regrade, why_not
 
 request_pages = Blueprint(
-    "request_pages",
-    "server.talk",
-    url_prefix="/submissions/<public_id>/request",
-    template_folder="templates",
+    "request_pages", "server.talk", url_prefix="/submissions/<public_id>/request", template_folder="templates"
 )
 
 REQUESTS = Limit("request", 20, timedelta(days=1))

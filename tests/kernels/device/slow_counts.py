@@ -10,8 +10,7 @@ def warps_of_words(addresses: Sequence[int], active: Sequence[bool], width: int)
     lanes = [lane for lane in range(32) if active[lane]]
     size = {8: 16, 16: 8}.get(width, 32)
     if size < 32 and any(
-        all(not active[lane ^ by] or addresses[lane] == addresses[lane ^ by] for lane in lanes)
-        for by in (1, 2)
+        all(not active[lane ^ by] or addresses[lane] == addresses[lane ^ by] for lane in lanes) for by in (1, 2)
     ):
         size *= 2
     passes = ideal = 0

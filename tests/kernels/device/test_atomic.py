@@ -9,9 +9,7 @@ from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, line, only
 
 GLOBAL = """__device__ TYPE cell[2] = {START, START};
-HEAD { THREAD TYPE old = CALL; P[t] = (float)old; M[t] = 0; }""".replace("HEAD", HEAD).replace(
-    "THREAD", THREAD
-)
+HEAD { THREAD TYPE old = CALL; P[t] = (float)old; M[t] = 0; }""".replace("HEAD", HEAD).replace("THREAD", THREAD)
 SHARED = """HEAD {
   THREAD
   __shared__ TYPE cell[2];
@@ -41,18 +39,8 @@ UPDATES = [
     ("float", 3, "atomicExch(&cell[t % 2], t + 0.5f)", lambda old, t: t + 0.5),
     ("unsigned", 0, "atomicInc(&cell[t % 2], 4u)", lambda old, t: 0 if old >= 4 else old + 1),
     ("unsigned", 2, "atomicDec(&cell[t % 2], 4u)", lambda old, t: 4 if old == 0 or old > 4 else old - 1),
-    (
-        "int",
-        0,
-        "atomicCAS(&cell[t % 2], t / 2, t / 2 + 1)",
-        lambda old, t: t // 2 + 1 if old == t // 2 else old,
-    ),
-    (
-        "unsigned long long",
-        0,
-        "atomicCAS(&cell[t % 2], 0ULL, 7ULL + t)",
-        lambda old, t: 7 + t if old == 0 else old,
-    ),
+    ("int", 0, "atomicCAS(&cell[t % 2], t / 2, t / 2 + 1)", lambda old, t: t // 2 + 1 if old == t // 2 else old),
+    ("unsigned long long", 0, "atomicCAS(&cell[t % 2], 0ULL, 7ULL + t)", lambda old, t: 7 + t if old == 0 else old),
 ]
 
 
@@ -100,13 +88,7 @@ def test_a_vector_of_floats(device, kind, values, last):
     ("header", "kind", "made", "low", "high"),
     [
         ("cuda_fp16.h", "__half2", "__floats2half2_rn(t, 1)", "__low2float(old)", "__high2float(old)"),
-        (
-            "cuda_bf16.h",
-            "__nv_bfloat162",
-            "__floats2bfloat162_rn(t, 1)",
-            "__low2float(old)",
-            "__high2float(old)",
-        ),
+        ("cuda_bf16.h", "__nv_bfloat162", "__floats2bfloat162_rn(t, 1)", "__low2float(old)", "__high2float(old)"),
         ("cuda_fp16.h", "__half", "__float2half(t)", "__half2float(old)", "t / 2"),
         ("cuda_bf16.h", "__nv_bfloat16", "__float2bfloat16(t)", "__bfloat162float(old)", "t / 2"),
     ],

@@ -88,9 +88,7 @@ def test_counting_by_hand_gives_the_same(cells, active, width):
     assert passes(addresses, width, active) == warps_of_words(addresses, active, width)
 
 
-@given(
-    st.lists(st.integers(0, 15), min_size=16, max_size=16), st.sampled_from([1, 2]), st.sampled_from([8, 16])
-)
+@given(st.lists(st.integers(0, 15), min_size=16, max_size=16), st.sampled_from([1, 2]), st.sampled_from([8, 16]))
 def test_counting_by_hand_gives_the_same_for_pairs(cells, distance, width):
     places = sorted(range(32), key=lambda lane: lane & ~distance)
     addresses = [0] * 32

@@ -25,11 +25,7 @@ def test_a_barrier_in_a_branch(device):
 
     finding = only(device.run(text))
 
-    assert (finding.kind, finding.line, finding.other_line) == (
-        KIND,
-        line(text, "inner"),
-        line(text, "outer"),
-    )
+    assert (finding.kind, finding.line, finding.other_line) == (KIND, line(text, "inner"), line(text, "outer"))
     assert finding.count == 10
     assert example(finding).block == (0, 0, 0)
     assert example(finding).threads == ((0, 0, 0), (10, 0, 0))
@@ -56,10 +52,7 @@ def test_a_barrier_in_both_branches_is_two_barriers(device):
 
     finding = only(device.run(text))
 
-    assert (finding.kind, {finding.line, finding.other_line}) == (
-        KIND,
-        {line(text, "one"), line(text, "two")},
-    )
+    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "one"), line(text, "two")})
 
 
 def test_a_barrier_in_a_loop_of_different_length(device):
@@ -78,10 +71,7 @@ def test_a_barrier_in_a_loop_of_different_length(device):
 
     finding = only(device.run(text, block=64, n=64))
 
-    assert (finding.kind, {finding.line, finding.other_line}) == (
-        KIND,
-        {line(text, "loop"), line(text, "after")},
-    )
+    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "loop"), line(text, "after")})
 
 
 def test_threads_that_have_exited_are_not_waited_for(device):
@@ -151,10 +141,7 @@ def test_both_schedules_see_it(device, schedule):
 
     finding = only(device.run(text, block=64, n=64, schedule=schedule))
 
-    assert (finding.kind, {finding.line, finding.other_line}) == (
-        KIND,
-        {line(text, "inner"), line(text, "outer")},
-    )
+    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "inner"), line(text, "outer")})
 
 
 def test_syncwarp_with_a_missing_lane(device):
@@ -167,10 +154,7 @@ def test_syncwarp_with_a_missing_lane(device):
 
     finding = only(device.run(text))
 
-    assert (finding.kind, {finding.line, finding.other_line}) == (
-        KIND,
-        {line(text, "half"), line(text, "all")},
-    )
+    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "half"), line(text, "all")})
 
 
 def test_a_shuffle_with_a_missing_lane(device):
@@ -187,10 +171,7 @@ def test_a_shuffle_with_a_missing_lane(device):
 
     finding = only(device.run(text))
 
-    assert (finding.kind, {finding.line, finding.other_line}) == (
-        KIND,
-        {line(text, "shuffle"), line(text, "barrier")},
-    )
+    assert (finding.kind, {finding.line, finding.other_line}) == (KIND, {line(text, "shuffle"), line(text, "barrier")})
     assert "All threads of the warp that the mask names must reach `__shfl_xor_sync()`." in finding.message
 
 

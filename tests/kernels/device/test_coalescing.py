@@ -65,9 +65,7 @@ def test_counting_by_hand_gives_the_same(cells, active, width, aligned):
     assert pieces(addresses, width, active) == warps_of_sectors(addresses, active, width)
 
 
-@given(
-    st.data(), st.sampled_from([20, 32, 70]), st.sampled_from([4, 8]), st.sampled_from(["global", "shared"])
-)
+@given(st.data(), st.sampled_from([20, 32, 70]), st.sampled_from([4, 8]), st.sampled_from(["global", "shared"]))
 @settings(max_examples=60)
 def test_what_is_remembered_of_patterns_is_what_counting_by_hand_gives(data, threads, width, space):
     patterns = Patterns(threads)
@@ -84,19 +82,14 @@ def test_what_is_remembered_of_patterns_is_what_counting_by_hand_gives(data, thr
         found = patterns.numbers(space, width, patterns.columns(addresses, active), shift)
         whole = np.broadcast_to(found, (9, 3))
         for block in range(3):
-            assert whole[:8, block].tolist() == by_hand(
-                space, width, addresses + shift, active, threads, block
-            )
+            assert whole[:8, block].tolist() == by_hand(space, width, addresses + shift, active, threads, block)
 
 
 def by_hand(space, width, addresses, active, threads, block):
     sums = np.zeros(8, np.int64)
     for first in range(0, threads, 32):
         lanes = range(first, first + 32)
-        row = [
-            addresses[lane % len(addresses), block % addresses.shape[1]] if lane < threads else 0
-            for lane in lanes
-        ]
+        row = [addresses[lane % len(addresses), block % addresses.shape[1]] if lane < threads else 0 for lane in lanes]
         takes = [lane < threads and (active is None or bool(active[lane, block])) for lane in lanes]
         row = [int(address) + 128 * 40 for address in row]
         if space == "shared":

@@ -74,9 +74,7 @@ def test_every_architecture_shows_the_same_faults(arch):
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", ["tiled", "naive"])
 def test_the_solutions_are_right_on_every_architecture(name, arch):
-    made = compiled(
-        find_exercise(name).solution.read_text().replace("MatrixMulKernel", "K"), arch, "TILE_WIDTH=16"
-    )
+    made = compiled(find_exercise(name).solution.read_text().replace("MatrixMulKernel", "K"), arch, "TILE_WIDTH=16")
     width = 37
     left, right = np.random.default_rng(5).integers(-9, 10, (2, width, width)).astype(np.float32)
     buffers = (
@@ -163,10 +161,7 @@ def test_another_number_of_arguments_than_the_kernel_has(device):
             program(f"{HEAD} {{ P[0] = M[n]; }}", device.arch),
             Launch((1, 1, 1), (1, 1, 1), 0),
             ("M", "P"),
-            (
-                Buffer("M", np.zeros(1, np.float32), initialised=True),
-                Buffer("P", np.zeros(1, np.float32), True),
-            ),
+            (Buffer("M", np.zeros(1, np.float32), initialised=True), Buffer("P", np.zeros(1, np.float32), True)),
             budget=Budget(1_000),
         )
 

@@ -23,9 +23,7 @@ def test_a_read_past_the_end_of_a_buffer(device):
     assert example(finding).block == (0, 0, 0)
     assert example(finding).threads == ((24, 0, 0),)
     assert example(finding).element == "M[64]"
-    assert finding.message == (
-        "Thread (24,0) of block (0,0) reads `M[64]`, past the end of `M` (64 elements)."
-    )
+    assert finding.message == ("Thread (24,0) of block (0,0) reads `M[64]`, past the end of `M` (64 elements).")
     assert finding.facts == Facts(elements=64)
     assert only(device.run(text, sizes="n=32")).message.endswith("(64 elements, n=32).")
 
@@ -129,9 +127,7 @@ def test_shared_arrays_with_rows_are_named_by_the_shape_in_the_source(device):
 }}"""
 
     finding = next(
-        each
-        for each in device.run(text, shapes={"tile": (4, 8)}).findings
-        if each.kind is Verdict.OUT_OF_BOUNDS
+        each for each in device.run(text, shapes={"tile": (4, 8)}).findings if each.kind is Verdict.OUT_OF_BOUNDS
     )
 
     assert (finding.line, finding.count) == (line(text, "write"), 8)

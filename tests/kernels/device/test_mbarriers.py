@@ -35,9 +35,7 @@ __device__ void wait_for(Token& b, int parity) { while (!odd(b, parity)); }
 schedules = pytest.mark.parametrize("schedule", list(Schedule))
 
 
-@pytest.mark.long(
-    "the short suite has the standard barrier in tests/corpus, and each of its instructions here"
-)
+@pytest.mark.long("the short suite has the standard barrier in tests/corpus, and each of its instructions here")
 @schedules
 def test_the_standard_barrier(device, schedule):
     text = f"""#include <cuda/barrier>
@@ -183,9 +181,7 @@ def test_no_wait_orders_nothing(device):
   P[t] = tile[63 - t];  //@ read
 }}"""
 
-    assert lines(device.run(text, block=64, n=64)) == [
-        (Verdict.DATA_RACE, line(text, "read"), line(text, "write"))
-    ]
+    assert lines(device.run(text, block=64, n=64)) == [(Verdict.DATA_RACE, line(text, "read"), line(text, "write"))]
 
 
 def test_nobody_is_told_that_the_barrier_is_ready(device):
@@ -212,10 +208,7 @@ def test_nobody_is_told_that_the_barrier_is_ready(device):
             Verdict.RUNTIME_ERROR,
         ),
         ("__syncthreads();\n  INIT(barrier, 0);", Verdict.RUNTIME_ERROR),
-        (
-            "__syncthreads();\n  barrier = 5;\n  __syncthreads();\n  arrive(barrier);",
-            Verdict.RUNTIME_ERROR,
-        ),
+        ("__syncthreads();\n  barrier = 5;\n  __syncthreads();\n  arrive(barrier);", Verdict.RUNTIME_ERROR),
         ("__shared__ Token other; arrive(other);", Verdict.UNINITIALIZED_READ),
     ],
 )

@@ -53,9 +53,7 @@ def test_stores_are_merged():
     assert sorted(groups(text, "st.global")) == [(0, 8), (0, 16), (8, 8)]
 
 
-@pytest.mark.parametrize(
-    "between", ["__syncthreads();", "P[n + t] = a;", "atomicAdd(P + n, a);", "__threadfence();"]
-)
+@pytest.mark.parametrize("between", ["__syncthreads();", "P[n + t] = a;", "atomicAdd(P + n, a);", "__threadfence();"])
 def test_what_may_change_the_memory_keeps_loads_apart(between):
     text = f"{HEAD} {{ {THREAD} M += t * 2; float a = M[0]; {between} P[t] = a + M[1]; }}"
 
@@ -112,9 +110,7 @@ def run(device: Device, text: str, shift: int):
 def test_the_rows_of_a_tile_are_read_in_fours():
     merged = [each for each in Product("tiled", 16, 16).counts().merged if each.width == 16]
 
-    assert [(each.name, each.space, len(each.pcs), each.aligned) for each in merged] == [
-        ("Mds", "shared", 4, True)
-    ] * 4
+    assert [(each.name, each.space, len(each.pcs), each.aligned) for each in merged] == [("Mds", "shared", 4, True)] * 4
 
 
 def test_thousands_of_addresses_are_not_compared_with_each_other():

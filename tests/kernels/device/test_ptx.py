@@ -143,10 +143,7 @@ def test_a_kernel_of_another_name():
 @pytest.mark.parametrize(
     ("instruction", "name"),
     [
-        (
-            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3}, {%f5};",
-            "mma",
-        ),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3}, {%f5};", "mma"),
         ("wgmma.fence.sync.aligned;", "wgmma.fence"),
         ("mbarrier.expect_tx.shared.b64 [%rd1], 5;", "mbarrier.expect_tx"),
         ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"),
@@ -167,8 +164,7 @@ def test_what_is_not_known_is_named_with_its_line_or_refused(instruction, name):
 @pytest.mark.parametrize("last", ["ret;", ""])
 def test_functions_that_call_each_other_too_often_to_be_expanded(last):
     levels = "".join(
-        f".func f{level}() {{ call f{level - 1}, (); call f{level - 1}, (); {last} }}\n"
-        for level in range(1, 40)
+        f".func f{level}() {{ call f{level - 1}, (); call f{level - 1}, (); {last} }}\n" for level in range(1, 40)
     )
     text = kernel("call f39, (); ret;", f".func f0() {{ {last} }}\n" + levels)
 

@@ -37,9 +37,7 @@ def test_a_grid_that_is_asked_first(device):
     assert device.output(text) == list(range(32))
 
 
-@pytest.mark.parametrize(
-    "memory", ["mem", pytest.param("", marks=pytest.mark.long("the short suite has mem"))]
-)
+@pytest.mark.parametrize("memory", ["mem", pytest.param("", marks=pytest.mark.long("the short suite has mem"))])
 def test_groups_of_several_warps(device, memory):
     text = f"""{GRID}{HEAD} {{
   {THREAD}

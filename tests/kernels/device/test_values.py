@@ -261,12 +261,7 @@ def test_a_launch_that_the_kernels_attributes_rule_out(device, attribute, grid, 
 
 @pytest.mark.parametrize(
     "attribute",
-    [
-        "__block_size__((32, 1, 1))",
-        "__cluster_dims__(2, 1, 1)",
-        "__launch_bounds__(32, 2, 4)",
-        "__maxnreg__(32)",
-    ],
+    ["__block_size__((32, 1, 1))", "__cluster_dims__(2, 1, 1)", "__launch_bounds__(32, 2, 4)", "__maxnreg__(32)"],
 )
 def test_attributes_that_fit_the_launch_change_nothing(device, attribute):
     text = WRITES_ALL.replace("void K", f"void {attribute} K")

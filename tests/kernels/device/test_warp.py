@@ -87,11 +87,7 @@ def test_a_shuffle_from_a_thread_that_takes_no_part_gives_nothing(device):
 
     finding = only(device.run(text))
 
-    assert (finding.kind, finding.line, finding.count) == (
-        Verdict.UNINITIALIZED_READ,
-        line(text, "shuffle"),
-        1,
-    )
+    assert (finding.kind, finding.line, finding.count) == (Verdict.UNINITIALIZED_READ, line(text, "shuffle"), 1)
 
 
 def test_a_shuffle_names_a_thread_that_takes_part(device):

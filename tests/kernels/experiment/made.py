@@ -47,9 +47,7 @@ def result(number: int = 0, gflops: float | None = None, loads: int = 100, **cha
         device="cpu" if gflops is None else "h200",
         measurement=measured(gflops) if gflops is not None else None,
         counted=Counted(4, 4, True, "", Totals(global_load_requests=loads)),
-        modelled=Light(
-            "H200", {"Width": 2048}, (ResourceTime("flops", "cores", 1.0, ""),), "flops", 1.0, 5000.0
-        ),
+        modelled=Light("H200", {"Width": 2048}, (ResourceTime("flops", "cores", 1.0, ""),), "flops", 1.0, 5000.0),
         occupancy=Occupancy(2, 64, 1.0, "warps"),
         seconds={"compile": 0.1, "check": 0.2, "count": 0.3},
         ended="2026-11-23T10:00:00+00:00",

@@ -78,9 +78,7 @@ def test_a_count_of_0_has_no_ratio_but_may_differ(first, second, differ, ratio, 
 
 
 def test_points_without_a_partner_or_a_value_are_left_out():
-    found = compare(
-        [result(0, 10.0), result(1, 10.0), result(3)], [result(0, 10.0), result(3), result(4)], SPEED
-    )
+    found = compare([result(0, 10.0), result(1, 10.0), result(3)], [result(0, 10.0), result(3), result(4)], SPEED)
     assert [pair.params["T"] for pair in found.pairs] == [1, 8]
     assert [pair.ratio for pair in found.pairs] == [1.0, None]
     assert (found.only_first, found.only_second) == (1, 1)

@@ -60,8 +60,7 @@ def test_an_axis_is_numbers_and_ranges(text, values):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["T", "T=", "1T=4", "T=4,4", "T=4:2", "T=0:8:*2", "T=1:9:*1", "T=1:9:+0", "T=1:9999999", "T=x", "T=-1"],
+    "text", ["T", "T=", "1T=4", "T=4,4", "T=4:2", "T=0:8:*2", "T=1:9:*1", "T=1:9:+0", "T=1:9999999", "T=x", "T=-1"]
 )
 def test_an_axis_that_cannot_be_read_is_refused(text):
     with pytest.raises(AxisError):
@@ -89,9 +88,7 @@ def test_a_grid_is_every_valid_combination():
 
 
 def test_a_constraint_drops_rows_as_early_as_it_can_and_keeps_their_order():
-    text = FILE.replace(
-        "[constraints]", "A = [1, 2, 3]\nB = [4, 5]\n[constraints]\nsmall = 'A * B < 11 and 1 < 2'"
-    )
+    text = FILE.replace("[constraints]", "A = [1, 2, 3]\nB = [4, 5]\n[constraints]\nsmall = 'A * B < 11 and 1 < 2'")
     experiment = read_definition(text)
     every = itertools.product(*(axis.values for axis in experiment.axes))
     rows = [dict(zip((axis.name for axis in experiment.axes), values, strict=True)) for values in every]
@@ -221,8 +218,7 @@ def test_too_many_points_are_refused_before_they_are_listed():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a." * 49_000 + "a = 1", "[" + ".".join('"a"' for _ in range(9_000)) + "]\n", "a = " + "[" * 90_000],
+    "text", ["a." * 49_000 + "a = 1", "[" + ".".join('"a"' for _ in range(9_000)) + "]\n", "a = " + "[" * 90_000]
 )
 def test_a_file_with_deep_keys_is_refused_by_its_text(text):
     with pytest.raises(DefinitionError):

@@ -43,9 +43,7 @@ def test_several_kernels_are_several_lines():
     assert [(line.name, len(line.points)) for line in found] == [("a.cu", 2), ("b.cu", 1)]
 
 
-@pytest.mark.parametrize(
-    ("across", "what", "by"), [("X", LOADS, None), ("T", LOADS, "X"), ("T", SPEED, None)]
-)
+@pytest.mark.parametrize(("across", "what", "by"), [("X", LOADS, None), ("T", LOADS, "X"), ("T", SPEED, None)])
 def test_what_cannot_be_drawn_is_refused(across, what, by):
     with pytest.raises(NoPlot):
         lines(GRID, across, what, by)
@@ -58,14 +56,8 @@ def test_points_without_a_value_leave_a_gap():
 
 def test_a_page_begins_with_the_question_and_the_plot_of_the_file():
     experiment = {"name": "a", "question": "How fast?", "expect": "Faster & faster."}
-    page = render_experiment(
-        {"experiment": experiment, "plot": {"kind": "line", "x": "B", "y": "loads"}}, GRID, {}
-    )
-    assert (
-        page.index("How fast?")
-        < page.index("Faster &amp; faster.")
-        < page.index("Global load requests over B")
-    )
+    page = render_experiment({"experiment": experiment, "plot": {"kind": "line", "x": "B", "y": "loads"}}, GRID, {})
+    assert page.index("How fast?") < page.index("Faster &amp; faster.") < page.index("Global load requests over B")
     assert page.index("Global load requests over B") < page.index("Global load requests over N")
 
 
@@ -96,9 +88,7 @@ def test_more_lines_than_can_be_told_apart_are_refused():
     assert "<svg" in render_experiment(DEFINITION, many, {})
 
 
-@pytest.mark.parametrize(
-    "results", [[], [result(0)], GRID, [failed(0), result(1)], [result(n, 9e3) for n in range(3)]]
-)
+@pytest.mark.parametrize("results", [[], [result(0)], GRID, [failed(0), result(1)], [result(n, 9e3) for n in range(3)]])
 def test_a_page_has_all_points_and_only_our_markup(results):
     page = render_experiment(DEFINITION, results, {"Device": "CPU device", "Driver": ""})
     assert "a &lt;name&gt;" in page

@@ -89,9 +89,7 @@ def test_text_fits_the_terminal(drawn, columns, unicode):
 
 
 def test_text_has_colours_only_where_the_terminal_has(drawn):
-    plain, painted = (
-        plot_text(drawn, Style(colour=colour, width=80, unicode=True)) for colour in (False, True)
-    )
+    plain, painted = (plot_text(drawn, Style(colour=colour, width=80, unicode=True)) for colour in (False, True))
     assert "\033[" not in plain
     assert "\033[" in painted
 
@@ -106,9 +104,7 @@ def test_a_png_has_two_pixels_for_each_unit(drawn):
 
 
 def test_the_words_of_a_png_are_drawn():
-    with_words = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20"><text y="15">8,154 ×</text></svg>'
-    )
+    with_words = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20"><text y="15">8,154 ×</text></svg>'
     assert len(png(with_words)) > len(png(with_words.replace("8,154 ×", "")))
 
 
@@ -156,8 +152,7 @@ def test_fonts_have_their_licence():
 
 
 @pytest.mark.parametrize(
-    ("most", "found"),
-    [(0, [0, 1]), (9193, [0, 2000, 4000, 6000, 8000, 10000]), (1, [0, 0.2, 0.4, 0.6, 0.8, 1])],
+    ("most", "found"), [(0, [0, 1]), (9193, [0, 2000, 4000, 6000, 8000, 10000]), (1, [0, 0.2, 0.4, 0.6, 0.8, 1])]
 )
 def test_the_lines_of_a_grid_are_round(most, found):
     assert steps(most) == pytest.approx(found)
@@ -213,9 +208,7 @@ def test_long_names_are_whole_and_inside_the_picture(kind, long):
     keys = [each for each in root.iter() if each.get("class", "").startswith("key ")]
     for key in keys:
         lines = [each for each in key.iter() if each.tag.endswith("text")]
-        assert "".join(line.text or "" for line in lines).replace(" ", "") == key.get(
-            "data-name", ""
-        ).replace(" ", "")
+        assert "".join(line.text or "" for line in lines).replace(" ", "") == key.get("data-name", "").replace(" ", "")
         for line in lines:
             assert float(line.get("x", "0")) + 7.2 * len(line.text or "") <= WIDTH
             assert float(line.get("y", "0")) <= high
@@ -233,9 +226,7 @@ def test_all_series_of_a_plot_can_be_told_apart():
 
 
 def test_cells_and_ticks_are_short_numbers():
-    times = plot(
-        [point(n, 100.0 + 33.3 * n, X=n % 3, Y=n // 3) for n in range(9)], Request(Kind.HEATMAP, y="ms")
-    )
+    times = plot([point(n, 100.0 + 33.3 * n, X=n % 3, Y=n // 3) for n in range(9)], Request(Kind.HEATMAP, y="ms"))
     assert isinstance(times, HeatMap)
     assert all(len(number_of(times.value, cell.value or 0)) <= 7 for cell in times.grids[0].cells)
     share = Scale("x", quantity("cublas_share"))

@@ -28,9 +28,7 @@ def point(number: int, speed: float, **params: int):
     return replace(
         made,
         modelled=replace(made.modelled, device="NVIDIA H200 SXM", gflops=2 * speed),
-        counted=replace(
-            made.counted, totals=Totals(global_load_requests=100 + number, compute_to_memory=4.0)
-        ),
+        counted=replace(made.counted, totals=Totals(global_load_requests=100 + number, compute_to_memory=4.0)),
         occupancy=Occupancy(2, 64, 0.25 + 0.05 * number, "warps", cc="9.0"),
     )
 
@@ -137,11 +135,7 @@ def test_a_roofline_has_the_roof_of_the_modelled_device():
 def test_a_roofline_has_a_roof_for_each_memory():
     roofs = chart(BLOCKS, Kind.ROOFLINE).roofs
     assert roofs is not None
-    assert [(each.name, round(each.gbs)) for each in roofs.memories] == [
-        ("memory", 4800),
-        ("L2", 7000),
-        ("L1", 33_454),
-    ]
+    assert [(each.name, round(each.gbs)) for each in roofs.memories] == [("memory", 4800), ("L2", 7000), ("L1", 33_454)]
     memory, _, cache = roofs.memories
     assert memory.slope < MEASURED_NAIVE < cache.slope  # at one operation for each access
     *slanted, flat = roofs.lines(0.1, 100)

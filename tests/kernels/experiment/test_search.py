@@ -26,9 +26,7 @@ POINTS = tuple(
 def speed(point: Point) -> float:
     """A hill over four axes that depend on each other, with a ripple."""
     bm, bn, tm, tn = (math.log2(value) for value in point.params.values())
-    hill = (
-        (bm - 6.7) ** 2 / 6 + (bn - 6.2) ** 2 / 9 + (tm + tn - 4.1) ** 2 / 3 + (bm - bn - tm + tn) ** 2 / 20
-    )
+    hill = (bm - 6.7) ** 2 / 6 + (bn - 6.2) ** 2 / 9 + (tm + tn - 4.1) ** 2 / 3 + (bm - bn - tm + tn) ** 2 / 20
     ripple = 0.02 * math.sin(7 * bm + 5 * bn + 3 * tm + 11 * tn)
     return 30_000 * math.exp(ripple - hill / 2)
 

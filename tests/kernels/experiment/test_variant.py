@@ -20,10 +20,7 @@ from kernels.experiment.variant import defined, variant
         ("constexpr int T = min(16, 32), B = 4;\n", "constexpr int T = 8, B = 4;\n"),
         ("constexpr int T =\n  16;\n", "constexpr int T =\n  16;\n"),
         ("const int A = 2; int T = 16;\n", "const int A = 2; int T = 16;\n"),
-        (
-            "const int A = 2;\nfor (int T = 0; T < 4; ++T) {}\n",
-            "const int A = 2;\nfor (int T = 0; T < 4; ++T) {}\n",
-        ),
+        ("const int A = 2;\nfor (int T = 0; T < 4; ++T) {}\n", "const int A = 2;\nfor (int T = 0; T < 4; ++T) {}\n"),
         ("// #define T 16\n", "// #define T 16\n"),
         ("#define T(x) 16\n", "#define T(x) 16\n"),
         ("#define TT 16\n", "#define TT 16\n"),

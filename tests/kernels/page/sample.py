@@ -135,13 +135,7 @@ def phases() -> PhaseTable:
                 thread = (tx, ty, 0)
                 fetches += [
                     Fetch(thread, f"M[{row}][{at + tx}]", f"M[{4 * row + at + tx}]", f"Mds[{ty}][{tx}]", 9),
-                    Fetch(
-                        thread,
-                        f"N[{at + ty}][{column}]",
-                        f"N[{4 * (at + ty) + column}]",
-                        f"Nds[{ty}][{tx}]",
-                        10,
-                    ),
+                    Fetch(thread, f"N[{at + ty}][{column}]", f"N[{4 * (at + ty) + column}]", f"Nds[{ty}][{tx}]", 10),
                 ]
                 cells = " + ".join(f"Mds[{ty}][{k}]*Nds[{k}][{tx}]" for k in range(2))
                 elements = " + ".join(f"M[{row}][{at + k}]*N[{at + k}][{column}]" for k in range(2))

@@ -79,8 +79,7 @@ def test_occupancy_is_drawn_as_steps_through_the_block():
 
 def test_bars_stay_within_their_room():
     widths = [
-        float(width)
-        for width in re.findall(r'class="value" width="([\d.]+)"', svg.bar(7) + svg.bar(-1) + svg.bar(0.5))
+        float(width) for width in re.findall(r'class="value" width="([\d.]+)"', svg.bar(7) + svg.bar(-1) + svg.bar(0.5))
     ]
     assert widths == [100, 0, 50]
 
@@ -130,9 +129,7 @@ def test_formulas_are_typeset_and_escaped():
 
 
 def test_lines_named_in_a_sentence_are_links():
-    assert (
-        linked("Line 3 and line 9.", 5) == '<a class="to" href="#L3">Line\N{NO-BREAK SPACE}3</a> and line 9.'
-    )
+    assert linked("Line 3 and line 9.", 5) == '<a class="to" href="#L3">Line\N{NO-BREAK SPACE}3</a> and line 9.'
     assert linked("<b>", 5, 2) == '&lt;b&gt; (<a class="to" href="#L2">line\N{NO-BREAK SPACE}2</a>)'
     assert linked("Write `a<b>`.", 5) == "Write <code>a&lt;b&gt;</code>."
     assert linked(f"Write `{'<' * 24}`.", 5).count('class="long"') == 0

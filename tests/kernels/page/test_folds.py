@@ -35,9 +35,7 @@ def test_findings_and_costly_lines_stay_with_their_neighbours():
 def test_long_lists_of_a_report_are_folded_with_their_count():
     """A fold holds the rest, so nothing is lost on paper or without scripts."""
     races = tuple(Finding(Verdict.DATA_RACE, f"race {line}", line) for line in range(1, 13))
-    page = page_of(
-        verdict=Verdict.DATA_RACE, findings=races, printed="".join(f"row {i}\n" for i in range(90))
-    )
+    page = page_of(verdict=Verdict.DATA_RACE, findings=races, printed="".join(f"row {i}\n" for i in range(90)))
     counts = [re.sub(r"\D", "", text) for text in re.findall(r"<summary>Show all (.*?)</summary>", page)]
     assert {"12", "90"} <= set(counts)
     assert all(f"race {line}<" in page for line in range(1, 13))

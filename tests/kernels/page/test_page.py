@@ -56,9 +56,7 @@ def test_the_modelled_bound_names_the_size_that_it_is_for():
 
 
 def test_nothing_is_fetched():
-    assert not {"src", "srcset", "action", "data", "poster"} & {
-        name for _, found in PAGE.tags for name in found
-    }
+    assert not {"src", "srcset", "action", "data", "poster"} & {name for _, found in PAGE.tags for name in found}
     assert not {"link", "img", "iframe", "object", "base", "form"} & {tag for tag, _ in PAGE.tags}
     addresses = set(re.findall(r"\w+://[^\s\"'<)]+", HTML))
     assert addresses <= {"http" + "://www.w3.org/2000/svg"}  # a name, not an address
@@ -67,9 +65,7 @@ def test_nothing_is_fetched():
 
 
 def test_the_policy_allows_its_own_style_and_script_alone():
-    (policy,) = (
-        meta["content"] for meta in PAGE.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"
-    )
+    (policy,) = (meta["content"] for meta in PAGE.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
     assert policy
     rules = {name: value for name, _, value in (rule.strip().partition(" ") for rule in policy.split(";"))}
     assert rules["default-src"] == "'none'"
@@ -108,9 +104,7 @@ def test_tables_name_their_rows_and_columns():
 
 def test_pictures_are_told_in_words_or_stand_beside_them():
     for picture in PAGE.all("svg"):
-        assert picture.get("aria-hidden") == "true" or (
-            picture["role"] == "img" and picture["aria-labelledby"]
-        )
+        assert picture.get("aria-hidden") == "true" or (picture["role"] == "img" and picture["aria-labelledby"])
 
 
 def test_a_phone_gets_its_own_width():
@@ -209,9 +203,7 @@ def hostile(text: str) -> Analysis:
         replace(
             EVIDENCE.lines[1],
             line=1,
-            accesses=(
-                access("shared", EVIDENCE.lines[1].accesses[0].verb, text, 4, each=2, ideal=1, note=text),
-            ),
+            accesses=(access("shared", EVIDENCE.lines[1].accesses[0].verb, text, 4, each=2, ideal=1, note=text),),
         ),
     )
     phases, extent = EVIDENCE.phases, EVIDENCE.extent

@@ -42,9 +42,7 @@ def test_output_that_is_cut_says_how_much_is_left_out_and_where_it_is():
 
 def test_each_grid_of_a_page_says_its_case():
     grid = Launch((5, 5, 1), (16, 16, 1), 0)
-    page = page_of(launch=grid, launch_sizes={"Width": 67}, evidence=EVIDENCE).replace(
-        "\N{NO-BREAK SPACE}", " "
-    )
+    page = page_of(launch=grid, launch_sizes={"Width": 67}, evidence=EVIDENCE).replace("\N{NO-BREAK SPACE}", " ")
     assert "5 × 5 blocks of 16 × 16 threads (largest case, Width=67)" in page
     assert "<dt>Counted at Width=256</dt><dd>16 × 16 blocks of 16 × 16 threads</dd>" in page
     alone = page_of(launch=grid, launch_sizes={"Width": 67})
@@ -74,13 +72,7 @@ def test_the_advice_of_the_card_is_not_repeated():
 
 
 def test_cases_are_one_table_with_failed_ones_first_then_by_size():
-    names = (
-        "Width=2048 integers_left",
-        "Width=17 real",
-        "Width=2 real",
-        "Width=100 real",
-        "Width=17 integers_left",
-    )
+    names = ("Width=2048 integers_left", "Width=17 real", "Width=2 real", "Width=100 real", "Width=17 integers_left")
     outcomes = (CaseStatus.NOT_RUN, *[CaseStatus.FAILED] * 2, *[CaseStatus.PASSED] * 2)
     notes = ("too large", "data race", "data race", "", "")
     checks = tuple(CaseCheck(*each) for each in zip(names, outcomes, notes, strict=True))

@@ -10,10 +10,7 @@ from kernels.exercise import BUILT_IN
 
 FOLDER = Path(kernels.rendering.page.__file__).parent
 STYLE = "".join((FOLDER / name).read_text() for name in ("tokens.css", "style.css"))
-PAIRS = {
-    name: (light, dark)
-    for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\);", STYLE)
-}
+PAIRS = {name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\);", STYLE)}
 WRITTEN = ("ink", "soft", "accent", "good", "fair", "poor", "comment", "cuda", "keyword")
 GROUNDS = ("paper", "card", "sunken")
 HEAT = 0.13
@@ -56,12 +53,7 @@ def test_marks_stand_out(mark, scheme):
 
 
 def test_motion_print_and_focus_are_thought_of():
-    for words in (
-        "prefers-reduced-motion: reduce",
-        "@media print",
-        ":focus-visible",
-        "forced-colors: active",
-    ):
+    for words in ("prefers-reduced-motion: reduce", "@media print", ":focus-visible", "forced-colors: active"):
         assert words in STYLE
 
 

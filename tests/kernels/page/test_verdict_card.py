@@ -20,10 +20,7 @@ WRONG = "`P[0][0]` is 0, not 5 (Width=1). 1 of 1 element is incorrect."
 def test_a_race_shows_both_accesses_among_their_neighbours():
     card = card_of(report(RACE), LINES)
     assert [line.number for line in card.excerpt] == list(range(10, 16))
-    assert {line.number: line.label for line in card.excerpt if line.hit} == {
-        11: "write",
-        14: "read",
-    }
+    assert {line.number: line.label for line in card.excerpt if line.hit} == {11: "write", 14: "read"}
     assert (card.state, card.line, card.count) == ("poor", 14, "240 access pairs across all cases")
     for kind in (Verdict.WRONG_ANSWER, Verdict.RESOURCE_LIMIT):
         assert card_of(report(Finding(kind, WRONG, count=9), verdict=kind), LINES).count == ""
@@ -34,9 +31,9 @@ def test_accesses_far_apart_leave_a_gap():
     assert [line.label for line in alone if line.hit] == ["read and write"]
     both = replace(RACE, other_line=14, facts=of_race("write", together=True))
     assert [line.label for line in card_of(report(both), LINES).excerpt if line.hit] == ["both write"]
-    assert [
-        line.label for line in card_of(report(replace(both, facts=Facts())), LINES).excerpt if line.hit
-    ] == ["both accesses"]
+    assert [line.label for line in card_of(report(replace(both, facts=Facts())), LINES).excerpt if line.hit] == [
+        "both accesses"
+    ]
     far = card_of(report(replace(RACE, other_line=30)), LINES).excerpt
     assert [(line.number, line.after_gap) for line in far] == [
         (13, False), (14, False), (15, False), (29, True), (30, False), (31, False),

@@ -326,9 +326,7 @@ class TestTokens:
         client = client_of(portal, "ada")
         client.post_form("/account/tokens", name="laptop", days="7")
         assert client.post_form("/account/tokens", name="laptop", days="7").status_code == 422
-        assert (
-            client_of(portal, "bob").post_form("/account/tokens", name="laptop", days="7").status_code == 200
-        )
+        assert client_of(portal, "bob").post_form("/account/tokens", name="laptop", days="7").status_code == 200
 
     def test_there_are_only_so_many(self, portal):
         client = client_of(portal, "ada")

@@ -20,9 +20,7 @@ PASSWORD = "correct horse"
 @pytest.fixture
 def ada(made: Sessions) -> Person:
     with made.begin() as session:
-        return service.create_person(
-            session, email=" Ada@Example.EDU ", name=" Ada   Lovelace", password=PASSWORD
-        )
+        return service.create_person(session, email=" Ada@Example.EDU ", name=" Ada   Lovelace", password=PASSWORD)
 
 
 def test_a_person_is_kept_with_a_normal_email_and_name(made: Sessions, ada: Person) -> None:

@@ -8,16 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import func, select
 
-from server.accounts.limits import (
-    Limit,
-    TooOften,
-    by_address,
-    by_both,
-    by_email,
-    count,
-    count_all,
-    take_back,
-)
+from server.accounts.limits import Limit, TooOften, by_address, by_both, by_email, count, count_all, take_back
 from server.accounts.models import RateCount
 from server.database.engine import Sessions
 from tests.server.databases import ON_BOTH

@@ -190,9 +190,7 @@ def test_the_right_password_counts_as_no_failure(portal, ada):
 
 def test_a_foreign_page_cannot_sign_anybody_in(portal, ada):
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-        answer = stranger(portal).post(
-            "/sign-in", data={"email": ada.email, "password": PASSWORD}, headers=headers
-        )
+        answer = stranger(portal).post("/sign-in", data={"email": ada.email, "password": PASSWORD}, headers=headers)
         assert answer.status_code == 403
     client = client_of(portal, "ada")
     assert client.post("/sign-out").status_code == 403

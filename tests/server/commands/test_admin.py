@@ -105,16 +105,7 @@ def test_a_course_is_set_up_by_hand(ready: Sessions) -> None:
         assert person.id == made["id"]
     done("user", "add", "bob@example.edu", "Bob")
     done("course", "enrol", "demo", "bob@example.edu")
-    assigned = [
-        "course",
-        "assign",
-        "demo",
-        "tiled",
-        "--device-class",
-        "h200",
-        "--due",
-        "2026-03-01T23:59+01:00",
-    ]
+    assigned = ["course", "assign", "demo", "tiled", "--device-class", "h200", "--due", "2026-03-01T23:59+01:00"]
     done(*assigned, "--points", "10", "--tile", "16")
     shown = json.loads(done("course", "list", "demo", "--json"))
     assert [(member["email"], member["role"]) for member in shown["members"]] == [
@@ -177,9 +168,7 @@ def test_someone_is_erased_after_a_question(ready: Sessions) -> None:
     assert done("user", "list") == ""
 
 
-def test_a_backup_is_restored_elsewhere(
-    ready: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_is_restored_elsewhere(ready: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done("user", "add", "ada@example.edu", "Ada", "--course", "demo")
     file = str(tmp_path / "backup.zip")
     told = json.loads(done("backup", file, "--json"))

@@ -103,9 +103,7 @@ def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessi
     course.person("ina", Role.INSTRUCTOR)
     course.person("ada")
     ada = ["gpu", "ada@example.edu"]
-    assert done("roster", "change", *ada, "--section", "B2") == (
-        "ada@example.edu is now student, section B2 in gpu.\n"
-    )
+    assert done("roster", "change", *ada, "--section", "B2") == ("ada@example.edu is now student, section B2 in gpu.\n")
     assert told("roster", "change", *ada, "--role", "assistant") == {
         "email": "ada@example.edu", "role": "assistant", "section": "B2", "dropped": False, "changed": True,
     }  # fmt: skip
@@ -137,13 +135,9 @@ def test_notes_about_a_person_are_added_and_removed(course: ACourse, made: Sessi
     assert deeds(made) == ["member.note_added", "member.note_removed"]
 
 
-def test_invitations_are_written_as_a_table(
-    course: ACourse, made: Sessions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invitations_are_written_as_a_table(course: ACourse, made: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     course.person("ada")
-    assert run("roster", "invitations", "gpu").exit_code == Exit.SYSTEM_FAULT, (
-        "no address for the links is set"
-    )
+    assert run("roster", "invitations", "gpu").exit_code == Exit.SYSTEM_FAULT, "no address for the links is set"
     monkeypatch.setenv("TILELAB_PUBLIC_URL", "https://tilelab.example")
     head, line = done("roster", "invitations", "gpu").splitlines()
     assert head == "email,name,link"
@@ -193,10 +187,7 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
     second = handed_in(course, "bob", source=b"// 2")
 
     def listed(*words: str) -> list[str]:
-        return [
-            line["public_id"]
-            for line in json.loads(done("submissions", "gpu", "--json", *words))["submissions"]
-        ]
+        return [line["public_id"] for line in json.loads(done("submissions", "gpu", "--json", *words))["submissions"]]
 
     assert set(listed()) == {first, second}
     assert listed("--verdict", "data_race") == listed("--student", "ada@") == [first]
@@ -246,9 +237,7 @@ def test_a_worker_is_drained_and_it_is_noted_before(
         fleet.tell(record)
         assert done("worker", "drain", "alpha") == "alpha-1: asked to drain\n"
         assert fleet.tell(record) is Wanted.DRAIN
-        assert told("worker", "resume", "--all") == {
-            "workers": [{"id": "alpha-1", "wanted": "work", "state": None}]
-        }
+        assert told("worker", "resume", "--all") == {"workers": [{"id": "alpha-1", "wanted": "work", "state": None}]}
         assert fleet.tell(record) is Wanted.WORK
     assert "beta: " in refused("worker", "drain", "beta")
     assert deeds(made) == ["worker.drained", "worker.resumed"]
@@ -263,9 +252,7 @@ def test_times_are_on_the_courses_clock_and_said(course: ACourse, verb: str) -> 
     course.person("ada")
     done("course", "change", "gpu", "--zone", "Europe/Vienna")
     done("assignment", "change", "gpu/tiled", "--due", "2026-02-01")
-    words = {"set": ["gpu", "naive"], "change": ["gpu/tiled"], "extend": ["gpu/tiled", "ada@example.edu"]}[
-        verb
-    ]
+    words = {"set": ["gpu", "naive"], "change": ["gpu/tiled"], "extend": ["gpu/tiled", "ada@example.edu"]}[verb]
     said = done("assignment", verb, *words, "--due", "2026-03-01T23:59")
     assert said.endswith("due 2026-03-01 23:59 CET.\n")
     if verb == "change":
@@ -302,9 +289,7 @@ def test_copies_are_listed(course: ACourse, made: Sessions) -> None:
         "students": 0, "identical_files": [], "identical_code": [], "pairs": [], "more_pairs": 0,
         "looked_at": [],
     }  # fmt: skip
-    ada, bob = (
-        course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob")
-    )
+    ada, bob = (course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob"))
     course.hand_in("eve", source=disguised(kernel(1), "reformatted", 1).encode())
     course.hand_in("fay", source=disguised(kernel(3), "renamed", 1).encode())
     for seed in range(2, 12):
@@ -344,6 +329,4 @@ def test_a_rubric_is_changed_and_given(course: ACourse, made: Sessions) -> None:
     assert "no criterion 3" in refused("rubric", "remove", "gpu/tiled", "3")
     done("rubric", "change", "gpu/tiled", "1", "--points", "3", "--yes")
     assert told("grade", "show", "gpu/tiled", "ada@example.edu")["grade"]["points"] == 14.0  # type: ignore[index]
-    assert deeds(made)[-5:] == ["grades.rubric_changed"] * 2 + ["grades.rubric_given"] * 2 + [
-        "grades.rubric_changed"
-    ]
+    assert deeds(made)[-5:] == ["grades.rubric_changed"] * 2 + ["grades.rubric_given"] * 2 + ["grades.rubric_changed"]

@@ -51,9 +51,7 @@ def assigned(made: Sessions, assignment: str) -> Exercise:
         return found.exercise
 
 
-def test_updating_all_leaves_a_course_s_own_exercise_alone(
-    two_courses: Path, course: ACourse, made: Sessions
-) -> None:
+def test_updating_all_leaves_a_course_s_own_exercise_alone(two_courses: Path, course: ACourse, made: Sessions) -> None:
     assert done("assignment", "update", "--all").count(": up to date.\n") == 2
     with made.begin() as session:
         own = find_assignment(session, "cs483/tiled")
@@ -87,9 +85,7 @@ def test_an_exercise_that_comes_with_tilelab_does_not_replace_one_whose_folder_i
     assert MATVEC in assigned(made, "cs483/tiled").definition
 
 
-def test_folders_with_equal_definitions_are_two_exercises(
-    course: ACourse, made: Sessions, tmp_path: Path
-) -> None:
+def test_folders_with_equal_definitions_are_two_exercises(course: ACourse, made: Sessions, tmp_path: Path) -> None:
     for name in ("first", "second"):
         folder = matvec(tmp_path / name)
         (folder / "handout.md").write_text(f"# Handout\n\nThis is the {name}.\n")

@@ -52,9 +52,7 @@ def number_of(made: Sessions, assignment: str) -> int | None:
 
 
 @pytest.mark.long("the short suite proves an exercise in tests/worker/commands, and publishes one on a page")
-def test_versions_are_added_proven_published_and_exported(
-    folder: Path, made: Sessions, tmp_path: Path
-) -> None:
+def test_versions_are_added_proven_published_and_exported(folder: Path, made: Sessions, tmp_path: Path) -> None:
     assert json.loads(done("exercise", "add", "gpu", str(folder), "--json"))["changed"] is True
     assert run("assignment", "set", "gpu", "tiled", "--own", "--name", "mine").exit_code == Exit.WRONG_USE
     done("exercise", "publish", "gpu/tiled")
@@ -75,9 +73,7 @@ def test_versions_are_added_proven_published_and_exported(
     }  # fmt: skip
     done("assignment", "update", "--all")
     done("assignment", "update", "gpu/mine")
-    assert (number_of(made, "gpu/mine"), number_of(made, "gpu/tiled")) == (1, None), (
-        "updates keep the version"
-    )
+    assert (number_of(made, "gpu/mine"), number_of(made, "gpu/tiled")) == (1, None), "updates keep the version"
     assert json.loads(done("exercise", "use", "gpu/mine", "--version", "2", "--json"))["staged"] is False
     assert number_of(made, "gpu/mine") == 2
     for number, handout in (("1", b"\nMultiply"), ("2", b"\nNow multiply")):

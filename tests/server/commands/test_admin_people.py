@@ -50,9 +50,7 @@ def test_a_link_is_printed_and_is_good(ready: Sessions, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_hinders_a_link_is_said_in_a_line(
-    ready: Sessions, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_hinders_a_link_is_said_in_a_line(ready: Sessions, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "list" in refused(Exit.WRONG_USE, "user", verb, "nobody@example.edu")
     done("user", "disable", "ada@example.edu")
     assert "is disabled" in refused(Exit.WRONG_USE, "user", verb, "ada@example.edu")
@@ -96,13 +94,9 @@ def test_a_password_from_the_command_line_ends_sessions_and_links(ready: Session
 def test_an_email_and_a_name_are_corrected(ready: Sessions) -> None:
     done("user", "add", "bob@example.edu", "Bob")
     token = done("user", "reset-link", "ada@example.edu").strip().rpartition("/")[2]
-    changed = done(
-        "user", "change", "ada@example.edu", "--email", "ADA@new.example", "--name", "Ada Lovelace"
-    )
+    changed = done("user", "change", "ada@example.edu", "--email", "ADA@new.example", "--name", "Ada Lovelace")
     assert changed == "Changed to Ada Lovelace <ada@new.example>.\n"
-    assert "already" in refused(
-        Exit.WRONG_USE, "user", "change", "ada@new.example", "--email", "bob@example.edu"
-    )
+    assert "already" in refused(Exit.WRONG_USE, "user", "change", "ada@new.example", "--email", "bob@example.edu")
     assert "--email" in refused(Exit.WRONG_USE, "user", "change", "ada@new.example")
     with ready.begin() as session:
         assert find_link(session, LinkPurpose.RESET, token) is None

@@ -103,18 +103,14 @@ def test_a_device_class_that_nothing_can_measure_on_is_refused(course: ACourse, 
 
 def test_a_new_assignment_has_the_points_of_the_form_in_the_portal(course: ACourse) -> None:
     assert (
-        json.loads(done("assignment", "set", "gpu", "naive", "--json"))["points"]
-        == AssignmentSettings().points
-        == 10.0
+        json.loads(done("assignment", "set", "gpu", "naive", "--json"))["points"] == AssignmentSettings().points == 10.0
     )
 
 
 def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessions) -> None:
     done("roster", "import", "gpu", "-", stdin=ROSTER)
     due = ["--due", "2026-03-01T23:59+01:00"]
-    told = json.loads(
-        done("assignment", "set", "gpu", "naive", "--points", "5", *due, "--attempts", "3", "--json")
-    )
+    told = json.loads(done("assignment", "set", "gpu", "naive", "--points", "5", *due, "--attempts", "3", "--json"))
     assert (told["name"], told["due_at"], told["attempts"]) == ("naive", "2026-03-01T22:59:00+00:00", 3)
     told = json.loads(
         done("assignment", "change", "gpu/naive", "--due", "none", "--attempts", "any", "--counts", "last",
@@ -134,13 +130,7 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     )
     wrong = run("assignment", "set", "gpu", "tiled", "--name", "A B", "--device-class", "H!", "--arch", "sm_1",
                 "--tile", "7", "--points", "-1").stderr  # fmt: skip
-    assert re.findall(r" (--[a-z-]+): ", wrong) == [
-        "--name",
-        "--device-class",
-        "--arch",
-        "--tile",
-        "--points",
-    ]
+    assert re.findall(r" (--[a-z-]+): ", wrong) == ["--name", "--device-class", "--arch", "--tile", "--points"]
     done("assignment", "change", "gpu/naive", "--due", "none")
     assert run("assignment", "extend", "gpu/naive", "ada@example.edu", "--due", "2026-04-01").exit_code == 2
     done("assignment", "change", "gpu/naive", "--attempts", "3")
@@ -149,12 +139,7 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     assert "without other options" in run(*extended, "--withdraw").stderr
     with made.begin() as session:
         changed = session.scalars(select(Assignment).where(Assignment.slug == "naive")).one()
-        assert (changed.points, changed.attempts, changed.counts, changed.listed) == (
-            5.0,
-            3,
-            Counts.LAST,
-            False,
-        )
+        assert (changed.points, changed.attempts, changed.counts, changed.listed) == (5.0, 3, Counts.LAST, False)
         assert session.scalars(select(Extension)).one().reason == "was ill"
         assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-6:] == [
             "assignment.created", *["assignment.deadline_moved"] * 3, "assignment.changed", "extension.granted",
@@ -174,9 +159,7 @@ def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions)
     assert re.findall(r"line (\d+): ", wrong.stderr) == ["2", "3", "5", "6", "7"]
     assert "first line" in run(*verb, stdin="due\n2026-04-08").stderr
     table = "email,due,closes,attempts,reason\r\nada@example.edu,2026-04-08T12:00,,2,was ill\r\n"
-    wrong = run(
-        *verb, stdin=f"{table}nobody@example.edu,2026-04-08T12:00\nada2@example.edu,2026-03-01T12:00\n"
-    )
+    wrong = run(*verb, stdin=f"{table}nobody@example.edu,2026-04-08T12:00\nada2@example.edu,2026-03-01T12:00\n")
     assert re.findall(r"line (\d+): ", wrong.stderr) == ["3", "4", "4"]
     with made.begin() as session:
         assert session.scalars(select(Extension)).all() == []
@@ -233,9 +216,7 @@ def test_a_grade_is_corrected_at_the_command_line(course: ACourse) -> None:
     less = ("grade", "set", *ada, "8", "--reason", "late talk")
     refused = run(*less)
     assert (refused.exit_code, "10 -> 8" in refused.stderr) == (Exit.WRONG_USE, True)
-    assert done(*less, "--yes") == (
-        "gpu/tiled, ada@example.edu: 8 of 10 points, set by course staff instead of 10.\n"
-    )
+    assert done(*less, "--yes") == ("gpu/tiled, ada@example.edu: 8 of 10 points, set by course staff instead of 10.\n")
     more = ("grade", "set", *ada, "12", "--reason", "bonus")
     assert (run(*more).exit_code, "8 -> 12" in run(*more).stderr) == (Exit.WRONG_USE, True)
     assert done(*more, "--yes").startswith("gpu/tiled, ada@example.edu: 12 of 10 points")
@@ -255,13 +236,9 @@ def test_a_command_names_who_loses_points_first(course: ACourse) -> None:
     refused = run(*change)
     assert refused.exit_code == Exit.WRONG_USE
     assert "ada <ada@example.edu>: 10 -> 5" in refused.stderr
-    assert (
-        json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 10.0
-    )
+    assert json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 10.0
     done(*change, "--yes")
-    assert (
-        json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 5.0
-    )
+    assert json.loads(done("grade", "show", "gpu/tiled", "ada@example.edu", "--json"))["grade"]["points"] == 5.0
 
 
 def test_rules_for_points_are_set_at_the_command_line(course: ACourse, made: Sessions) -> None:
@@ -271,16 +248,7 @@ def test_rules_for_points_are_set_at_the_command_line(course: ACourse, made: Ses
     with made.begin() as session:
         session.get_one(Assignment, course.assignment).device_class = "h200"
     assert "rung 77" in run(*change, "--speed-by", "rung", "--speed-tiers", "0:60 77:100").stderr
-    tiers = (
-        "--speed-by",
-        "gflops",
-        "--speed-tiers",
-        "0:60 2000:100",
-        "--late-most",
-        "50",
-        "--goals-percent",
-        "40",
-    )
+    tiers = ("--speed-by", "gflops", "--speed-tiers", "0:60 2000:100", "--late-most", "50", "--goals-percent", "40")
     assert "10 -> 6 (60 % " in run(*change, *tiers).stderr
     assert "speed-by gflops" in done(*change, *tiers, "--yes")
     show = ("grade", "show", "gpu/tiled", "ada@example.edu")
@@ -314,10 +282,7 @@ def test_announcements_are_written_at_the_command_line(course: ACourse, tmp_path
     file.write_text("On *Friday*.")
     assert done("announce", "list", "gpu") == "No announcements in gpu yet.\n"
     assert done("announce", "add", "gpu", "Exam", str(file)) == "Published announcement 1.\n"
-    assert (
-        json.loads(done("announce", "add", "gpu/tiled", "Hint", "-", "--json", stdin="x"))["assignment"]
-        == "tiled"
-    )
+    assert json.loads(done("announce", "add", "gpu/tiled", "Hint", "-", "--json", stdin="x"))["assignment"] == "tiled"
     assert done("announce", "change", "gpu", "1") == "Nothing to change.\n"
     assert json.loads(done("announce", "change", "gpu", "1", "--title", "Test", "--json"))["title"] == "Test"
     done("announce", "withdraw", "gpu", "2")
@@ -345,9 +310,7 @@ def test_comments_are_written_at_the_command_line(course: ACourse, made: Session
     assert "ada@example.edu  Why so?" in done("comments", "questions", "gpu")
     done("comments", "settle", public_id, str(question))
     assert json.loads(done("comments", "questions", "gpu", "--json")) == {"open": 0, "questions": []}
-    reply = json.loads(done("comments", "write", public_id, "So.", "--reply", str(question), "--json"))[
-        "number"
-    ]
+    reply = json.loads(done("comments", "write", public_id, "So.", "--reply", str(question), "--json"))["number"]
     assert "command line:\n    So." in done("comments", "show", public_id)
     done("comments", "remove", public_id, str(reply))
     (thread,) = json.loads(done("comments", "show", public_id, "--json"))

@@ -32,9 +32,7 @@ def test_submissions_keep_course_and_assignment(course: ACourse) -> None:
 def test_a_course_is_copied(course: ACourse, made: Sessions) -> None:
     course.hand_in("ada")
     done("assignment", "change", "gpu/tiled", "--due", "2026-05-04T23:59")
-    copied = told(
-        "course", "copy", "gpu", "gpu-2", "--starts", "2027-05-03", "--instructor", "ada@example.edu"
-    )
+    copied = told("course", "copy", "gpu", "gpu-2", "--starts", "2027-05-03", "--instructor", "ada@example.edu")
     assert copied["days"] == 364
     assert "2027-05-03T23:59" in str(copied["assignments"])
     assert str(copied["members"]).count("instructor") == 1

@@ -47,9 +47,7 @@ def test_what_is_no_name_of_a_course(made: Sessions, slug: str) -> None:
     assert raised.value.fields == ("slug",)
 
 
-@pytest.mark.parametrize(
-    "title", ["", "a" * 201, "a\u202eb", "=?utf-8?q?Reset=0AReply-To:_x?=", "A =?UTF-8?B?eA==?="]
-)
+@pytest.mark.parametrize("title", ["", "a" * 201, "a\u202eb", "=?utf-8?q?Reset=0AReply-To:_x?=", "A =?UTF-8?B?eA==?="])
 def test_a_title_is_a_line_that_e_mail_shows_as_it_is(made: Sessions, course: Course, title: str) -> None:
     with made.begin() as session:
         session.add(course)
@@ -86,9 +84,7 @@ def test_who_left_comes_back_by_enrolling(made: Sessions, course: Course) -> Non
         assert service.role_in(session, ada.id, course.id) is Role.STUDENT
 
 
-def test_students_see_nothing_of_what_is_not_listed_and_nothing_once_they_left(
-    made: Sessions, course: Course
-) -> None:
+def test_students_see_nothing_of_what_is_not_listed_and_nothing_once_they_left(made: Sessions, course: Course) -> None:
     student, teacher = person(made, "student"), person(made, "teacher")
     with made.begin() as session:
         for number, role in ((student, Role.STUDENT), (teacher, Role.INSTRUCTOR)):
@@ -129,11 +125,7 @@ def test_an_exercise_that_changed_is_another_version_that_judges_alike(
     with made.begin() as session:
         one, two = session.scalars(select(Exercise).order_by(Exercise.id))
         assert one.version != two.version
-        assert (
-            (one.course_id, one.digest)
-            == (two.course_id, two.digest)
-            == (course.id, find_exercise("tiled").digest)
-        )
+        assert (one.course_id, one.digest) == (two.course_id, two.digest) == (course.id, find_exercise("tiled").digest)
 
 
 def test_equal_folders_of_two_courses_and_of_tilelab_are_three_exercises(
@@ -146,9 +138,7 @@ def test_equal_folders_of_two_courses_and_of_tilelab_are_three_exercises(
             service.assign(session, each, content_of(folder), Terms(slug="own"))
             service.create_assignment(session, each, "tiled")
     with made.begin() as session:
-        found = session.scalars(
-            select(Exercise).order_by(Exercise.course_id.is_not(None), Exercise.course_id)
-        ).all()
+        found = session.scalars(select(Exercise).order_by(Exercise.course_id.is_not(None), Exercise.course_id)).all()
         assert [each.course_id for each in found] == [None, course.id, other.id]
         assert len({each.version for each in found}) == 1
 
@@ -182,9 +172,7 @@ def test_it_is_compiled_for_what_it_is_measured_on(made: Sessions, course: Cours
 
 def test_a_device_class_that_is_in_no_table_is_taken_too(made: Sessions, course: Course) -> None:
     with made.begin() as session:
-        assert (
-            service.create_assignment(session, course, "tiled", Terms(device_class="gb999")).arch == "sm_90"
-        )
+        assert service.create_assignment(session, course, "tiled", Terms(device_class="gb999")).arch == "sm_90"
 
 
 @pytest.mark.parametrize(

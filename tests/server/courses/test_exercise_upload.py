@@ -62,9 +62,7 @@ def lying() -> bytes:
     """A zip file whose headers say that a large figure has one byte, with that byte's checksum."""
     content = zipped(("mine/large.svg", bytes(2**20)))
     said = (struct.pack("<I", 2**20), struct.pack("<I", zlib.crc32(bytes(2**20))))
-    return content.replace(said[0], struct.pack("<I", 1)).replace(
-        said[1], struct.pack("<I", zlib.crc32(b"\0"))
-    )
+    return content.replace(said[0], struct.pack("<I", 1)).replace(said[1], struct.pack("<I", zlib.crc32(b"\0")))
 
 
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
@@ -165,9 +163,7 @@ def test_a_folder_a_zip_file_and_parts_are_the_same_exercise(tmp_path: Path) -> 
     (folder / "ladder").mkdir()
     (folder / "ladder" / "01_a.cu").write_bytes(b"")
     uploads = [read_folder(folder)]
-    given = {
-        f"mine/{file.relative_to(folder)}": file.read_bytes() for file in folder.rglob("*") if file.is_file()
-    }
+    given = {f"mine/{file.relative_to(folder)}": file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     uploads += [read_parts(given.items()), read_zip(write_zip("mine", uploads[0].files))]
     assert {one.name for one in uploads} == {"mine"}
     assert sorted(uploads[1].left_out) == ["mine/.DS_Store", "mine/ladder/01_a.cu"]

@@ -72,9 +72,7 @@ def test_processes_that_read_and_then_write_are_never_refused(tmp_path: Path) ->
     with made.begin() as session:
         session.add(QueueClock(queue="cpu", priority=2, turn=0))
     started = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, url, "60"], cwd=ROOT, stderr=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([sys.executable, "-c", WRITER, url, "60"], cwd=ROOT, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     stop, counts = threading.Event(), []

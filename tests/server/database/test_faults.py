@@ -29,14 +29,7 @@ def told(url: str, call: Callable[[Engine], object] = check) -> str:
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "nothing",
-        "mysql://u:hush-hush@h/d",
-        "postgresql://u:hush-hush@h:port/d",
-        "postgresql+asyncpg://h/d",
-    ],
+    "url", ["", "nothing", "mysql://u:hush-hush@h/d", "postgresql://u:hush-hush@h:port/d", "postgresql+asyncpg://h/d"]
 )
 def test_what_is_no_address_of_a_database(url: str) -> None:
     assert "DATABASE_URL" in told(url)
@@ -112,9 +105,5 @@ def test_a_folder_that_is_not_writable(tmp_path: Path, call: Callable[[Engine], 
 
 
 def test_what_was_asked_wrongly_is_no_fault_of_the_database(engine) -> None:
-    with (
-        pytest.raises(DBAPIError, match=r"(?i)no column|does not exist"),
-        explained(engine),
-        engine.begin() as session,
-    ):
+    with pytest.raises(DBAPIError, match=r"(?i)no column|does not exist"), explained(engine), engine.begin() as session:
         session.exec_driver_sql("INSERT INTO people (absent) VALUES (1)")

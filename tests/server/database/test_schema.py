@@ -156,9 +156,7 @@ def written_out(engine: Engine) -> set[str]:
                 )),
             }  # fmt: skip
         rows = connection.execute(
-            text(
-                "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
-            )
+            text("SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'")
         ).all()
     # A table that was made again has its name in quotes; columns that were added stand in the line of the last one.
     return {
@@ -219,9 +217,7 @@ def test_an_older_database_is_brought_up_with_all_that_is_in_it(
             connection.execute(text("DELETE FROM people"))
 
 
-def test_a_newer_database_is_left_alone(
-    empty: Engine, newer_code: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_newer_database_is_left_alone(empty: Engine, newer_code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     take_newer(monkeypatch, newer_code)
     upgrade(empty)
     monkeypatch.undo()
@@ -235,9 +231,7 @@ def test_a_newer_database_is_left_alone(
 def test_a_migration_that_fails_leaves_nothing(
     newest: Engine, newer_code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    newer_code.write_text(
-        ADDS_A_COLUMN.replace("def downgrade", "    raise KeyError('half-way')\n\n\ndef downgrade")
-    )
+    newer_code.write_text(ADDS_A_COLUMN.replace("def downgrade", "    raise KeyError('half-way')\n\n\ndef downgrade"))
     take_newer(monkeypatch, newer_code)
     with pytest.raises(KeyError):
         upgrade(newest)

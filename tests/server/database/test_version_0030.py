@@ -183,9 +183,7 @@ def test_what_waited_is_judged_once_its_exercise_is_up_to_date(made: Sessions, t
     assert fault, "the judges are of different versions"
     admin("assignment", "update", "--all")
     with made.begin() as session:
-        waiting = session.scalars(
-            select(Step).where(Step.kind == StepKind.CHECK, Step.state == StepState.QUEUED)
-        )
+        waiting = session.scalars(select(Step).where(Step.kind == StepKind.CHECK, Step.state == StepState.QUEUED))
         jobs = [step.job for step in waiting if step.job.submission_id is not None]
         assert jobs
         for job in jobs:

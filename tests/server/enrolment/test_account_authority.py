@@ -219,9 +219,7 @@ def test_a_session_that_is_long_over_still_counts(two: TwoCourses) -> None:
     """Old sessions are forgotten, but for the first, which says since when an account is used."""
     client_of(two.portal, VIC, None)
     with two.portal.course.sessions.begin() as session:
-        first = session.scalars(
-            select(BrowserSession).where(BrowserSession.person_id == two.person().id)
-        ).one()
+        first = session.scalars(select(BrowserSession).where(BrowserSession.person_id == two.person().id)).one()
         first.created_at = first.expires_at = first.created_at.replace(year=2020)
     assert two.add(two.oto, OTHER, "student") == 303
     client_of(two.portal, VIC, None)

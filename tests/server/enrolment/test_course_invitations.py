@@ -61,9 +61,7 @@ def test_a_person_with_an_account_is_invited_and_joins_by_accepting(
 ) -> None:
     assert invite(oto, section="A1") == 303
     assert in_the_other(portal) == []
-    seen = [
-        oto.page(f"/staff/other/{page}") for page in ("", "roster", "roster?state=all", "roster.csv", "audit")
-    ]
+    seen = [oto.page(f"/staff/other/{page}") for page in ("", "roster", "roster?state=all", "roster.csv", "audit")]
     seen += [oto.page(f"/staff/other/{page}") for page in ("grades", "grades.csv", "progress")]
     assert all(REAL not in page for page in seen)
     assert [TYPED in page for page in seen] == [False, True, True, False, False, False, False, False]
@@ -71,8 +69,7 @@ def test_a_person_with_an_account_is_invited_and_joins_by_accepting(
     assert vic.get("/courses/other/").status_code == 404
     with portal.course.sessions.begin() as session:
         actor, person = (
-            session.scalars(select(Person).where(Person.email == email)).one()
-            for email in ("oto@example.edu", VIC)
+            session.scalars(select(Person).where(Person.email == email)).one() for email in ("oto@example.edu", VIC)
         )
         assert barrier(session, actor, person) is Barrier.ELSEWHERE
     number = number_of(vic.page("/"))
@@ -115,9 +112,7 @@ def test_an_invitation_is_withdrawn(portal: Portal, oto: BrowserClient, vic: Bro
     assert in_the_other(portal) == []
 
 
-def test_a_file_invites_people_with_an_account(
-    portal: Portal, oto: BrowserClient, vic: BrowserClient
-) -> None:
+def test_a_file_invites_people_with_an_account(portal: Portal, oto: BrowserClient, vic: BrowserClient) -> None:
     text = f"email,name,role,section\n{VIC},{TYPED},student,B2\nnew@example.edu,New,student,B2\n"
     assert applied(oto, text) == {"New": "1", "Invited": "1", "Unchanged": "0", "Added": "0"}
     assert applied(oto, text) == {"New": "0", "Invited": "0", "Unchanged": "2", "Added": "0"}
@@ -157,9 +152,7 @@ def test_an_unconfirmed_account_gets_no_role_by_accepting(portal: Portal, oto: B
     assert invite(oto) == 303
 
 
-def test_an_erased_person_leaves_no_invitation(
-    portal: Portal, oto: BrowserClient, vic: BrowserClient
-) -> None:
+def test_an_erased_person_leaves_no_invitation(portal: Portal, oto: BrowserClient, vic: BrowserClient) -> None:
     invite(oto)
     with portal.course.sessions.begin() as session:
         number = session.scalars(select(Person.id).where(Person.email == VIC)).one()

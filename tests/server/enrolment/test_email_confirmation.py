@@ -73,9 +73,7 @@ def deeds(portal: Portal) -> list[str]:
         return [f"{event.action} {event.subject}" for event in session.scalars(select(AuditEvent))]
 
 
-def test_who_becomes_staff_follows_an_invitation_first(
-    portal: Portal, ina: BrowserClient, eve: Impostor
-) -> None:
+def test_who_becomes_staff_follows_an_invitation_first(portal: Portal, ina: BrowserClient, eve: Impostor) -> None:
     assert ina.post_form(f"{ROSTER}/{eve.person}", role="student", section="A1").status_code == 303
     assert eve.is_in == {"browser", "token", "password"}
     assert ina.post_form(f"{ROSTER}/{eve.person}", role="assistant", section="A1").status_code == 303
@@ -115,9 +113,7 @@ def test_for_whom_a_file_takes_in_the_staff_stand(portal: Portal) -> None:
         course = session.get_one(Course, portal.course.course)
         read = read_roster("email,name,role\nada@example.edu,Ada,instructor\nbob@example.edu,Bob,student\n")
         carry_out(session, course, make_plan(session, course, read), None)
-        found = session.scalars(
-            select(Person).where(Person.email.in_(("ada@example.edu", "bob@example.edu")))
-        ).all()
+        found = session.scalars(select(Person).where(Person.email.in_(("ada@example.edu", "bob@example.edu")))).all()
         assert [person.proven_at is not None for person in found] == [True, True]
 
 

@@ -147,8 +147,7 @@ def test_an_email_that_has_an_account_signs_in_instead(portal):
 
 
 @pytest.mark.parametrize(
-    "password",
-    ["password", "aaaaaaaaaa", "12345678", "qwertyuiop", "ada@example.edu", "Ada Lovelace", " " * 9],
+    "password", ["password", "aaaaaaaaaa", "12345678", "qwertyuiop", "ada@example.edu", "Ada Lovelace", " " * 9]
 )
 def test_a_password_that_is_guessed_first_is_refused(portal, password):
     answer = stranger(portal).post_form("/join", **(NEW | {"password": password}))
@@ -178,9 +177,7 @@ def test_codes_are_not_guessed_by_the_thousand_and_the_right_one_is_taken(portal
 def test_nobody_makes_themselves_a_crowd(portal, monkeypatch):
     used_up(monkeypatch, "_ACCOUNTS")
     for number, code in enumerate((CODE, CODE.upper(), CODE.replace("-", " "))):
-        answer = stranger(portal).post_form(
-            "/join", **(NEW | {"code": code, "email": f"s{number}@example.edu"})
-        )
+        answer = stranger(portal).post_form("/join", **(NEW | {"code": code, "email": f"s{number}@example.edu"}))
         assert answer.status_code == 303
     assert stranger(portal).post_form("/join", **NEW).status_code == 429
     assert people(portal) == 3
@@ -207,9 +204,7 @@ def test_an_account_made_with_a_code_is_one_that_nobody_stands_for(portal):
 
 
 def test_codes_that_are_made():
-    assert all(
-        re.fullmatch(r"[2-9a-hjkmnp-tv-z]{4}(-[2-9a-hjkmnp-tv-z]{4}){2}", new_code()) for _ in range(50)
-    )
+    assert all(re.fullmatch(r"[2-9a-hjkmnp-tv-z]{4}(-[2-9a-hjkmnp-tv-z]{4}){2}", new_code()) for _ in range(50))
     assert len({new_code() for _ in range(50)}) == 50
 
 

@@ -73,9 +73,7 @@ def test_axes_of_the_request_replace_those_of_the_file(portal: Portal):
 
 
 def test_the_ladder_is_its_kernels(portal: Portal):
-    definition = TILE.replace('["tiled.cu"]', '"ladder"').replace(
-        "TILE_WIDTH = [4, 8, 16, 32]", "Width = [64, 128]"
-    )
+    definition = TILE.replace('["tiled.cu"]', '"ladder"').replace("TILE_WIDTH = [4, 8, 16, 32]", "Width = [64, 128]")
     made = begin(portal, "ina", Role.INSTRUCTOR, definition=definition, kernels={}).get_json()
     rungs = made["definition"]["experiment"]["kernels"]
     assert rungs[:2] == ["01_uncoalesced.cu", "02_transposed_tiles.cu"]
@@ -125,10 +123,7 @@ def test_a_mistake_is_named_with_its_field_and_line(portal: Portal, more, said):
 
 
 def test_a_student_names_an_assignment_and_has_a_quota(portal: Portal):
-    assert (
-        begin(portal, "ada", definition=TILE.replace('exercise = "tiled"', 'exercise = "naive"')).status_code
-        == 422
-    )
+    assert begin(portal, "ada", definition=TILE.replace('exercise = "tiled"', 'exercise = "naive"')).status_code == 422
     for _ in range(EXPERIMENTS_A_DAY):
         assert begin(portal, "ada").status_code == 201
     refused = begin(portal, "ada")
@@ -176,11 +171,7 @@ def test_the_quota_is_checked_before_the_plan(portal: Portal, monkeypatch):
     [
         (Role.STUDENT, {"definition": TILE + 'Width = "1:500"\n' + TUNE.replace("gflops", "loads")}, "axes"),
         (Role.INSTRUCTOR, {"definition": TILE + 'Width = "1:2000"\n'}, "axes"),
-        (
-            Role.INSTRUCTOR,
-            {"kernels": dict.fromkeys("abc", KERNEL + "// " * 15000)},
-            "experiment.kernels",
-        ),
+        (Role.INSTRUCTOR, {"kernels": dict.fromkeys("abc", KERNEL + "// " * 15000)}, "experiment.kernels"),
     ],
 )
 def test_sizes_and_kernels_that_take_long_to_check_are_refused(portal: Portal, role, more, field):
@@ -222,8 +213,7 @@ def test_the_class_sees_a_shared_one_without_names_sources_and_findings(portal: 
     staff = client_of(portal, "ina", Role.INSTRUCTOR)
     assert staff.post_form(f"/experiments/{public_id}/share", shared="yes").status_code == 303
     pages = [
-        portal.get("bob", address).get_data(as_text=True)
-        for address in (url, f"{url}/points", f"{url}/points.csv")
+        portal.get("bob", address).get_data(as_text=True) for address in (url, f"{url}/points", f"{url}/points.csv")
     ]
     pages.append(client_of(portal, "bob").page(f"/experiments/{public_id}"))
     pages.append(client_of(portal, "bob").page("/courses/gpu/experiments"))

@@ -18,16 +18,7 @@ from server.courses.models import Role
 from server.experiments.models import Experiment, ExperimentState
 from server.submissions.models import Mode
 from tests.server.databases import ON_SQLITE
-from tests.server.experiments.started import (
-    KERNEL,
-    TILE,
-    checked,
-    experiment_of,
-    run_all,
-    runner_of,
-    sent,
-    started,
-)
+from tests.server.experiments.started import KERNEL, TILE, checked, experiment_of, run_all, runner_of, sent, started
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
@@ -90,11 +81,7 @@ def test_a_size_is_varied_within_the_quota_and_a_mistake_is_shown(portal: Portal
     submission = graded(portal)
     ada = client_of(portal, "ada")
     assert 'value="128,256,512,1024,2048,4096"' in ada.page(f"/submissions/{submission}/vary?what=size")
-    for values, said in (
-        ("1:41", "The limit for students is 40"),
-        ("x", "isn&#39;t a number"),
-        ("", "has no values"),
-    ):
+    for values, said in (("1:41", "The limit for students is 40"), ("x", "isn&#39;t a number"), ("", "has no values")):
         answer = ada.post_form(f"/submissions/{submission}/vary", what="size", axis="Width", values=values)
         assert (answer.status_code, said in answer.get_data(as_text=True)) == (422, True), values
     for values in ("1:30", "32", "33"):
@@ -149,9 +136,7 @@ def test_staff_start_one_from_a_template_and_from_files(portal: Portal):
     assert answer.status_code == 303, answer.get_data(as_text=True)
     assert (latest(portal).points, latest(portal).device_class) == (4, "")
     files = [(io.BytesIO(TILE.encode()), "my.toml"), (io.BytesIO(KERNEL.encode()), "tiled.cu")]
-    answer = ina.post_form(
-        "/courses/gpu/experiments/new", definition="", device_class="", files=files, pauses="yes"
-    )
+    answer = ina.post_form("/courses/gpu/experiments/new", definition="", device_class="", files=files, pauses="yes")
     assert answer.status_code == 303
     assert (latest(portal).device_class, latest(portal).pauses) == ("h200", True)
     wrong = ina.post_form(
@@ -173,20 +158,14 @@ def test_staff_pin_one_to_an_assignment_and_every_act_is_in_the_log(portal: Port
     assert bob.get(f"/experiments/{name}").status_code == 404
     assert ina.post_form(f"/experiments/{name}/cancel").status_code == 303
     with portal.course.sessions.begin() as session:
-        query = (
-            select(AuditEvent.action)
-            .where(AuditEvent.subject == f"experiment {name}")
-            .order_by(AuditEvent.id)
-        )
+        query = select(AuditEvent.action).where(AuditEvent.subject == f"experiment {name}").order_by(AuditEvent.id)
         assert list(session.scalars(query)) == [
             "experiment.pinned", "experiment.hidden", "experiment.cancelled",
         ]  # fmt: skip
 
 
 def test_the_page_has_the_question_and_what_the_course_expects(portal: Portal):
-    text = TILE.replace(
-        "[axes]", 'question = "Which tile is best?"\nexpect = "A large one & <fast>."\n[axes]'
-    )
+    text = TILE.replace("[axes]", 'question = "Which tile is best?"\nexpect = "A large one & <fast>."\n[axes]')
     staff = client_of(portal, "ina", Role.INSTRUCTOR)
     here = f"/experiments/{started(portal.course, text=text)}"
     run_all(portal.course, runner_of(portal.course), NOW)

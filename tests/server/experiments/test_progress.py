@@ -142,9 +142,7 @@ def test_a_point_is_measured_on_the_experiment_s_device(course):
         measured(course, job, 5_000.0)
     while runner.step(NOW):
         pass
-    assert [each.measurement.gflops for each in all_results(course, name) if each.measurement] == [
-        5_000.0
-    ] * 2
+    assert [each.measurement.gflops for each in all_results(course, name) if each.measurement] == [5_000.0] * 2
 
 
 def test_two_runners_begin_each_point_once(course):
@@ -236,9 +234,7 @@ def test_a_stored_plan_above_the_limits_ends_and_the_others_go_on(course, monkey
     assert experiment_of(course, fine).state is ExperimentState.DONE
     with course.sessions.begin() as session:
         event = session.scalars(
-            select(AuditEvent)
-            .where(AuditEvent.subject == f"experiment {heavy}")
-            .order_by(AuditEvent.id.desc())
+            select(AuditEvent).where(AuditEvent.subject == f"experiment {heavy}").order_by(AuditEvent.id.desc())
         ).first()
     assert event is not None
     assert (event.action, "2,000,000" in event.detail["reason"]) == ("experiment.cancelled", True)

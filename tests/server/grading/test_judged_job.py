@@ -134,11 +134,7 @@ def test_an_earlier_job_that_ends_later_changes_neither_the_verdict_nor_the_boar
         for kind in StepKind:
             taken(course, job, kind)
             with course.sessions.begin() as session:
-                result = (
-                    check_result(session, job)
-                    if kind is StepKind.CHECK
-                    else measure_result(session, job, gflops)
-                )
+                result = check_result(session, job) if kind is StepKind.CHECK else measure_result(session, job, gflops)
             record(course.sessions, result)
     assert judged(course, first) == second
     with course.sessions.begin() as session:

@@ -12,14 +12,7 @@ from server.grading.models import Result
 
 
 def measured(**changed: Any) -> Result:
-    usual = {
-        "gflops": 1000.0,
-        "gbps": 10.0,
-        "melements": 20.0,
-        "ms_median": 2.0,
-        "ms_low": 1.0,
-        "ms_high": 4.0,
-    }
+    usual = {"gflops": 1000.0, "gbps": 10.0, "melements": 20.0, "ms_median": 2.0, "ms_low": 1.0, "ms_high": 4.0}
     return Result(**usual | changed)
 
 

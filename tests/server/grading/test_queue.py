@@ -42,9 +42,7 @@ def workers(made: Sessions, slots: int, beat: datetime = NOW) -> None:
     told = tuple(SlotRecord(f"cpu-{i}", CPU_QUEUE, "", WorkerState.IDLE) for i in range(slots))
     record = WorkerRecord("w", "host", 1, WorkerState.IDLE, told, 0.0)
     with made.begin() as session:
-        session.add(
-            Worker(id="w", host="h", state="idle", record=to_plain(record), first_seen=NOW, last_beat=beat)
-        )
+        session.add(Worker(id="w", host="h", state="idle", record=to_plain(record), first_seen=NOW, last_beat=beat))
 
 
 def ended(made: Sessions, job: int, seconds: float, at: datetime = NOW) -> None:

@@ -256,11 +256,7 @@ def explained(engine: Engine, made: Sessions) -> list[tuple[str, str]]:
     asked: list[tuple[str, object]] = []
 
     def listen(connection, cursor, statement, parameters, context, many):
-        if (
-            statement.startswith(("SELECT", "WITH"))
-            and "steps" in statement
-            and "FOR UPDATE" not in statement
-        ):
+        if statement.startswith(("SELECT", "WITH")) and "steps" in statement and "FOR UPDATE" not in statement:
             asked.append((statement, parameters))
 
     event.listen(engine, "before_cursor_execute", listen)

@@ -12,15 +12,7 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.server.course import DIGEST, measured
 from worker.contract.measure_work import MeasureRequest
-from worker.contract.messages import (
-    CheckWork,
-    MeasureWork,
-    StepKind,
-    StepMessage,
-    StepResult,
-    decode,
-    pack_work,
-)
+from worker.contract.messages import CheckWork, MeasureWork, StepKind, StepMessage, StepResult, decode, pack_work
 from worker.workplaces.workplace import ABORTED, Progress
 
 

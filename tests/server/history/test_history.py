@@ -101,9 +101,7 @@ def test_a_late_one_says_so_and_what_counts_is_marked(portal):
 
 def test_the_chart_leads_to_every_attempt(portal):
     ids = [
-        public_id(
-            portal.course, ranked(portal.course, "ada", 500.0 + 100 * i, source=b"// %d" % i, now=later(i))
-        )
+        public_id(portal.course, ranked(portal.course, "ada", 500.0 + 100 * i, source=b"// %d" % i, now=later(i)))
         for i in range(3)
     ]
     checked(portal.course, portal.course.job("ada", source=b"// x", now=later(9)), Verdict.WRONG_ANSWER)
@@ -220,9 +218,7 @@ def test_the_owner_chooses_what_counts_until_it_is_closed(portal):
     for other in (checks, waits):
         assert client.post_form(f"/submissions/{other}/choose").status_code == 409
     assert client_of(portal, "ben").post_form(f"/submissions/{slow}/choose").status_code == 404
-    assert (
-        client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"/submissions/{slow}/choose").status_code == 404
-    )
+    assert client_of(portal, "ina", Role.INSTRUCTOR).post_form(f"/submissions/{slow}/choose").status_code == 404
     assert client.post(f"/submissions/{slow}/choose").status_code == 403
     set_terms(portal, closes_at=later(5))
     refused = client.post_form(f"/submissions/{slow}/choose")
@@ -245,12 +241,8 @@ def test_a_submission_that_failed_cannot_be_chosen(portal):
 
 def test_two_attempts_are_compared_line_by_line(portal):
     course = portal.course
-    first = public_id(
-        course, ranked(course, "ada", 1_000.0, 0.01, source=b"int a = 1;\nint b;\n", now=later(1))
-    )
-    second = public_id(
-        course, ranked(course, "ada", 1_005.0, 0.01, source=b"int a = 2;\nint b;\n", now=later(2))
-    )
+    first = public_id(course, ranked(course, "ada", 1_000.0, 0.01, source=b"int a = 1;\nint b;\n", now=later(1)))
+    second = public_id(course, ranked(course, "ada", 1_005.0, 0.01, source=b"int a = 2;\nint b;\n", now=later(2)))
     third = public_id(course, ranked(course, "ada", 3_000.0, 0.01, source=b"int c;\n", now=later(3)))
     client = client_of(portal, "ada")
     page = client.page(f"/courses/gpu/tiled/compare?left={first}&right={second}")
@@ -258,12 +250,8 @@ def test_two_attempts_are_compared_line_by_line(portal):
     assert "<ins>2</ins>" in page
     assert "the intervals overlap" in page
     page = client.page(f"/courses/gpu/tiled/compare?left={second}&right={third}")
-    assert re.search(
-        r'2.99 ×.{0,10}as much, <span class="state">better', page.replace("\N{NO-BREAK SPACE}", " ")
-    )
-    assert "Both sources are identical" in client.page(
-        f"/courses/gpu/tiled/compare?left={first}&right={first}"
-    )
+    assert re.search(r'2.99 ×.{0,10}as much, <span class="state">better', page.replace("\N{NO-BREAK SPACE}", " "))
+    assert "Both sources are identical" in client.page(f"/courses/gpu/tiled/compare?left={first}&right={first}")
     assert client.get(f"/courses/gpu/tiled/compare?left={first}&right=none").status_code == 404
     assert client.get("/courses/gpu/tiled/compare").status_code == 404
     ben = client_of(portal, "ben")
@@ -303,9 +291,7 @@ def test_what_cannot_be_relied_on_is_neither_better_nor_worse(portal):
     right = public_id(course, ranked(course, "ada", 1_000.0, source=b"// 1", now=later(1)))
     job = course.job("ada", source=b"// 2", now=later(2))
     record(course.sessions, measure(course, job, 900_000.0, ranked=False, remarks=("too fast",)))
-    page = client_of(portal, "ada").page(
-        f"/courses/gpu/tiled/compare?left={right}&right={public_id(course, job)}"
-    )
+    page = client_of(portal, "ada").page(f"/courses/gpu/tiled/compare?left={right}&right={public_id(course, job)}")
     assert "not ranked: unreliable" in page
     assert "not comparable: one is unreliable" in page
     assert ">better<" not in page
@@ -334,8 +320,7 @@ def test_a_comparison_ends_when_whoever_asked_for_it_is_gone(portal, monkeypatch
     theirs.close()
     with ours:
         answer = client_of(portal, "ada").get(
-            f"/courses/gpu/tiled/compare?left={left}&right={right}",
-            environ_overrides={"gunicorn.socket": ours},
+            f"/courses/gpu/tiled/compare?left={left}&right={right}", environ_overrides={"gunicorn.socket": ours}
         )
     assert answer.status_code == 499
 

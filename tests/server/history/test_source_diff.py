@@ -57,16 +57,12 @@ def test_a_changed_line_stands_beside_the_one_most_like_it():
 def test_where_too_much_changed_lines_are_not_paired(monkeypatch):
     monkeypatch.setattr(line_pairs, "MOST_CELLS", 3)
     found = source_diff("int a = 1;\nint b = 1;", "int a = 2;\nint b = 2;")
-    assert [(row.left is None, row.right is None) for row in found.rows] == [(False, True)] * 2 + [
-        (True, False)
-    ] * 2
+    assert [(row.left is None, row.right is None) for row in found.rows] == [(False, True)] * 2 + [(True, False)] * 2
 
 
 def test_of_crafted_sources_few_words_are_compared_and_all_lines_shown():
     chance = random.Random(1)
-    left, right = (
-        "\n".join("a" + "".join(chance.choices("+-*/", k=290)) for _ in range(90)) for _ in range(2)
-    )
+    left, right = ("\n".join("a" + "".join(chance.choices("+-*/", k=290)) for _ in range(90)) for _ in range(2))
     found = source_diff(left, right)
     shown = [side for row in found.rows for side in (row.left, row.right) if side is not None]
     assert sum(len(side.pieces) for side in shown) < MOST_MARKED + 500
@@ -104,9 +100,7 @@ def test_both_sides_can_be_read_back_from_any_difference():
     chance = random.Random(1)
     for _ in range(200):
         left = [chance.choice("abcdef") * chance.randint(1, 3) for _ in range(chance.randint(0, 30))]
-        right = [line for line in left if chance.random() > 0.2] + [chance.choice("xyz")] * chance.randint(
-            0, 3
-        )
+        right = [line for line in left if chance.random() > 0.2] + [chance.choice("xyz")] * chance.randint(0, 3)
         shown = sides(source_diff("\n".join(left), "\n".join(right), whole=True).rows)
         assert [a for a, _ in shown if a is not None] == left
         assert [b for _, b in shown if b is not None] == right

@@ -72,9 +72,7 @@ def test_a_form_sent_twice_at_the_same_moment_is_no_fault(portal: Portal):
             )
         )  # fmt: skip
         session.flush()
-        second = threading.Thread(
-            target=lambda: answers.append(client.post_form("/join", code="k7qf-m2xp-9d4t"))
-        )
+        second = threading.Thread(target=lambda: answers.append(client.post_form("/join", code="k7qf-m2xp-9d4t")))
         second.start()
         _wait_for_a_lock(portal)
     second.join()
@@ -94,9 +92,7 @@ def _wait_for_a_lock(portal: Portal) -> None:
 @ON_SQLITE
 def test_what_somebody_else_took_away_is_no_fault(portal: Portal, monkeypatch):
     def gone(*_: object) -> None:
-        raise StaleDataError(
-            "UPDATE statement on table 'extensions' expected to update 1 row(s); 0 were matched."
-        )
+        raise StaleDataError("UPDATE statement on table 'extensions' expected to update 1 row(s); 0 were matched.")
 
     monkeypatch.setattr("server.submissions.api.read_submission", gone)
     answer = portal.get("ada", "/api/v1/submissions/abc")

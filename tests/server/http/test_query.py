@@ -42,9 +42,7 @@ def test_a_number_outside_its_range_is_refused(query):
 
 
 def test_a_body_is_read_with_its_defaults():
-    assert read_body(Body, b'{"name": "ada", "texts": {"a": "b"}, "more": ["c"]}') == Body(
-        "ada", {"a": "b"}, ("c",)
-    )
+    assert read_body(Body, b'{"name": "ada", "texts": {"a": "b"}, "more": ["c"]}') == Body("ada", {"a": "b"}, ("c",))
 
 
 @pytest.mark.parametrize(

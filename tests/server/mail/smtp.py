@@ -39,9 +39,7 @@ class Inbox:
 
     def subjects(self, name: str) -> list[str]:
         """Of the e-mails to the person of that name."""
-        return sorted(
-            str(each["Subject"]) for each in self.received if str(each["To"]) == f"{name}@example.edu"
-        )
+        return sorted(str(each["Subject"]) for each in self.received if str(each["To"]) == f"{name}@example.edu")
 
 
 class _Conversation(socketserver.StreamRequestHandler):

@@ -68,9 +68,7 @@ def accepted_invitation(course: ACourse, *names: str) -> None:
     """These people have set their passwords. Before, they get no e-mail from the course."""
     with course.sessions.begin() as session:
         session.execute(
-            update(Person)
-            .where(Person.email.in_([f"{one}@example.edu" for one in names]))
-            .values(password="x")
+            update(Person).where(Person.email.in_([f"{one}@example.edu" for one in names])).values(password="x")
         )
 
 
@@ -100,9 +98,7 @@ def test_students_hear_once_of_answers_late_results_and_deadlines(course: ACours
         people = {name: session.get_one(Person, course.people[name]) for name in ("ada", "ina")}
         people["ada"].mails_off = "results"
         assignment = session.get_one(Assignment, course.assignment)
-        asked = request_extension(
-            session, assignment, people["ada"], due_at + timedelta(1), "I am ill.", later(20)
-        )
+        asked = request_extension(session, assignment, people["ada"], due_at + timedelta(1), "I am ill.", later(20))
         refuse_request(session, asked, people["ina"], "Too late.", later(30))
     assert sender.round(later(3_700)) == 4
     assert mails.subjects("ada") == [
@@ -161,9 +157,7 @@ INJECTED = (
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "title", [INJECTED, "Übung \u201e1\u201c", "a " * 99 + "é", "Line\n\nReply-To: evil@x.org"]
-)
+@pytest.mark.parametrize("title", [INJECTED, "Übung \u201e1\u201c", "a " * 99 + "é", "Line\n\nReply-To: evil@x.org"])
 def test_a_title_adds_no_header_and_no_body(course: ACourse, mails: Inbox, title: str) -> None:
     titled(course, title)
     commented(course, "ada", later(10))
@@ -187,9 +181,7 @@ def test_an_address_with_letters_of_another_script_is_kept(course: ACourse) -> N
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "error", [MessageError("x"), UnicodeEncodeError("ascii", "x", 0, 1, "x"), KeyError("x")]
-)
+@pytest.mark.parametrize("error", [MessageError("x"), UnicodeEncodeError("ascii", "x", 0, 1, "x"), KeyError("x")])
 def test_an_e_mail_that_cannot_be_written_stops_no_other(
     course: ACourse, mails: Inbox, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -315,11 +307,7 @@ class Once(threading.Event):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
 def test_e_mails_wait_for_a_certificate_that_is_trusted(
-    course: ACourse,
-    tls: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    course: ACourse, tls: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "own.pem"
     subprocess.run(

@@ -68,9 +68,7 @@ def full_course(made: Sessions) -> ACourse:
                 words={"aa": "Good, Ada Lovelace."}, graded_by=teacher, graded_at=NOW,
             )
         )  # fmt: skip
-        session.add(
-            LookedAtPair(left_id=1, right_id=2, note="Ada Lovelace and Bob", looked_by=teacher, looked_at=NOW)
-        )
+        session.add(LookedAtPair(left_id=1, right_id=2, note="Ada Lovelace and Bob", looked_by=teacher, looked_at=NOW))
         session.add(ExactCopy(submission_id=2, of_id=1, assignment_id=course.assignment))
         session.add(
             CourseInvitation(

@@ -91,10 +91,7 @@ class _Query:
             assert self.rest.pop(0).startswith("[")
             assert self._takes(")")
             begun = _selected(self._before, name, wanted)
-            return {
-                key: value - begun.get(key, value)
-                for key, value in _selected(self._now, name, wanted).items()
-            }
+            return {key: value - begun.get(key, value) for key, value in _selected(self._now, name, wanted).items()}
         return _selected(self._now, word, self._selector())
 
     def _closed(self) -> Vector | float:
@@ -132,9 +129,7 @@ class _Query:
 
 
 def _selected(samples: Samples, name: str, wanted: Labels) -> Vector:
-    return {
-        labels: value for (metric, labels), value in samples.items() if metric == name and wanted <= labels
-    }
+    return {labels: value for (metric, labels), value in samples.items() if metric == name and wanted <= labels}
 
 
 def _only(labels: Labels, names: frozenset[str]) -> Labels:

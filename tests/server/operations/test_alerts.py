@@ -71,9 +71,7 @@ class Scene:
 
     def read(self) -> Samples:
         collector = TilelabCollector(self.engine, lambda: self.in_redis, lambda: self.now)
-        found: dict[tuple[str, frozenset[tuple[str, str]]], float] = {
-            ("up", frozenset({("job", "tilelab")})): 1.0
-        }
+        found: dict[tuple[str, frozenset[tuple[str, str]]], float] = {("up", frozenset({("job", "tilelab")})): 1.0}
         for family in collector.collect():
             for sample in family.samples:
                 labels = {**sample.labels, "job": "tilelab", "instance": "portal"}
@@ -135,10 +133,7 @@ def test_a_disk_that_fills_is_told_before_the_floor(scene: Scene, monkeypatch: p
 
     def with_free(free: float) -> Samples:
         labels = frozenset({("job", "tilelab")})
-        disk = {
-            ("tilelab_database_free_bytes", labels): free,
-            ("tilelab_database_free_floor_bytes", labels): floor,
-        }
+        disk = {("tilelab_database_free_bytes", labels): free, ("tilelab_database_free_floor_bytes", labels): floor}
         others = {each: value for each, value in read().items() if "_free_" not in each[0]}
         return {**others, **disk}
 

@@ -136,8 +136,7 @@ def rows_of(engine: Engine) -> dict[str, list[dict[str, Any]]]:
     with engine.connect() as connection:
         return {
             table.name: [
-                row._asdict()
-                for row in connection.execute(select(table).order_by(*table.primary_key.columns))
+                row._asdict() for row in connection.execute(select(table).order_by(*table.primary_key.columns))
             ]
             for table in Base.metadata.sorted_tables
         }
@@ -298,11 +297,7 @@ def manifest(**changes: Any) -> Any:
         ("people.jsonl", lambda content: content + b"{}\n", "other columns"),
         ("people.jsonl", lambda content: content + b"[", "an incomplete line"),
         ("people.jsonl", lambda content: b"nonsense\n" + content, "an invalid row"),
-        (
-            "people.jsonl",
-            lambda content: content + content[: content.index(b"\n") + 1],
-            "match its checksum",
-        ),
+        ("people.jsonl", lambda content: content + content[: content.index(b"\n") + 1], "match its checksum"),
         ("people.jsonl", lambda _: None, "damaged"),
         ("manifest.json", lambda _: None, "backup of Tilelab"),
         ("manifest.json", lambda _: b"[]", "backup of Tilelab"),

@@ -127,9 +127,7 @@ def test_a_report_without_its_texts_still_reads(made: Sessions) -> None:
     erase_person(made, course.person("ada"))
     with made.begin() as session:
         rows = session.execute(
-            select(Result.verdict, Result.gflops, Result.report)
-            .join(Job)
-            .where(Job.person_id == course.person("ada"))
+            select(Result.verdict, Result.gflops, Result.report).join(Job).where(Job.person_id == course.person("ada"))
         ).all()
         assert len(rows) == 2
         for verdict, gflops, packed in rows:
@@ -173,9 +171,7 @@ def test_nobody_signs_in_as_them_and_their_email_is_free(made: Sessions) -> None
         assert row.erased_at is not None
         assert row.password is None
         assert find_person(session, row.email) is None
-        assert all(
-            entry.person_id != ada for entry in members(session, session.get_one(Course, course.course))
-        )
+        assert all(entry.person_id != ada for entry in members(session, session.get_one(Course, course.course)))
         with pytest.raises(AccountError):
             create_person(session, email=row.email, name="Eve")
         assert create_person(session, email="ada@example.edu", name="Ada").id != ada
@@ -209,18 +205,12 @@ def test_a_name_that_stands_elsewhere_is_shown(made: Sessions) -> None:
     ("name", "text"),
     [("person", "a erased was lost"), ("course", "a person was lost"), ("student", "a person was lost")],
 )
-def test_a_name_that_is_a_word_of_ours_takes_nothing_else_with_it(
-    made: Sessions, name: str, text: str
-) -> None:
+def test_a_name_that_is_a_word_of_ours_takes_nothing_else_with_it(made: Sessions, name: str, text: str) -> None:
     course = ACourse.make(made)
     called_so = course.person("ada")
     with made.begin() as session:
         session.get_one(Person, called_so).name = name
-        detail: dict[str, Any] = {
-            "role": ["student", "assistant"],
-            "course": 3,
-            "reason": "a person was lost",
-        }
+        detail: dict[str, Any] = {"role": ["student", "assistant"], "course": 3, "reason": "a person was lost"}
         note(session, None, "course.changed", "person 7", **detail)
         number = session.scalars(select(AuditEvent.id)).one()
     erase_person(made, called_so)

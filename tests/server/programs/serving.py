@@ -91,13 +91,7 @@ class Student:
         """The command, started."""
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [*COMMAND, *words],
-            cwd=self.home,
-            env=self.environment,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            text=True,
+            [*COMMAND, *words], cwd=self.home, env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
         )
 
     def tilelab(self, *words: str, given: str = "") -> Ended:

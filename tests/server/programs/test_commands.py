@@ -147,11 +147,7 @@ def test_what_is_not_accepted_ends_with_1_and_its_line(server: Server, ada: Stud
     process = ada.begin("submit", kernel, "--wait", "--check", "--json")
     until(lambda: handed_in(server))
     finding = Finding(Verdict.DATA_RACE, "two \x1b[31mthreads\nmeet", line=1, other_line=1, count=3)
-    said: dict[str, Any] = {
-        "findings": (finding,),
-        "printed": "one\n\x1b]0;title\x07\n",
-        "printed_case": "Width=1",
-    }
+    said: dict[str, Any] = {"findings": (finding,), "printed": "one\n\x1b]0;title\x07\n", "printed_case": "Width=1"}
     check(server, Verdict.DATA_RACE, **said)
     out, _ = process.communicate(timeout=WAITS)
     assert process.returncode == 1
@@ -230,10 +226,7 @@ def test_a_submission_whose_answer_was_lost_is_one_submission(server: Server, ad
     lossy = Lossy(server.url)
     threading.Thread(target=lossy.serve_forever, daemon=True).start()
     try:
-        ada.told = {
-            "TILELAB_URL": f"http://127.0.0.1:{lossy.server_port}",
-            "TILELAB_TOKEN": server.token("ada"),
-        }
+        ada.told = {"TILELAB_URL": f"http://127.0.0.1:{lossy.server_port}", "TILELAB_TOKEN": server.token("ada")}
         done = ada.tilelab("submit", kernel, "-a", "gpu/tiled")
     finally:
         lossy.shutdown()

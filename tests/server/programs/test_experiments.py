@@ -20,9 +20,7 @@ def file(tmp_path):
     return made
 
 
-def test_an_experiment_is_submitted_awaited_fetched_and_exported(
-    server: Server, student: Student, file, tmp_path
-):
+def test_an_experiment_is_submitted_awaited_fetched_and_exported(server: Server, student: Student, file, tmp_path):
     server.course.person("ina", Role.INSTRUCTOR)
     student.config.parent.mkdir(parents=True, exist_ok=True)
     done = student.tilelab("login", server.url, "--token-stdin", given=f"{server.token('ina')}\n")
@@ -33,9 +31,7 @@ def test_an_experiment_is_submitted_awaited_fetched_and_exported(
     assert (made["points"], made["state"]) == (4, "running")
     assert "0 of 4 points" in student.tilelab("experiment", "status", made["id"]).out
     run_all(server.course, runner_of(server.course))
-    waited = student.tilelab(
-        "experiment", "status", f"{server.url}/experiments/{made['id']}", "--wait", "--json"
-    )
+    waited = student.tilelab("experiment", "status", f"{server.url}/experiments/{made['id']}", "--wait", "--json")
     assert json.loads(waited.out)["experiment"]["state"] == "done"
     out = tmp_path / "fetched"
     for _ in range(2):

@@ -65,11 +65,7 @@ class Portal:
         self, method: str, path: str, token: str, body: object = None, headers: dict[str, str] | None = None
     ) -> Answer:
         return ask(
-            self.server.url,
-            method,
-            path,
-            headers={"Authorization": f"Bearer {token}", **(headers or {})},
-            body=body,
+            self.server.url, method, path, headers={"Authorization": f"Bearer {token}", **(headers or {})}, body=body
         )
 
 

@@ -17,16 +17,7 @@ from server.grading.refusals import recent_refusals
 from server.recording import recorder as recording
 from server.recording.origin import Distrust, submitted_digest
 from server.recording.recorder import Recorder
-from tests.server.course import (
-    AFTER_ANY_PAUSE,
-    NOW,
-    ACourse,
-    check_result,
-    measure_result,
-    result_of,
-    signed,
-    step_of,
-)
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, measure_result, result_of, signed, step_of
 from tests.server.databases import ON_BOTH
 from tests.server.dispatching.redis_stand_in import StandIn
 from tests.services.redis_server import A_WORKER, as_worker
@@ -78,9 +69,7 @@ def register(made, *credentials: Credential) -> None:
 
 
 @pytest.mark.parametrize("why", Distrust)
-def test_a_result_that_cannot_be_trusted_is_refused_and_its_step_is_queued_again(
-    recorder, sent, made, refused, why
-):
+def test_a_result_that_cannot_be_trusted_is_refused_and_its_step_is_queued_again(recorder, sent, made, refused, why):
     register(made, A_WORKER, replace(STRANGER, queues=("gpu",)))
     assert recorder.run(forged(sent)[why])
     assert refused == [why]
@@ -158,9 +147,7 @@ def test_a_worker_and_the_recorder_agree_on_the_digest_of_each_kind_of_work(made
         swapped = replace(message.check, source=base64.b64encode(b"// another").decode())
         assert graded_digest(replace(message, check=swapped)) != submitted_digest(step)
         for change in ({"seed": "1"}, {"arch": "sm_80"}, {"tile": 8}, {"evidence": False}):
-            assert graded_digest(
-                replace(message, check=replace(message.check, **change))
-            ) != submitted_digest(step)
+            assert graded_digest(replace(message, check=replace(message.check, **change))) != submitted_digest(step)
         result = check_result(session, job)
     recorded(made, result)
     with made.begin() as session:

@@ -177,10 +177,7 @@ def test_a_step_that_is_given_back_costs_no_attempt(course, made):
         ("exercise", {"exercise": "naive"}),
         ("arch", {"arch": "sm_70"}),
         ("seed", {"seed": "0"}),
-        (
-            "fault of a worker's own",
-            {"verdict": Verdict.SYSTEM_ERROR, "message": "a fault of a worker's own"},
-        ),
+        ("fault of a worker's own", {"verdict": Verdict.SYSTEM_ERROR, "message": "a fault of a worker's own"}),
         ("without a measurement", {"measurement": measured(9000.0)}),
     ],
 )
@@ -327,9 +324,7 @@ def test_findings_of_a_report_survive(course, made):
 
 def test_whatever_a_worker_says_of_a_fault_can_be_kept(course, made):
     job = in_flight(course)
-    fault = told(
-        course, job, report=None, measure=None, fault="\0 and \ud800" + "x" * 5000, worker="w\0" * 99
-    )
+    fault = told(course, job, report=None, measure=None, fault="\0 and \ud800" + "x" * 5000, worker="w\0" * 99)
     assert record(made, fault) is Recorded.AGAIN
     with made.begin() as session:
         kept = step_of(session, job).fault

@@ -110,9 +110,7 @@ def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, 
     assert redis.held == {}
 
 
-def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(
-    recorder, redis, sent, made, monkeypatch
-):
+def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(recorder, redis, sent, made, monkeypatch):
     def poison(*_, **__):
         raise ZeroDivisionError
 
@@ -138,9 +136,7 @@ def of_another_version(sent, ticket):
     return base64.b64encode(zlib.compress(json.dumps(plain).encode())).decode()
 
 
-def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(
-    recorder, redis, sent, made, monkeypatch
-):
+def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(recorder, redis, sent, made, monkeypatch):
     monkeypatch.setattr(recording, "RETURNS", 5)
     ticket = sent.ticket
     for _ in range(5):
@@ -166,9 +162,7 @@ def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made)
         assert session.get_one(Job, ticket.job).verdict is Verdict.DATA_RACE
 
 
-def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(
-    postgres_engine, redis, monkeypatch, caplog
-):
+def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(postgres_engine, redis, monkeypatch, caplog):
     made = sessions(postgres_engine)
     ticket, body = on_its_way(made)
     tries = []
@@ -185,9 +179,7 @@ def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(
     with made.begin() as session:
         step = step_of(session, ticket.job)
         assert (step.state, step.attempt) == (StepState.QUEUED, 1)
-        assert "its result cannot be recorded: ProgramLimitExceeded: requested length too large" in (
-            step.fault or ""
-        )
+        assert "its result cannot be recorded: ProgramLimitExceeded: requested length too large" in (step.fault or "")
     assert f"the result of job {ticket.job} cannot be recorded" in caplog.text
 
 
@@ -212,9 +204,7 @@ def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeyp
         assert "statement timeout" in (step_of(session, sent.ticket.job).fault or "")
 
 
-def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(
-    recorder, sent, made, monkeypatch, caplog
-):
+def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, sent, made, monkeypatch, caplog):
     def broken(*_, **__):
         raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
 

@@ -27,9 +27,7 @@ def judged(course: ACourse, job: int, verdict: Verdict = Verdict.ACCEPTED, **mor
     record(course.sessions, result)
 
 
-def handed_in(
-    course: ACourse, name: str, verdict: Verdict = Verdict.ACCEPTED, now: datetime = NOW, **more: Any
-) -> str:
+def handed_in(course: ACourse, name: str, verdict: Verdict = Verdict.ACCEPTED, now: datetime = NOW, **more: Any) -> str:
     """What that person handed in, graded at once; its public id. The course measures on nothing."""
     accepted = course.hand_in(name, now=now, mode=more.pop("mode", Mode.RANK), **more)
     judged(course, newest_job(course, accepted.submission.id), verdict)

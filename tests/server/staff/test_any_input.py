@@ -96,9 +96,7 @@ def test_no_address_brings_a_fault(ina: BrowserClient) -> None:
         assert answer.status_code in {200, 422}, (page, name, odd)
     for page in PAGES:
         for odd in TYPED[:3]:
-            assert ina.get(f"/staff/gpu/{page}", query_string=dict.fromkeys(every, odd)).status_code == 200, (
-                page
-            )
+            assert ina.get(f"/staff/gpu/{page}", query_string=dict.fromkeys(every, odd)).status_code == 200, page
 
 
 @pytest.mark.parametrize("page", some_of(SENT, 3, str, "the short suite has a third of the forms"))

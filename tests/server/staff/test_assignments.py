@@ -50,14 +50,7 @@ def last_deed(portal: Portal) -> AuditEvent:
 
 def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
     assert 'value="naive"' in ina.page(f"{PAGE}/new")
-    more = {
-        "exercise": "naive",
-        "slug": "lab-2",
-        "device_class": "",
-        "arch": "sm_80",
-        "tile": "",
-        "title": "",
-    }
+    more = {"exercise": "naive", "slug": "lab-2", "device_class": "", "arch": "sm_80", "tile": "", "title": ""}
     answer = ina.post_form(PAGE, **(RIGHT | more))
     assert answer.status_code == 303
     assert answer.headers["Location"].startswith(f"{PAGE}/lab-2?")
@@ -84,26 +77,11 @@ WRONG = [
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    first_of_each(
-        WRONG,
-        itemgetter(0),
-        "-".join,
-        "the short suite has one wrong value of each field",
-    ),
+    "wrong", first_of_each(WRONG, itemgetter(0), "-".join, "the short suite has one wrong value of each field")
 )
-def test_what_is_wrong_stands_beside_its_field(
-    portal: Portal, ina: BrowserClient, wrong: tuple[str, str]
-) -> None:
+def test_what_is_wrong_stands_beside_its_field(portal: Portal, ina: BrowserClient, wrong: tuple[str, str]) -> None:
     field, value = wrong
-    given = RIGHT | {
-        "exercise": "naive",
-        "slug": "lab-2",
-        "device_class": "",
-        "arch": "",
-        "tile": "",
-        field: value,
-    }
+    given = RIGHT | {"exercise": "naive", "slug": "lab-2", "device_class": "", "arch": "", "tile": "", field: value}
     answer = ina.post_form(PAGE, **given)
     page = answer.get_data(as_text=True)
     assert answer.status_code == 422
@@ -120,23 +98,14 @@ def test_only_classes_that_can_be_measured_are_offered(portal: Portal, ina: Brow
     assert 'value="v100"' not in page
     record = WorkerRecord("w", "host", 1, WorkerState.IDLE, (), 0.0, device_classes={"gb999": "sm_120"})
     with portal.course.sessions.begin() as session:
-        session.add(
-            Worker(id="w", host="h", state=GONE, record=to_plain(record), first_seen=NOW, last_beat=NOW)
-        )
+        session.add(Worker(id="w", host="h", state=GONE, record=to_plain(record), first_seen=NOW, last_beat=NOW))
     assert 'value="gb999"' in ina.page(f"{PAGE}/new")
     given = RIGHT | {"exercise": "naive", "slug": "own", "device_class": "gb999", "arch": "", "tile": ""}
     assert ina.post_form(PAGE, **given).status_code == 303
 
 
 def test_all_that_is_wrong_is_told_at_once(ina: BrowserClient) -> None:
-    wrong = {
-        "slug": "total",
-        "device_class": "H 200",
-        "arch": "sm_1",
-        "tile": "7",
-        "points": "-1",
-        "counts": "worst",
-    }
+    wrong = {"slug": "total", "device_class": "H 200", "arch": "sm_1", "tile": "7", "points": "-1", "counts": "worst"}
     answer = ina.post_form(PAGE, **(RIGHT | {"exercise": "naive"} | wrong))
     assert answer.status_code == 422
     page = answer.get_data(as_text=True)
@@ -145,9 +114,7 @@ def test_all_that_is_wrong_is_told_at_once(ina: BrowserClient) -> None:
     assert [name for name in ("exercise", *wrong) if f'<a href="#{name}">' not in page] == ["tile"]
 
 
-def test_a_change_is_saved_and_a_moved_deadline_noted_with_who_was_at_work(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_a_change_is_saved_and_a_moved_deadline_noted_with_who_was_at_work(portal: Portal, ina: BrowserClient) -> None:
     portal.course.hand_in("ada")
     assert ina.post_form(f"{PAGE}/tiled", **RIGHT).status_code == 303
     found = assignment(portal)
@@ -166,9 +133,7 @@ def test_a_change_is_saved_and_a_moved_deadline_noted_with_who_was_at_work(
 
 
 def test_what_was_wrong_keeps_what_was_typed(portal: Portal, ina: BrowserClient) -> None:
-    answer = ina.post_form(
-        f"{PAGE}/tiled", **(RIGHT | {"due_at": "2026-03-29T02:30", "title": "Half “typed”"})
-    )
+    answer = ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"due_at": "2026-03-29T02:30", "title": "Half “typed”"}))
     page = answer.get_data(as_text=True)
     assert answer.status_code == 422
     assert "skip 02:30 on that day. Use 03:30 instead." in page
@@ -196,10 +161,7 @@ def test_what_only_somebody_else_changed_stays(portal: Portal, ina: BrowserClien
     ina.post_form(f"{PAGE}/tiled", **RIGHT)
     page = ina.page(f"{PAGE}/tiled")
     shown = page.partition('name="shown" value="')[2].partition('"')[0]
-    assert (
-        ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "18", "attempts": "7"}), shown=shown).status_code
-        == 303
-    )
+    assert ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "18", "attempts": "7"}), shown=shown).status_code == 303
     both = RIGHT | {"title": "Lab 3", "attempts": "9"}
     answer = ina.post_form(f"{PAGE}/tiled", **both, shown=shown)
     assert answer.status_code == 409
@@ -209,13 +171,8 @@ def test_what_only_somebody_else_changed_stays(portal: Portal, ina: BrowserClien
     assert saved.status_code == 303
     one = assignment(portal)
     assert (one.title, one.points, one.attempts) == ("Lab 3", 18.0, 9)
-    assert (
-        ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "18", "attempts": "9"}), shown=again).status_code
-        == 303
-    )
-    assert (assignment(portal).title, assignment(portal).points) == ("Lab 3", 18.0), (
-        "an old tab that changes nothing"
-    )
+    assert ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "18", "attempts": "9"}), shown=again).status_code == 303
+    assert (assignment(portal).title, assignment(portal).points) == ("Lab 3", 18.0), "an old tab that changes nothing"
 
 
 def test_a_board_is_frozen(portal: Portal, ina: BrowserClient) -> None:
@@ -287,13 +244,8 @@ def test_more_than_everybody_has_anyway_is_no_extension(portal: Portal, ina: Bro
 def test_many_students_get_an_extension_at_once_or_none_of_them(portal: Portal, ina: BrowserClient) -> None:
     people = {portal.course.person(name) for name in ("ada", "bob", "eve")}
     ina.post_form(f"{PAGE}/tiled", **RIGHT)
-    given = {
-        "extended_due_at": "2026-05-02T23:59",
-        "emails": "ADA@example.edu\r\nbob@example.edu; eve@example.edu",
-    }
-    wrong = ina.post_form(
-        f"{PAGE}/tiled/extensions", **(given | {"emails": f"{given['emails']},x, ina@example.edu"})
-    )
+    given = {"extended_due_at": "2026-05-02T23:59", "emails": "ADA@example.edu\r\nbob@example.edu; eve@example.edu"}
+    wrong = ina.post_form(f"{PAGE}/tiled/extensions", **(given | {"emails": f"{given['emails']},x, ina@example.edu"}))
     assert wrong.status_code == 422
     assert "No student of this course has the email ina@example.edu, x." in wrong.get_data(as_text=True)
     with portal.course.sessions.begin() as session:
@@ -319,9 +271,7 @@ def test_the_list_counts_students(portal: Portal, ina: BrowserClient) -> None:
     assert '>2<span class="vh"> submissions' in page
 
 
-def test_the_order_of_a_course_is_kept_until_it_is_sorted_by_deadline(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_the_order_of_a_course_is_kept_until_it_is_sorted_by_deadline(portal: Portal, ina: BrowserClient) -> None:
     for name in ("alpha", "beta"):
         ina.post_form(PAGE, **(RIGHT | {"exercise": "naive", "slug": name, "arch": "sm_80", "title": name}))
     way = "/staff/gpu/assignment-order"

@@ -83,11 +83,7 @@ def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) 
         (job,) = regrade(session, session.get_one(Assignment, portal.course.assignment), None)
     judged(portal.course, job, Verdict.ACCEPTED)
     grade = grade_of(portal, "ada")
-    assert (grade.computed, grade.points, row_of(portal, "ada")) == (
-        10.0,
-        8.5,
-        ["8.5", "8.5", *grade.why],
-    )
+    assert (grade.computed, grade.points, row_of(portal, "ada")) == (10.0, 8.5, ["8.5", "8.5", *grade.why])
     assert "8.5 of 10 points" in client_of(portal, "ada").page("/courses/gpu/tiled/")
     assert "set the grade to 8.5 points" in client_of(portal, "ada").page("/courses/gpu/tiled/history")
     (deed,) = deeds(portal, "grades.corrected")
@@ -110,9 +106,7 @@ def test_points_above_the_maximum_are_asked_about(portal: Portal, ina: BrowserCl
     portal.course.person("bob")
     without_work = ina.post_form(grade_page(portal, "bob"), score="2000", reason="typo")
     assert without_work.status_code == 409
-    assert ina.post_form(grade_page(portal, "ada"), score="2000", reason="again").status_code == 303, (
-        "no rise"
-    )
+    assert ina.post_form(grade_page(portal, "ada"), score="2000", reason="again").status_code == 303, "no rise"
 
 
 def test_a_form_sent_again_unchanged_changes_no_number(portal: Portal, ina: BrowserClient) -> None:
@@ -123,9 +117,7 @@ def test_a_form_sent_again_unchanged_changes_no_number(portal: Portal, ina: Brow
     assert 'value="20234.56"' in ina.page(grade_page(portal, "ada"))
 
 
-def test_a_grade_corrected_meanwhile_is_shown_before_it_is_replaced(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_a_grade_corrected_meanwhile_is_shown_before_it_is_replaced(portal: Portal, ina: BrowserClient) -> None:
     handed_in(portal.course, "ada", Verdict.DATA_RACE)
     page, tim = grade_page(portal, "ada"), client_of(portal, "tim", Role.INSTRUCTOR)
     fields = {"score": "8", "reason": "x", "shown": shown(ina.page(page))}
@@ -166,9 +158,7 @@ def test_an_excused_assignment_does_not_count(portal: Portal, ina: BrowserClient
 
 
 @pytest.mark.parametrize("everyone", [True, False])
-def test_held_points_are_for_staff_until_they_are_released(
-    portal: Portal, ina: BrowserClient, everyone: bool
-) -> None:
+def test_held_points_are_for_staff_until_they_are_released(portal: Portal, ina: BrowserClient, everyone: bool) -> None:
     handed_in(portal.course, "ada")
     ada, tom = client_of(portal, "ada"), client_of(portal, "tom", Role.ASSISTANT)
     student = f"/staff/gpu/students/{portal.course.person('ada')}"
@@ -262,9 +252,7 @@ def test_rules_for_goals_and_speed_name_who_loses_points(portal: Portal, ina: Br
     cid = grade_page(portal, "cid")
     confirmed(ina, ina.post_form(cid, score="9", reason="shown in the lab"))
     with portal.course.sessions.begin() as session:
-        for result, missed in zip(
-            session.scalars(select(Result).order_by(Result.job_id)), (1, 0, 1), strict=True
-        ):
+        for result, missed in zip(session.scalars(select(Result).order_by(Result.job_id)), (1, 0, 1), strict=True):
             result.goals_missed = missed
     asked = saved(portal, ina, goals_percent="40")
     assert "ada@example.edu" in asked.text

@@ -11,16 +11,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.exercises import installed_content, keep
-from server.courses.models import (
-    Assignment,
-    Correction,
-    Course,
-    Exercise,
-    Extension,
-    Membership,
-    Role,
-    StaffNote,
-)
+from server.courses.models import Assignment, Correction, Course, Exercise, Extension, Membership, Role, StaffNote
 from server.courses.service import CourseError
 from server.database.base import Base
 from server.grading.models import Job, Result, Step
@@ -51,9 +42,7 @@ def fill(portal: Portal) -> int:
     with course.sessions.begin() as session:
         own = keep(session, installed_content("tiled"), course.course, NOW)
         session.get_one(Assignment, course.assignment).exercise_id = own.id
-        session.add(
-            Extension(assignment_id=course.assignment, person_id=ada, extra_attempts=1, created_at=NOW)
-        )
+        session.add(Extension(assignment_id=course.assignment, person_id=ada, extra_attempts=1, created_at=NOW))
         session.add(StaffNote(course_id=course.course, person_id=ada, text="asks a lot", created_at=NOW))
         for assignment in (None, course.assignment):
             said = Announcement(
@@ -112,9 +101,7 @@ def test_work_keeps_assignment_and_course(portal: Portal, ina: BrowserClient, wo
         started(portal.course, "ada", assignment=portal.course.assignment)
     else:
         with portal.course.sessions.begin() as session:
-            session.add(
-                Correction(assignment_id=portal.course.assignment, person_id=ada, score=5.0, corrected_at=NOW)
-            )
+            session.add(Correction(assignment_id=portal.course.assignment, person_id=ada, score=5.0, corrected_at=NOW))
     for page, instead in ((ASSIGNMENT, "Close it"), (COURSE, "Archive it")):
         assert f"it has 1 {work}" in ina.page(page)
         assert instead in ina.page(page)

@@ -112,12 +112,7 @@ def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
     zoe = client_of(portal, "zoe", None)
     with portal.course.sessions.begin() as session:
         person = session.get_one(Person, portal.course.people["zoe"])
-        enrol(
-            session,
-            session.scalars(select(Course).where(Course.slug == "other")).one(),
-            person,
-            Role.INSTRUCTOR,
-        )
+        enrol(session, session.scalars(select(Course).where(Course.slug == "other")).one(), person, Role.INSTRUCTOR)
     for page in ("", "submissions", "regrade", "grades", "audit", "roster"):
         text = zoe.page(f"/staff/other/{page}")
         assert made not in text
@@ -170,9 +165,7 @@ def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: 
     with portal.course.sessions.begin() as session:
         for name in ("ada", "bob"):
             create_token(session, session.get_one(Person, portal.course.people[name]), "own", now=NOW)
-        session.execute(
-            update(ApiToken).where(ApiToken.person_id == portal.course.people["ada"]).values(used_at=NOW)
-        )
+        session.execute(update(ApiToken).where(ApiToken.person_id == portal.course.people["ada"]).values(used_at=NOW))
     assert never_here() == (3, 2)
 
 
@@ -201,22 +194,8 @@ def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
     with portal.course.sessions.begin() as session:
         for n in range(120):
-            note(
-                session,
-                None,
-                "member.added",
-                f"person {n + 1000}",
-                course_id=portal.course.course,
-                role="student",
-            )
-        note(
-            session,
-            None,
-            "assignment.changed",
-            "assignment gpu/tiled",
-            course_id=portal.course.course,
-            points=[1, 2],
-        )
+            note(session, None, "member.added", f"person {n + 1000}", course_id=portal.course.course, role="student")
+        note(session, None, "assignment.changed", "assignment gpu/tiled", course_id=portal.course.course, points=[1, 2])
     page = ina.page("/staff/gpu/audit")
     assert "points: 1 → 2" in page
     assert page.count("member added") == 49

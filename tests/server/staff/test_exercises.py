@@ -78,15 +78,8 @@ def test_an_exercise_goes_from_a_zip_file_to_a_graded_submission(portal: Portal,
     assert (row.id, row.number) == (draft.id, 1)
     assert deeds(portal) == ["exercise.saved", "exercise.checked", "exercise.published"]
     assert 'value="own:mine"' in ina.page("/staff/gpu/assignments/new")
-    setting = {
-        "points": "10",
-        "late_percent_per_day": "0",
-        "min_interval_seconds": "0",
-        "checks_per_hour": "10",
-    }
-    made = ina.post_form(
-        "/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting
-    )
+    setting = {"points": "10", "late_percent_per_day": "0", "min_interval_seconds": "0", "checks_per_hour": "10"}
+    made = ina.post_form("/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting)
     assert made.status_code == 303, made.get_data(as_text=True)
     ada = client_of(portal, "ada")
     page = ada.page("/courses/gpu/mine/")
@@ -135,9 +128,7 @@ def test_a_draft_with_another_verdict_is_not_published(
     ina.post_form(f"{PAGE}/mine/check")
     assert 'id="problems"' not in ina.page(f"{PAGE}/mine"), "a new check replaces the earlier one"
     prove(portal.course)
-    assert ina.post_form(f"{PAGE}/mine/publish", version="0" * 64).status_code == 409, (
-        "another draft was shown"
-    )
+    assert ina.post_form(f"{PAGE}/mine/publish", version="0" * 64).status_code == 409, "another draft was shown"
     assert ina.post_form(f"{PAGE}/mine/publish", version=version).status_code == 303
 
 
@@ -184,9 +175,7 @@ def test_a_folder_is_uploaded_with_its_paths(portal: Portal, ina: BrowserClient)
     assert len(rows(portal)) == 1, "a folder and its zip file are the same version"
 
 
-def test_two_courses_keep_their_own_exercise_of_the_same_name_and_text(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_two_courses_keep_their_own_exercise_of_the_same_name_and_text(portal: Portal, ina: BrowserClient) -> None:
     with portal.course.sessions.begin() as session:
         session.add(Course(slug="other", title="Other", created_at=AFTER_ANY_PAUSE))
     root = client_of(portal, "root", None, admin=True)
@@ -208,12 +197,7 @@ def test_two_courses_keep_their_own_exercise_of_the_same_name_and_text(
 def assigned(portal: Portal, ina: BrowserClient) -> None:
     """Version 1 is assigned, and ada and ben submitted: accepted, and a race."""
     published(portal, ina)
-    setting = {
-        "points": "10",
-        "late_percent_per_day": "0",
-        "min_interval_seconds": "0",
-        "checks_per_hour": "10",
-    }
+    setting = {"points": "10", "late_percent_per_day": "0", "min_interval_seconds": "0", "checks_per_hour": "10"}
     ina.post_form("/staff/gpu/assignments", exercise="own:mine", counts="best", listed="yes", **setting)
     for name, verdict in (("ada", Verdict.ACCEPTED), ("ben", Verdict.DATA_RACE)):
         submitted(portal, name)
@@ -242,18 +226,14 @@ def own_assignment(portal: Portal) -> tuple[int | None, dict[str, str | None]]:
         found = find_assignment(session, "gpu/mine")
         assert found is not None
         query = select(Person.name, Submission.verdict).join(Submission.person).order_by(Submission.id)
-        return found.exercise.number, {
-            name: verdict and verdict.value for name, verdict in session.execute(query)
-        }
+        return found.exercise.number, {name: verdict and verdict.value for name, verdict in session.execute(query)}
 
 
 HARDER = DEFINITION.replace('Width = "TILE_WIDTH + 1"', 'Width = "TILE_WIDTH + 2"').encode()
 STAGED = "/staff/gpu/regrades/staged/mine"
 
 
-def test_a_new_version_shows_what_it_changes_before_it_replaces_the_old(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_a_new_version_shows_what_it_changes_before_it_replaces_the_old(portal: Portal, ina: BrowserClient) -> None:
     assigned(portal, ina)
     upload(ina, exercise_toml=HARDER)
     ina.post_form(f"{PAGE}/mine/check")
@@ -326,27 +306,20 @@ def typed(client: BrowserClient, replaces: str, preview: bool, fields: dict[str,
     """Send the edit form, with these texts instead of the present ones."""
     texts = {path: text.decode().replace("\n", "\r\n") for path, text in FILES.items() if path != "rows.svg"}
     buttons = {"preview": "yes"} if preview else {}
-    return client.post_form(
-        f"{PAGE}/mine/edit", **(texts | {"replaces": replaces} | buttons | (fields or {}))
-    )
+    return client.post_form(f"{PAGE}/mine/edit", **(texts | {"replaces": replaces} | buttons | (fields or {})))
 
 
 def test_files_are_edited_in_the_browser(portal: Portal, ina: BrowserClient) -> None:
     first = published(portal, ina)
     assert "Multiply." in ina.page(f"{PAGE}/mine/edit")
-    assert typed(ina, first.version, False).location.endswith("exercise-is-published"), (
-        "unchanged texts are unchanged"
-    )
+    assert typed(ina, first.version, False).location.endswith("exercise-is-published"), "unchanged texts are unchanged"
     shown = typed(ina, first.version, True, {"handout.md": "# A\n\n![Rows](rows.svg) **bold**\n"})
     page = shown.get_data(as_text=True)
     assert "<strong>bold</strong>" in page
     assert "/report.js" in page, "its phases can be stepped through"
     assert f'src="{PAGE}/mine/figures/rows.svg"' in page
     figure = ina.get(f"{PAGE}/mine/figures/rows.svg")
-    assert (figure.data, figure.headers["Content-Disposition"]) == (
-        FILES["rows.svg"],
-        "attachment; filename=rows.svg",
-    )
+    assert (figure.data, figure.headers["Content-Disposition"]) == (FILES["rows.svg"], "attachment; filename=rows.svg")
     assert len(rows(portal)) == 1, "a preview saves nothing"
     more = [(io.BytesIO(b"<svg/>"), "more.svg"), (io.BytesIO(b"// slow\n"), "slow.cu")]
     table = FILES["wrong.toml"].decode().replace("[races]", "[slow]")

@@ -54,9 +54,7 @@ def changes(page: TestResponse) -> list[str]:
 def test_extensions_of_a_file_are_previewed_and_then_granted(portal: Portal, ina: BrowserClient) -> None:
     assert f'href="{PAGE}/import"' in ina.page("/staff/gpu/assignments/tiled")
     ina.page(f"{PAGE}/import")
-    preview = ina.post_form(
-        f"{PAGE}/import", file=(io.BytesIO((HEAD + ADA + BOB).encode()), "extensions.csv")
-    )
+    preview = ina.post_form(f"{PAGE}/import", file=(io.BytesIO((HEAD + ADA + BOB).encode()), "extensions.csv"))
     assert (preview.status_code, changes(preview), granted(portal)) == (200, ["new", "new"], {})
     assert applied(ina, preview).status_code == 303
     ada, bob = (portal.course.people[name] for name in ("ada", "bob"))
@@ -69,9 +67,7 @@ def test_extensions_of_a_file_are_previewed_and_then_granted(portal: Portal, ina
     assert granted(portal)[bob] == datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-def test_mistakes_of_a_file_are_named_by_line_and_nothing_is_granted(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_mistakes_of_a_file_are_named_by_line_and_nothing_is_granted(portal: Portal, ina: BrowserClient) -> None:
     eve = "eve@example.edu,2026-05-02T12:00\n"
     for text, lines in (
         (HEAD + ADA + eve, ["3"]),

@@ -67,12 +67,7 @@ def test_it_is_sorted_and_filtered(portal: Portal, tom: BrowserClient) -> None:
         membership = session.query(Membership).filter_by(person_id=course.people["ada"]).one()
         membership.section, membership.dropped_at = "A1", NOW
     assert "ada@example.edu" not in tom.page(PAGE)
-    for query, first in (
-        ("by=total", "ada"),
-        ("by=total&down=yes", "bob"),
-        ("by=tiled", "ada"),
-        ("by=section", "bob"),
-    ):
+    for query, first in (("by=total", "ada"), ("by=total&down=yes", "bob"), ("by=tiled", "ada"), ("by=section", "bob")):
         page = tom.page(f"{PAGE}?dropped=yes&{query}")
         other = {"ada": "bob", "bob": "ada"}[first]
         assert page.index(f"{first}@example.edu") < page.index(f"{other}@example.edu"), query
@@ -89,9 +84,7 @@ def test_it_is_sorted_and_filtered(portal: Portal, tom: BrowserClient) -> None:
 def test_what_students_never_saw_is_no_column(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     with course.sessions.begin() as session:
-        create_assignment(
-            session, session.get_one(Course, course.course), "naive", Terms(slug="draft", points=99.0)
-        )
+        create_assignment(session, session.get_one(Course, course.course), "naive", Terms(slug="draft", points=99.0))
         session.query(Assignment).filter_by(slug="draft").one().listed = False
     handed_in(course, "ada")
     assert "draft" not in tom.get(f"{PAGE}.csv").get_data(as_text=True)
@@ -132,9 +125,7 @@ def test_two_hundred_students_cost_no_more_queries_than_two(portal: Portal) -> N
     assert len(many) == len(few) <= 9
 
 
-def test_a_page_computes_only_its_rows(
-    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_computes_only_its_rows(portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.staff.roster.views.PAGE", 2)
     for name in ("ada", "bob", "eve"):
         handed_in(portal.course, name, source=name.encode())

@@ -14,14 +14,7 @@ from sqlalchemy import Engine, text
 
 from tests.server.databases import ON_BOTH, ON_POSTGRESQL
 from tests.server.grading.processes import until
-from tests.server.staff.test_staged_regrades import (
-    Stage,
-    assert_applied,
-    everything,
-    regraded,
-    staged,
-    state_of,
-)
+from tests.server.staff.test_staged_regrades import Stage, assert_applied, everything, regraded, staged, state_of
 
 __all__ = ["staged"]
 

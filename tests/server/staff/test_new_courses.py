@@ -47,9 +47,7 @@ def members(portal: Portal, slug: str) -> list[tuple[str, Role]]:
         return [(one.person.name, one.role) for one in session.scalars(query)]
 
 
-def test_an_operator_gives_and_takes_the_right(
-    portal: Portal, root: BrowserClient, ina: BrowserClient
-) -> None:
+def test_an_operator_gives_and_takes_the_right(portal: Portal, root: BrowserClient, ina: BrowserClient) -> None:
     number = portal.course.people["ina"]
     assert "ina@example.edu" in root.page("/new-course")
     assert "New course" in ina.page("/")
@@ -166,9 +164,7 @@ def test_a_copy_opens_nothing_before_its_first_day(portal: Portal) -> None:
         ({"starts": "9999-12-31"}, "days"),
     ],
 )  # fmt: skip
-def test_a_wrong_field_copies_nothing(
-    portal: Portal, ina: BrowserClient, wrong: dict[str, str], field: str
-) -> None:
+def test_a_wrong_field_copies_nothing(portal: Portal, ina: BrowserClient, wrong: dict[str, str], field: str) -> None:
     fill(portal)
     answer = ina.post_form(COPY, **({"slug": "gpu-2", "title": "GPU 2"} | wrong))
     assert answer.status_code == 422

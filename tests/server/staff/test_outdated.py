@@ -78,10 +78,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
         found = session.scalars(select(Assignment)).one()
         deed = session.scalars(select(AuditEvent)).one()
         assert (deed.action, deed.actor_id) == ("assignment.updated", course.people["ina"])
-        assert deed.detail == {
-            "exercise": [deed.detail["exercise"][0], found.exercise.version[:12]],
-            "waiting": 1,
-        }
+        assert deed.detail == {"exercise": [deed.detail["exercise"][0], found.exercise.version[:12]], "waiting": 1}
         assert deed.detail["exercise"][0] in page
         assert deed.detail["exercise"][1] in page
     assert "assignment updated" in ina.page("/staff/gpu/audit")

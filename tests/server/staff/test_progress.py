@@ -89,9 +89,7 @@ def test_excused_students_count_in_no_part_and_are_not_stuck(portal: Portal, tom
         for name in ("fay", "hal"):
             person = portal.course.people[name]
             session.add(
-                Correction(
-                    assignment_id=portal.course.assignment, person_id=person, excused=True, corrected_at=NOW
-                )
+                Correction(assignment_id=portal.course.assignment, person_id=person, excused=True, corrected_at=NOW)
             )
     assert counts(portal) == {State.ACCEPTED: 2, State.LATE: 1, State.CHECKING: 1}
     page = tom.page(PAGE)
@@ -132,9 +130,7 @@ def test_a_regrade_moves_a_student_to_another_part(portal: Portal) -> None:
         number = session.query(Submission.id).one()[0]
     judged(course, newest_job(course, number))
     assert counts(portal) == {State.ACCEPTED: 1}
-    client_of(portal, "ina", Role.INSTRUCTOR).post_form(
-        "/staff/gpu/regrade", assignment="tiled", newest="999"
-    )
+    client_of(portal, "ina", Role.INSTRUCTOR).post_form("/staff/gpu/regrade", assignment="tiled", newest="999")
     judged(course, newest_job(course, number), Verdict.WRONG_ANSWER)
     assert counts(portal) == {State.FAILING: 1}
 

@@ -109,9 +109,7 @@ def test_the_last_instructor_stays(portal: Portal, ina: BrowserClient) -> None:
     assert memberships(portal)["ina@example.edu"] == ("instructor", "", False)
 
 
-def test_two_instructors_who_drop_each_other_at_once_do_not_both_succeed(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_two_instructors_who_drop_each_other_at_once_do_not_both_succeed(portal: Portal, ina: BrowserClient) -> None:
     course = portal.course
     both = course.people["ina"], course.person("max", Role.INSTRUCTOR)
     refused: list[CourseError] = []
@@ -126,9 +124,7 @@ def test_two_instructors_who_drop_each_other_at_once_do_not_both_succeed(
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(drop_one, both))
     assert len(refused) == 1
-    here = [
-        email for email, (role, _, left) in memberships(portal).items() if role == "instructor" and not left
-    ]
+    here = [email for email, (role, _, left) in memberships(portal).items() if role == "instructor" and not left]
     assert len(here) == 1
 
 
@@ -210,15 +206,9 @@ def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal
         ("email,name,email\n", "The column email occurs twice"),
         ("email,name\nada@example.edu,Ada\nADA@example.edu,Ada\n", 'data-line="3" data-column="email"'),
         ("email,name\nada at home,Ada\n", "Line 2.</strong> “ada at home” is not a valid email address"),
-        (
-            "email,name,role\na@b.c,Ada,professor\n",
-            'data-column="role"><strong>Line 2.</strong> “professor” ',
-        ),
+        ("email,name,role\na@b.c,Ada,professor\n", 'data-column="role"><strong>Line 2.</strong> “professor” '),
         ("email,name\na@b.c\n", 'data-line="2" data-column="name"'),
-        (
-            "email,name\na@b.c,Ada,A1\n",
-            "This line has 3 cells, but the first line has 2. Put a cell with a comma",
-        ),
+        ("email,name\na@b.c,Ada,A1\n", "This line has 3 cells, but the first line has 2. Put a cell with a comma"),
         ("email,name\na@b.c,\n", 'data-line="2" data-column="name"'),
         ("email,name\na@b.c,A\u202eda\n", "printable characters"),
         ('email,name\na@b.c,"Ada\n', "quotation mark"),
@@ -248,13 +238,7 @@ def test_cells_at_the_end_of_a_line_may_be_left_out() -> None:
 
 
 def test_all_that_is_wrong_with_a_line_is_named_at_once() -> None:
-    lines = [
-        "email,name,role,section",
-        f",,professor,{'x' * 61}",
-        "a@b.c,Ada,,",
-        "A@b.c,,boss,",
-        "a@b.c,Ada,,",
-    ]
+    lines = ["email,name,role,section", f",,professor,{'x' * 61}", "a@b.c,Ada,,", "A@b.c,,boss,", "a@b.c,Ada,,"]
     read = read_roster("\n".join(lines))
     assert [row.line for row in read.rows] == [3]
     assert [(problem.line, problem.column) for problem in read.problems] == [
@@ -284,17 +268,13 @@ def test_a_large_file_takes_few_statements(portal: Portal, ina: BrowserClient) -
     assert len(memberships(portal)) == 121
 
 
-@pytest.mark.parametrize(
-    "content", [b"\xff\xfee\x00m\x00", b"\x00\x01\x02", b'"' * 1000, b"email\x00,name\na,b"]
-)
+@pytest.mark.parametrize("content", [b"\xff\xfee\x00m\x00", b"\x00\x01\x02", b'"' * 1000, b"email\x00,name\na,b"])
 def test_any_bytes_are_answered(ina: BrowserClient, content: bytes) -> None:
     answer = ina.post_form(f"{ROSTER}/import", file=(io.BytesIO(content), "x"))
     assert answer.status_code == 422
 
 
-def test_what_was_exported_can_be_imported_and_runs_in_no_spreadsheet(
-    portal: Portal, ina: BrowserClient
-) -> None:
+def test_what_was_exported_can_be_imported_and_runs_in_no_spreadsheet(portal: Portal, ina: BrowserClient) -> None:
     with portal.course.sessions.begin() as session:
         made = Person(email="-x@example.edu", name="=1+1", created_at=NOW)
         session.add(made)

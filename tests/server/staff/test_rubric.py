@@ -24,9 +24,7 @@ def put(portal: Portal, rubric: str = TWO) -> None:
         session.get_one(Assignment, portal.course.assignment).rubric = rubric
 
 
-def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(
-    portal: Portal, tom: BrowserClient
-) -> None:
+def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(portal: Portal, tom: BrowserClient) -> None:
     ada, ina = client_of(portal, "ada"), client_of(portal, "ina", Role.INSTRUCTOR)
     put(portal)
     first = handed_in(portal.course, "ada", Verdict.DATA_RACE)
@@ -58,10 +56,7 @@ def test_a_student_is_graded_by_the_rubric_on_the_submissions_page(
     assert grade_of(portal, "ada").points == 9.0
     assert "Rubric" not in ada.page(page)
     assert "to 9 instead" in tom.page(page)
-    assert [deed.detail["points"] for deed in deeds(portal, "grades.rubric_given")] == [
-        [None, 3.5],
-        [3.5, 1.0],
-    ]
+    assert [deed.detail["points"] for deed in deeds(portal, "grades.rubric_given")] == [[None, 3.5], [3.5, 1.0]]
     assert "Long" not in str(deeds(portal, "grades.rubric_given"))
 
 
@@ -85,9 +80,7 @@ def test_an_instructor_changes_the_rubric_and_losses_are_named(portal: Portal, t
     assert tom.post_form(RUBRIC, title_0="Readable", most_0="4").status_code == 403
     wrong = ina.post_form(RUBRIC, title_0="Readable", most_0="0", title_2="", text_2="x")
     assert re.findall(r'<a href="#(\w+)"', wrong.text) == ["most_0", "title_2", "most_2"]
-    assert (
-        ina.post_form(RUBRIC, title_0="Readable", most_0="4", title_4="Report", most_4="2").status_code == 303
-    )
+    assert ina.post_form(RUBRIC, title_0="Readable", most_0="4", title_4="Report", most_4="2").status_code == 303
     with portal.course.sessions.begin() as session:
         criteria = criteria_of(session.get_one(Assignment, portal.course.assignment).rubric)
     assert [(one.title, one.most) for one in criteria] == [("Readable", 4.0), ("Report", 2.0)]
@@ -120,9 +113,7 @@ def test_new_criteria_of_two_people_are_both_kept(portal: Portal) -> None:
     ina, tim = client_of(portal, "ina", Role.INSTRUCTOR), client_of(portal, "tim", Role.INSTRUCTOR)
     put(portal)
     before = typed(portal)
-    tim.post_form(
-        RUBRIC, **(before | {"title_0": "", "most_0": "", "text_0": "", "title_2": "Tim", "most_2": "7"})
-    )
+    tim.post_form(RUBRIC, **(before | {"title_0": "", "most_0": "", "text_0": "", "title_2": "Tim", "most_2": "7"}))
     assert ina.post_form(RUBRIC, **(before | {"title_2": "Ina", "most_2": "5"})).status_code == 303
     assert [most for _, most in rubric_of(portal)] == [2.0, 5.0, 7.0]
 
@@ -130,9 +121,7 @@ def test_new_criteria_of_two_people_are_both_kept(portal: Portal) -> None:
 def typed(portal: Portal) -> dict[str, str]:
     """What an unchanged form of the page sends."""
     page = client_of(portal, "ina", Role.INSTRUCTOR).page(RUBRIC)
-    return dict(re.findall(r'name="((?:key|title|most|text)_\d)"[^>]* value="([^"]+)"', page)) | {
-        "shown": shown(page)
-    }
+    return dict(re.findall(r'name="((?:key|title|most|text)_\d)"[^>]* value="([^"]+)"', page)) | {"shown": shown(page)}
 
 
 def rubric_of(portal: Portal) -> list[tuple[str, float]]:

@@ -43,9 +43,7 @@ def fill(portal: Portal) -> None:
 
 
 def works(sources: list[str]) -> list[Work]:
-    return [
-        Work(n, f"p{n}", n, f"s{n}", f"s{n}@x", NOW, f"{hash(text)}", text) for n, text in enumerate(sources)
-    ]
+    return [Work(n, f"p{n}", n, f"s{n}", f"s{n}@x", NOW, f"{hash(text)}", text) for n, text in enumerate(sources)]
 
 
 def test_copies_are_listed_and_compared(portal: Portal, tom: BrowserClient) -> None:
@@ -111,9 +109,7 @@ def test_code_that_many_share_is_said_to_be_usual() -> None:
 
 def test_the_given_code_is_no_copy() -> None:
     given = kernel(90)
-    found = similar(
-        works([kernel(seed) for seed in range(12)] + [given, f"// mine\n{given}", ""] + [""]), [], [given]
-    )
+    found = similar(works([kernel(seed) for seed in range(12)] + [given, f"// mine\n{given}", ""] + [""]), [], [given])
     assert found.codes == ()
 
 
@@ -128,9 +124,7 @@ def test_a_group_of_equal_files_is_not_listed_again() -> None:
 def test_rare_names_and_comments_in_common_are_counted() -> None:
     sources = [kernel(seed) for seed in range(14)]
     mine = disguised(sources[2], "comments", 3) + "// wombat and friends\n__device__ int wombat;\n"
-    copy = (
-        disguised(sources[2], "reordered", 4) + "// wombat and friends\n__device__ int wombat; int extra;\n"
-    )
+    copy = disguised(sources[2], "reordered", 4) + "// wombat and friends\n__device__ int wombat; int extra;\n"
     found = similar(works([*sources[3:], mine, copy]), [], [])
     (pair,) = [one for one in found.pairs if {one.left.name, one.right.name} == {"s11", "s12"}]
     assert pair.names >= 1
@@ -153,9 +147,7 @@ def test_the_number_of_statements_does_not_grow(portal: Portal, tom: BrowserClie
 
 
 def test_a_marked_pair_is_folded_away_until_it_is_taken_back(portal: Portal, tom: BrowserClient) -> None:
-    ada, bob = (
-        portal.course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob")
-    )
+    ada, bob = (portal.course.hand_in(name, source=kernel(1).encode()).submission.public_id for name in ("ada", "bob"))
     pair = f"{PAGE}/pair?left={bob}&right={ada}"
     assert tom.post_form(pair, note="x" * 501).status_code == 422
     assert tom.post_form(pair, note="worked together").status_code == 303
@@ -187,9 +179,7 @@ def test_a_group_is_folded_once_all_its_pairs_are_marked_and_a_new_submission_sh
     assert (len(left.pairs), looked) == (1, [])
 
 
-def test_the_overview_says_at_once_that_files_are_identical(
-    portal: Portal, tom: BrowserClient, engine: Engine
-) -> None:
+def test_the_overview_says_at_once_that_files_are_identical(portal: Portal, tom: BrowserClient, engine: Engine) -> None:
     course = portal.course
     with course.sessions.begin() as session:
         (starter, *_) = given_code(session, session.get_one(Assignment, course.assignment))

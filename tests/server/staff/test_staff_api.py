@@ -63,11 +63,7 @@ def test_grades_have_points_and_corrections(there: Portal):
         session.add(Correction(person_id=there.course.person("bob"), excused=True, **given))
     told = read(there, "grades?limit=2")
     ada, bob = told["students"]
-    assert (ada["name"], ada["total"], ada["grades"][0]["submission"]) == (
-        "ada",
-        told["points"]["tiled"],
-        counted,
-    )
+    assert (ada["name"], ada["total"], ada["grades"][0]["submission"]) == ("ada", told["points"]["tiled"], counted)
     assert (bob["total"], bob["most"], bob["grades"][0]["excused"]) == (0, 0, True)
     assert names_of(there, "grades?limit=2", "students") == [["ada", "bob"], ["cyd"]]
 
@@ -76,14 +72,7 @@ def test_progress_has_counts_of_all_and_students_of_a_part(there: Portal):
     handed_in(there.course, "ada")
     last = handed_in(there.course, "bob", Verdict.DATA_RACE)
     told = read(there, "assignments/tiled/progress?part=failing")
-    assert told["counts"] == {
-        "accepted": 1,
-        "late": 0,
-        "failing": 1,
-        "checking": 0,
-        "not_started": 1,
-        "excused": 0,
-    }
+    assert told["counts"] == {"accepted": 1, "late": 0, "failing": 1, "checking": 0, "not_started": 1, "excused": 0}
     [bob] = told["students"]
     assert (bob["name"], bob["attempts"], bob["last_submission"], bob["last_verdict"]) == (
         "bob", 1, last, "data_race",
@@ -130,7 +119,5 @@ def test_an_export_is_in_the_audit_log(there: Portal):
     read(there, "grades")
     read(there, "submissions")
     with there.course.sessions.begin() as session:
-        found = [
-            (one.action, one.detail) for one in session.scalars(select(AuditEvent).order_by(AuditEvent.id))
-        ]
+        found = [(one.action, one.detail) for one in session.scalars(select(AuditEvent).order_by(AuditEvent.id))]
     assert found == [("roster.exported", {"people": 2}), ("grades.exported", {"students": 3})]

@@ -73,10 +73,7 @@ def deeds(portal: Portal) -> list[str]:
 def test_a_grade_is_overridden_held_excused_and_computed_again(portal: Portal, ina: Staff):
     handed_in(portal.course, "ada")
     above = ina.grade("ada", 409, override=12, reason="bonus")
-    assert (above["code"], [(one["was"], one["now"]) for one in above["losses"]]) == (
-        "above_maximum",
-        [(10.0, 12.0)],
-    )
+    assert (above["code"], [(one["was"], one["now"]) for one in above["losses"]]) == ("above_maximum", [(10.0, 12.0)])
     told = ina.grade("ada", override=12, reason="bonus", confirm=above["confirm"])
     assert (told["points"], told["computed"], told["override"]) == (12.0, 10.0, 12.0)
     assert ina.grade("ada", held=True)["override"] == 12.0
@@ -150,9 +147,7 @@ def test_rights_come_before_the_body(portal: Portal, ina: Staff):
     portal.token("tom", Role.ASSISTANT)
     place = f"{TILED}/grades/{portal.course.person('ada')}/correction"
     for name, code in (("tom", "not_instructor"), ("ada", "not_staff")):
-        answer = portal.client.post(
-            place, data="no JSON", headers={"Authorization": f"Bearer {portal.token(name)}"}
-        )
+        answer = portal.client.post(place, data="no JSON", headers={"Authorization": f"Bearer {portal.token(name)}"})
         assert (answer.status_code, answer.get_json(force=True)["code"]) == (403, code)
 
 
@@ -227,14 +222,8 @@ def test_an_exercise_is_uploaded_checked_published_and_exported(portal: Portal, 
     assert (made["changed"], made["published"], made["left_out"]) == (True, None, [])
     assert not ina.upload(path, one, files)["changed"]
     draft = ina.get(path, one)["draft"]
-    assert (draft["version"], draft["complete"], draft["kernels"][0]["state"]) == (
-        made["version"],
-        False,
-        None,
-    )
-    assert (
-        ina.post(f"{path}/publish", f"{one}/publish", 409, version=draft["version"])["code"] == "not_possible"
-    )
+    assert (draft["version"], draft["complete"], draft["kernels"][0]["state"]) == (made["version"], False, None)
+    assert ina.post(f"{path}/publish", f"{one}/publish", 409, version=draft["version"])["code"] == "not_possible"
     ina.post(f"{path}/check", f"{one}/check", 202)
     prove(portal.course)
     assert ina.get(path, one)["draft"]["complete"]

@@ -27,14 +27,7 @@ from server.submissions.allowance import allowance
 from server.submissions.changes import NotPossible, retry
 from server.submissions.models import Submission
 from server.submissions.service import latest_job
-from tests.server.course import (
-    AFTER_ANY_PAUSE,
-    NOW,
-    ACourse,
-    check_result,
-    later,
-    measure_result,
-)
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, later, measure_result
 from tests.server.staff.graded import counted_queries, newest_job
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of

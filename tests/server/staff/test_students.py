@@ -33,14 +33,7 @@ def test_it_has_points_extensions_and_attempts(portal: Portal, tom: BrowserClien
                       reason="was ill", created_at=NOW)
         )  # fmt: skip
     page = tom.page(f"/staff/gpu/students/{ada}")
-    for told in (
-        "ada@example.edu",
-        "10 of 10",
-        "was ill",
-        "2 more attempts",
-        f"history?student={ada}",
-        "data race",
-    ):
+    for told in ("ada@example.edu", "10 of 10", "was ill", "2 more attempts", f"history?student={ada}", "data race"):
         assert told in page, told
     assert page.count('name="left"') == 2
     assert wrong in page
@@ -63,9 +56,7 @@ def test_any_two_attempts_of_the_course_are_compared(portal: Portal, tom: Browse
         session.add(elsewhere)
         session.flush()
         moved = create_assignment(session, elsewhere, "naive", Terms(slug="x"))
-        session.scalars(
-            select(Submission).where(Submission.public_id == other)
-        ).one().assignment_id = moved.id
+        session.scalars(select(Submission).where(Submission.public_id == other)).one().assignment_id = moved.id
     assert tom.get(f"/courses/gpu/tiled/compare?left={first}&right={other}").status_code == 404
 
 

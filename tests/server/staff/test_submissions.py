@@ -67,9 +67,7 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     assert listed(course, one=first) == [first]
     with course.sessions.begin() as session:
         bob = course.people["bob"]
-        session.add(
-            Extension(assignment_id=course.assignment, person_id=bob, due_at=NOW + 9 * HOUR, created_at=NOW)
-        )
+        session.add(Extension(assignment_id=course.assignment, person_id=bob, due_at=NOW + 9 * HOUR, created_at=NOW))
     assert listed(course, late="yes") == []
     page = tom.page(f"{PAGE}?verdict=data_race&late=&state=%20")
     assert first in page
@@ -152,8 +150,7 @@ def test_a_name_is_found_in_any_letters_among_however_many_fit(portal: Portal) -
         session.add_all(people)
         session.flush()
         session.add_all(
-            Membership(course_id=course.course, person_id=one.id, role=Role.STUDENT, created_at=NOW)
-            for one in people
+            Membership(course_id=course.course, person_id=one.id, role=Role.STUDENT, created_at=NOW) for one in people
         )
     course.person("mesut")
     with course.sessions.begin() as session:
@@ -256,9 +253,7 @@ def test_a_fault_of_ours_is_no_verdict_that_came_out_otherwise(portal: Portal, t
     assert 'data-needs="faults"' not in tom.page("/staff/gpu/")
 
 
-def test_who_has_nothing_graded_again_goes_back_to_the_list_as_it_was(
-    portal: Portal, tom: BrowserClient
-) -> None:
+def test_who_has_nothing_graded_again_goes_back_to_the_list_as_it_was(portal: Portal, tom: BrowserClient) -> None:
     made = handed_in(portal.course, "ada")
     assert f'href="{PAGE}?student=ada"' in tom.page(f"{REGRADE}?student=ada&one={made}")
 
@@ -278,11 +273,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
     page = tom.page(rest)
     assert NOTICES["regrade-begun"] in page
     assert "<strong>1 " in page
-    assert (
-        tom.post_form(REGRADE, mode="rank", newest="99", after="2")
-        .headers["Location"]
-        .startswith(f"{REGRADE}s/")
-    )
+    assert tom.post_form(REGRADE, mode="rank", newest="99", after="2").headers["Location"].startswith(f"{REGRADE}s/")
     with course.sessions.begin() as session:
         again = session.scalars(select(Job.submission_id).where(Job.kind == JobKind.REGRADE)).all()
     assert set(again) == {1, 2, 3}
@@ -305,9 +296,7 @@ def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -
     course = portal.course
     handed_in(course, "ada")
     with course.sessions.begin() as session:
-        planned = plan(
-            session, course.course, SubmissionCriteria(student="ada@", since=NOW - timedelta(days=1))
-        )
+        planned = plan(session, course.course, SubmissionCriteria(student="ada@", since=NOW - timedelta(days=1)))
     for _ in range(2):
         with course.sessions.begin() as session:
             begin(session, planned, None, CONFIRMED)
@@ -331,9 +320,7 @@ def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> No
     assert tom.get(f"{REGRADE}?after=x").status_code == 422
 
 
-def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(
-    portal: Portal, tom: BrowserClient
-) -> None:
+def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(portal: Portal, tom: BrowserClient) -> None:
     course = portal.course
     made = [handed_in(course, name, source=f"// {name}".encode()) for name in ("ada", "bob", "eve")]
     where = tom.post_form(REGRADE, newest="99").headers["Location"].partition("?")[0]

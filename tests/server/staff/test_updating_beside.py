@@ -66,9 +66,7 @@ def test_what_is_handed_in_meanwhile_is_judged_by_the_new_judge(course: ACourse)
     assert after == now != before
 
 
-def test_what_is_handed_in_as_it_begins_is_taken_along(
-    course: ACourse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_handed_in_as_it_begins_is_taken_along(course: ACourse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The submission is in nobody's sight yet when the update looks for what waits."""
     read, go_on = Event(), Event()
 

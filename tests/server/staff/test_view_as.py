@@ -97,9 +97,7 @@ def test_it_ends_and_is_audited(portal: Portal) -> None:
     assert MARK not in tom.page("/courses/gpu/")
     assert tom.get("/staff/gpu/").status_code == 200
     with portal.course.sessions.begin() as session:
-        actions = session.scalars(
-            select(AuditEvent.action).where(AuditEvent.action.like("member.view%"))
-        ).all()
+        actions = session.scalars(select(AuditEvent.action).where(AuditEvent.action.like("member.view%"))).all()
     assert list(actions) == ["member.viewed_as", "member.view_ended"]
     tom = viewing(portal)
     assert tom.post_form("/sign-out").status_code == 303

@@ -30,9 +30,7 @@ def checked(course: ACourse, job: int, verdict: Verdict = Verdict.ACCEPTED, **re
     return record(course.sessions, result)
 
 
-def measure(
-    course: ACourse, job: int, gflops: float, spread: float = 0.001, **measurement: Any
-) -> StepResult:
+def measure(course: ACourse, job: int, gflops: float, spread: float = 0.001, **measurement: Any) -> StepResult:
     """What would come back of its measurement. spread: of the interval, as a part of the median, to either side."""
     checked(course, job)
     with course.sessions.begin() as session:

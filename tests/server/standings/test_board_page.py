@@ -33,8 +33,7 @@ def lines(page: str) -> list[str]:
     body = page.partition("<tbody")[2]
     rows = re.findall(r"<tr.*?</tr>", body, re.DOTALL)
     return [
-        " ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).replace("\N{NO-BREAK SPACE}", " ").split())
-        for row in rows
+        " ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).replace("\N{NO-BREAK SPACE}", " ").split()) for row in rows
     ]
 
 
@@ -46,10 +45,7 @@ def shown_as(portal: Portal, name: str) -> str:
 def test_leaderboards_are_anonymous_to_students_and_not_to_staff(portal):
     ranked(portal.course, "ada", 700.0)
     ranked(portal.course, "ben", 500.0)
-    student, staff = (
-        client_of(portal, "ada").page(BOARD),
-        client_of(portal, "ina", Role.ASSISTANT).page(BOARD),
-    )
+    student, staff = (client_of(portal, "ada").page(BOARD), client_of(portal, "ina", Role.ASSISTANT).page(BOARD))
     assert "ben@" not in student
     assert [shown_as(portal, "ada") in line for line in lines(student)] == [True, False]
     assert "you" in lines(student)[0]
@@ -104,11 +100,7 @@ def test_the_own_line_is_there_from_every_part_and_leads_to_its_own(portal):
     people = _fill(portal.course.sessions, portal.course, 120)
     with portal.course.sessions.begin() as session:
         low = session.get_one(Person, people[90]).email
-        session.add(
-            Membership(
-                course_id=portal.course.course, person_id=people[90], role=Role.STUDENT, created_at=NOW
-            )
-        )
+        session.add(Membership(course_id=portal.course.course, person_id=people[90], role=Role.STUDENT, created_at=NOW))
     client = client_of(portal, low)
     first = client.page(BOARD)
     assert len(lines(first)) == 51

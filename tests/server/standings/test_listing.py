@@ -125,11 +125,7 @@ def test_only_the_person_and_staff_see_an_unlisted_line(portal: Portal) -> None:
     course = portal.course
     for name, gflops in (("ada", 700.0), ("ben", 600.0), ("cem", 500.0)):
         ranked(course, name, gflops)
-    ada, ben, staff = (
-        client_of(portal, "ada"),
-        client_of(portal, "ben"),
-        client_of(portal, "ina", Role.ASSISTANT),
-    )
+    ada, ben, staff = (client_of(portal, "ada"), client_of(portal, "ben"), client_of(portal, "ina", Role.ASSISTANT))
     assert ada.post_form("/account/listing", listed="maybe").status_code == 422
     left = ada.post_form("/account/listing", listed="no")
     assert left.headers["Location"] == "/account?notice=unlisted"

@@ -214,9 +214,7 @@ def _fill(made: Sessions, course: ACourse, count: int) -> list[int]:
     template = course.job("template")
     with made.begin() as session:
         job = session.get_one(Job, template)
-        copied = {
-            column.key: getattr(job, column.key) for column in Job.__table__.columns if column.key != "id"
-        }
+        copied = {column.key: getattr(job, column.key) for column in Job.__table__.columns if column.key != "id"}
         first_person = (session.scalar(select(Person.id).order_by(Person.id.desc())) or 0) + 1
         first_job = template + 1
         people = list(range(first_person, first_person + count))

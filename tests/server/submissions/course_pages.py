@@ -35,12 +35,8 @@ def change(portal: Portal, **values: Any) -> None:
 def handed_in(portal: Portal) -> list[tuple[str, str]]:
     """What was handed in: for what, and the text."""
     with portal.course.sessions.begin() as session:
-        query = select(Submission.mode, Source.content).join(
-            Source, Source.digest == Submission.source_digest
-        )
-        return [
-            (mode.value, content.decode()) for mode, content in session.execute(query.order_by(Submission.id))
-        ]
+        query = select(Submission.mode, Source.content).join(Source, Source.digest == Submission.source_digest)
+        return [(mode.value, content.decode()) for mode, content in session.execute(query.order_by(Submission.id))]
 
 
 def end(portal: Portal, verdict: Verdict, **result: Any) -> str:
@@ -50,13 +46,7 @@ def end(portal: Portal, verdict: Verdict, **result: Any) -> str:
         job.state, job.verdict, job.ended_at = JobState.DONE, verdict, now()
         update_judged_job(session, job)
         if result:
-            given = {
-                "job_id": job.id,
-                "verdict": verdict,
-                "device_class": "h200",
-                "report": b"",
-                "recorded_at": now(),
-            }
+            given = {"job_id": job.id, "verdict": verdict, "device_class": "h200", "report": b"", "recorded_at": now()}
             session.add(Result(**(given | result)))
         return session.scalars(select(Submission.public_id).where(Submission.id == job.submission_id)).one()
 

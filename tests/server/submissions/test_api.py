@@ -214,9 +214,7 @@ def test_a_token_that_is_not_good_is_refused(portal: Portal):
     assert portal.get("ada", url).status_code == 401
 
 
-@pytest.mark.parametrize(
-    "values", [{"opens_at": later(1e9)}, {"listed": False}], ids=["not open", "not listed"]
-)
+@pytest.mark.parametrize("values", [{"opens_at": later(1e9)}, {"listed": False}], ids=["not open", "not listed"])
 def test_what_is_hidden_from_students_is_told_as_if_it_were_not_there(portal: Portal, values):
     portal.token("ina", Role.INSTRUCTOR)
     assert portal.post("ina").status_code == 202
@@ -226,10 +224,7 @@ def test_what_is_hidden_from_students_is_told_as_if_it_were_not_there(portal: Po
     none, listed = {"assignment": "gpu/none"}, "/api/v1/submissions?assignment="
     assert portal.post("ada").status_code == 404
     assert portal.post("ada").get_json() == portal.post("ada", none).get_json()
-    assert (
-        portal.get("ada", f"{listed}gpu/tiled").get_json()
-        == portal.get("ada", f"{listed}gpu/none").get_json()
-    )
+    assert portal.get("ada", f"{listed}gpu/tiled").get_json() == portal.get("ada", f"{listed}gpu/none").get_json()
     assert portal.post("ina").status_code == 202
     assert len(portal.get("ina", f"{listed}gpu/tiled").get_json()["submissions"]) == 2
 

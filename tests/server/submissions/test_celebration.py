@@ -17,8 +17,7 @@ from tests.server.web.signed_in import client_of
 def test_the_first_accepted_kernel_is_celebrated_once(portal, monkeypatch):
     ada = client_of(portal, "ada")
     first, second = (
-        f"/submissions/{public_id(portal.course, ranked(portal.course, 'ada', speed))}"
-        for speed in (2000, 3000)
+        f"/submissions/{public_id(portal.course, ranked(portal.course, 'ada', speed))}" for speed in (2000, 3000)
     )
     with monkeypatch.context() as patched:
         patched.setattr("server.submissions.result.views._FRESH", timedelta())

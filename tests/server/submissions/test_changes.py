@@ -115,9 +115,7 @@ def test_a_regrade_takes_the_assignment_as_it_is_now_and_leaves_out_what_waits_f
         assert [job.submission_id for job in jobs] == [
             session.get_one(Job, first).submission_id, session.get_one(Job, second).submission_id,
         ]  # fmt: skip
-        assert {(job.kind, job.priority, job.tile) for job in jobs} == {
-            (JobKind.REGRADE, Priority.REGRADE, 8)
-        }
+        assert {(job.kind, job.priority, job.tile) for job in jobs} == {(JobKind.REGRADE, Priority.REGRADE, 8)}
         assert session.get_one(Job, waiting).state is not JobState.DONE
     with made.begin() as session:
         assert regrade(session, session.get_one(Assignment, course.assignment), None) == []

@@ -9,15 +9,7 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Extension
-from server.submissions.counted_submission import (
-    Deadlines,
-    Entry,
-    attempts_for,
-    best,
-    counted,
-    due_for,
-    late_days,
-)
+from server.submissions.counted_submission import Deadlines, Entry, attempts_for, best, counted, due_for, late_days
 from server.submissions.models import Mode
 from server.submissions.rules.points import points_for
 
@@ -51,8 +43,7 @@ def entry(number: int, verdict: Verdict | None = Verdict.ACCEPTED, **more: Any) 
 
 
 @pytest.mark.parametrize(
-    ("after", "days"),
-    [(-DAY, 0), (0 * SECOND, 0), (SECOND, 1), (DAY, 1), (DAY + SECOND, 2), (10 * DAY, 10)],
+    ("after", "days"), [(-DAY, 0), (0 * SECOND, 0), (SECOND, 1), (DAY, 1), (DAY + SECOND, 2), (10 * DAY, 10)]
 )
 def test_each_day_begun_after_the_deadline_is_late(after, days):
     assert late_days(DUE + after, Deadlines(DUE, None)) == days

@@ -244,9 +244,7 @@ def test_the_rules_stand_there_in_plain_words(portal: Portal, ada: BrowserClient
     assert said in words(ada.page(PAGE))
 
 
-def test_an_assignment_that_is_unlisted_or_before_its_start_is_for_staff_alone(
-    portal: Portal, ada: BrowserClient
-):
+def test_an_assignment_that_is_unlisted_or_before_its_start_is_for_staff_alone(portal: Portal, ada: BrowserClient):
     teacher = client_of(portal, "teacher", Role.INSTRUCTOR)
     for values in ({"listed": False}, {"listed": True, "opens_at": now() + DAY}):
         change(portal, **values)
@@ -271,9 +269,7 @@ def test_the_handout_is_there_with_its_code_and_without_its_title(portal: Portal
     assert '<i class="cuda">__global__</i>' in page
 
 
-def test_the_handout_has_the_phases_to_step_through_and_no_code_of_the_solution(
-    portal: Portal, ada: BrowserClient
-):
+def test_the_handout_has_the_phases_to_step_through_and_no_code_of_the_solution(portal: Portal, ada: BrowserClient):
     page = ada.page(PAGE)
     handout = page[page.index('<div class="handout-phases">') :]
     assert handout.count("<figure id=") == 8
@@ -336,9 +332,7 @@ def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserCli
     answer = ada.get(f"{PAGE}figures/bank-conflicts.svg", headers={"Accept-Encoding": "gzip"})
     assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
     assert answer.headers["Content-Encoding"] == "gzip"
-    assert answer.headers["Content-Disposition"] == "attachment; filename=bank-conflicts.svg", (
-        "runs no script"
-    )
+    assert answer.headers["Content-Disposition"] == "attachment; filename=bank-conflicts.svg", "runs no script"
 
 
 def test_an_exercise_without_files_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):

@@ -39,11 +39,7 @@ def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
             step = step_of(session, job, kind)
             begin(session, step, later(taken_at))
             claimed(session, step, "host-1", later(taken_at))
-            result = (
-                check_result(session, job)
-                if kind is StepKind.CHECK
-                else measure_result(session, job, 5_000.0)
-            )
+            result = check_result(session, job) if kind is StepKind.CHECK else measure_result(session, job, 5_000.0)
             if result.report is not None:
                 result = replace(result, report=replace(result.report, seconds=spent))
         record(portal.course.sessions, result, later(ended_at))
@@ -53,10 +49,7 @@ def test_the_times_of_the_phases_add_up_also_the_wait_for_a_gpu(portal, ada):
         ("other", "1.5"), ("total", "30.0"),
     ]  # fmt: skip
     _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
-    moments = [
-        datetime.fromisoformat(each)
-        for each in re.findall(r'datetime="([^"]+)"', shown.partition("</dl>")[0])
-    ]
+    moments = [datetime.fromisoformat(each) for each in re.findall(r'datetime="([^"]+)"', shown.partition("</dl>")[0])]
     assert moments == [later(seconds) for seconds in (0, 2, 5, 25, 30)]
     steps = portal.get("ada", f"/api/v1/submissions/{name}").get_json()["steps"]
     assert [datetime.fromisoformat(step["started_at"]) for step in steps] == [later(2), later(2), later(25)]

@@ -72,8 +72,7 @@ def test_each_persons_own_stand_in_the_order_in_which_they_came(course, made):
         assert entries_of(session, assignment, 4711) == ()
         everybody = select(Person.id)
         assert [
-            (person, [one.public_id for one in own])
-            for person, own in ranked_entries(session, assignment, everybody)
+            (person, [one.public_id for one in own]) for person, own in ranked_entries(session, assignment, everybody)
         ] == [(course.people["ada"], [ranked.public_id])]
         assert list(ranked_entries(session, assignment, everybody.where(Person.name == "bob"))) == []
         ids = session.scalars(select(Submission.public_id).order_by(Submission.id)).all()
@@ -148,9 +147,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             )  # fmt: skip
         session.flush()
         for submission in session.scalars(select(Submission).where(Submission.public_id.like("s%"))).all():
-            verdict = rolls.choice(
-                [Verdict.ACCEPTED, Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SYSTEM_ERROR]
-            )
+            verdict = rolls.choice([Verdict.ACCEPTED, Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SYSTEM_ERROR])
             job = Job(
                 kind=JobKind.SUBMISSION, submission_id=submission.id, person_id=person, seed="0" * 32, priority=2,
                 source_digest=like.source_digest, exercise_id=like.exercise_id, arch="sm_90",

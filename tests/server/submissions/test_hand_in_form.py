@@ -19,18 +19,7 @@ from server.submissions.refusals import Closed, NoAttemptsLeft, TooOften
 from server.submissions.verdicts import update_judged_job
 from tests.server.course import report_for
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.course_pages import (
-    DAY,
-    FORM,
-    KERNEL,
-    PAGE,
-    change,
-    end,
-    handed_in,
-    now,
-    typed,
-    words,
-)
+from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, end, handed_in, now, typed, words
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -103,18 +92,14 @@ def test_a_text_that_the_compiler_cannot_read_is_repaired_by_one_press(portal: P
     page = refused.get_data(as_text=True)
     assert (refused.status_code, typed(page)) == (422, text)
     assert 'data-mistake="repairable"' in page
-    repaired = re.search(
-        r'<template id="source-repaired" data-changes="(.*?)">(.*?)</template>', page, re.DOTALL
-    )
+    repaired = re.search(r'<template id="source-repaired" data-changes="(.*?)">(.*?)</template>', page, re.DOTALL)
     assert repaired
     answer = ada.post_form(FORM, source=text, repair="source", key=key_of(page))
     page = answer.get_data(as_text=True)
     assert (answer.status_code, handed_in(portal)) == (200, [])
     assert typed(page) == unescape(repaired[2]) == f"{KERNEL}int a;\n"
     assert 'data-repaired="2"' in page
-    assert unescape(repaired[1]) == " ".join(
-        map(unescape, re.findall(r"<li>([^<]*: (?:removed|replaced)[^<]*)", page))
-    )
+    assert unescape(repaired[1]) == " ".join(map(unescape, re.findall(r"<li>([^<]*: (?:removed|replaced)[^<]*)", page)))
     again = ada.post_form(FORM, source=typed(page), repair="source")
     assert 'data-repaired="0"' in again.get_data(as_text=True)
     assert ada.post_form(FORM, source=typed(page), mode="rank", key=key_of(page)).status_code == 303
@@ -197,9 +182,7 @@ def test_what_was_handed_in_stands_in_the_form_the_next_time(portal: Portal, ada
     assert "data-draft-offered" not in ada.page(PAGE)
 
 
-def test_the_page_of_what_was_sent_ends_the_draft_of_its_form_for_who_sent_it(
-    portal: Portal, ada: BrowserClient
-):
+def test_the_page_of_what_was_sent_ends_the_draft_of_its_form_for_who_sent_it(portal: Portal, ada: BrowserClient):
     page = ada.page(PAGE)
     key = key_of(page)
     assert f'data-draft-form="{key}"' in page
@@ -229,11 +212,7 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
         job.state, job.verdict, job.ended_at = JobState.DONE, Verdict.DATA_RACE, now()
         update_judged_job(session, job)
         report = pack(report_for(job, Verdict.DATA_RACE, findings=(race, nowhere)))
-        session.add(
-            Result(
-                job_id=job.id, verdict=Verdict.DATA_RACE, device_class="", report=report, recorded_at=now()
-            )
-        )
+        session.add(Result(job_id=job.id, verdict=Verdict.DATA_RACE, device_class="", report=report, recorded_at=now()))
     page = ada.page(PAGE)
     found = re.search(r'data-marks="([^"]*)"', page)
     assert found is not None
@@ -251,9 +230,7 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
 
 
 @ON_SQLITE
-def test_while_the_disk_is_nearly_full_the_form_comes_back_with_a_sentence(
-    portal: Portal, ada: BrowserClient
-):
+def test_while_the_disk_is_nearly_full_the_form_comes_back_with_a_sentence(portal: Portal, ada: BrowserClient):
     at = portal.app.extensions["tilelab"]
     first = portal.post("ada", key="once")
     portal.app.extensions["tilelab"] = replace(at, settings=replace(at.settings, free_mb=1e9))

@@ -62,9 +62,7 @@ def course(made: Sessions) -> ACourse:
     return course
 
 
-def submit(
-    course: ACourse, days: int | None = None, *, late: timedelta = SECOND, text: bytes = b"// 1"
-) -> int:
+def submit(course: ACourse, days: int | None = None, *, late: timedelta = SECOND, text: bytes = b"// 1") -> int:
     """The ID of a submission that is that late."""
     asked = SubmissionInput(course.person("ada"), course.assignment, read_source(text), late_days=days)
     return accept(course.sessions, asked, NOW + late).submission.id

@@ -163,12 +163,7 @@ def assert_used_up(course: ACourse, mode: Mode) -> None:
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize(
     "ends",
-    [
-        end_by_our_fault,
-        cancelled_before_its_turn,
-        cancelled_after_its_worker_was_lost,
-        cancelled_at_the_command_line,
-    ],
+    [end_by_our_fault, cancelled_before_its_turn, cancelled_after_its_worker_was_lost, cancelled_at_the_command_line],
 )
 def test_a_system_error_or_a_cancelled_submission_uses_no_attempt(course, ends, mode):
     change(course, **ONLY_ONE[mode])
@@ -185,11 +180,7 @@ def test_what_staff_cancel_once_it_was_checked_costs_nothing(course):
 
 @pytest.mark.parametrize(
     ("ends", "mode"),
-    [
-        (cancelled_at_work, Mode.RANK),
-        (cancelled_at_work, Mode.CHECK),
-        (cancelled_once_it_was_checked, Mode.RANK),
-    ],
+    [(cancelled_at_work, Mode.RANK), (cancelled_at_work, Mode.CHECK), (cancelled_once_it_was_checked, Mode.RANK)],
 )
 def test_what_is_cancelled_once_a_worker_began_it_costs_as_much_as_any_other(course, ends, mode):
     change(course, **ONLY_ONE[mode])
@@ -282,9 +273,7 @@ def test_staff_try_things_out_without_limits(course, made, role):
     )  # fmt: skip
     person = course.person("teacher", role)
     for mode in (Mode.RANK, Mode.RANK, Mode.CHECK, Mode.CHECK):
-        assert accept(
-            made, SubmissionInput(person, course.assignment, SUBMITTED, mode), NOW, most_under_way=1
-        )
+        assert accept(made, SubmissionInput(person, course.assignment, SUBMITTED, mode), NOW, most_under_way=1)
 
 
 def test_what_is_not_listed_is_not_there_for_students(course):
@@ -336,9 +325,7 @@ def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(cou
     extend(course, "ada", extra_attempts=1)
     with made.begin() as session:
         kept = session.get_one(Assignment, course.assignment)
-        same = {
-            name: getattr(kept, name) for name in ("course_id", "exercise_id", "title", "arch", "created_at")
-        }
+        same = {name: getattr(kept, name) for name in ("course_id", "exercise_id", "title", "arch", "created_at")}
         session.add(Assignment(**same, slug="other"))
     for moment in (1, 2):
         course.hand_in("ada", mode=Mode.CHECK, now=later(moment))
@@ -383,9 +370,7 @@ def test_no_refusal_points_to_what_is_refused_as_well(course, made):
 
 
 def test_the_page_is_told_what_the_rules_are_and_how_far_they_are_used(course, made):
-    change(
-        course, attempts=3, min_interval_seconds=30, due_at=later(60), closes_at=later(600), checks_per_hour=1
-    )
+    change(course, attempts=3, min_interval_seconds=30, due_at=later(60), closes_at=later(600), checks_per_hour=1)
     extend(course, "ada", extra_attempts=1, due_at=later(120))
     course.hand_in("ada", mode=Mode.CHECK)
     course.hand_in("ada", now=later(1))

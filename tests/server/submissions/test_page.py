@@ -26,13 +26,8 @@ from worker.contract.messages import StepKind
 
 RACE: dict[str, Any] = {
     "verdict": Verdict.DATA_RACE,
-    "findings": (
-        Finding(Verdict.DATA_RACE, "thread (1,0) reads `Mds[0][0]` while (0,0) writes it", 1, 1, count=12),
-    ),
-    "checks": (
-        CaseCheck("Width=1 real", CaseStatus.PASSED),
-        CaseCheck("Width=2 real", CaseStatus.FAILED, "data race"),
-    ),
+    "findings": (Finding(Verdict.DATA_RACE, "thread (1,0) reads `Mds[0][0]` while (0,0) writes it", 1, 1, count=12),),
+    "checks": (CaseCheck("Width=1 real", CaseStatus.PASSED), CaseCheck("Width=2 real", CaseStatus.FAILED, "data race")),
 }
 
 
@@ -92,9 +87,7 @@ def test_a_failing_case_comes_first_and_can_be_run_at_home(portal, ada):
     graded(portal.course, job, **RACE)
     page = ada.page(f"/submissions/{name}")
     assert page.index("Width=2") < page.index("Width=1")
-    assert (
-        f"tilelab grade tiled-{name[:8]}.cu --exercise tiled --tile 16 --case &#39;Width=2 real&#39;" in page
-    )
+    assert f"tilelab grade tiled-{name[:8]}.cu --exercise tiled --tile 16 --case &#39;Width=2 real&#39;" in page
 
 
 def test_only_owner_and_staff_see_anything(portal, ada):
@@ -273,9 +266,7 @@ def test_without_attempts_only_staff_can_submit_a_checked_version(portal, role, 
         assignment = session.get_one(Assignment, portal.course.assignment)
         assignment.device_class, assignment.attempts = "", 1
     reader = client_of(portal, "reader", role)
-    (_, ranked), (name, checked) = (
-        handed_in(portal.course, "reader", mode) for mode in (Mode.RANK, Mode.CHECK)
-    )
+    (_, ranked), (name, checked) = (handed_in(portal.course, "reader", mode) for mode in (Mode.RANK, Mode.CHECK))
     for job in (ranked, checked):
         graded(portal.course, job)
     page = reader.page(f"/submissions/{name}")
@@ -301,12 +292,7 @@ def changed(found):
     yield {name: value for name, value in found.items() if name not in {"evidence", "checks", "seconds"}}
     yield found | {"news": {"of": "a later version"}, "schema": 99}
     yield found | {"findings": [{"kind": "no such kind", "message": 3}, *found["findings"]]}
-    yield found | {
-        "evidence": {"lines": "none"},
-        "checks": None,
-        "launch": [1],
-        "measurement": {"gflops": "x"},
-    }
+    yield found | {"evidence": {"lines": "none"}, "checks": None, "launch": [1], "measurement": {"gflops": "x"}}
     yield {"verdict": "accepted"}
     yield {}
     yield found | {"message": None, "tile": "x", "exercise": "../../etc", "seconds": {"check": "long"}}

@@ -31,10 +31,7 @@ def assignment(**more: Any) -> Assignment:
 
 
 def grade(
-    given: Assignment,
-    *entries: Entry,
-    extension: Extension | None = None,
-    correction: Correction | None = None,
+    given: Assignment, *entries: Entry, extension: Extension | None = None, correction: Correction | None = None
 ) -> Grade:
     return grade_from(given, extension, correction, entries)
 
@@ -125,9 +122,7 @@ def test_only_a_ranked_measurement_on_the_assignments_device_reaches_a_tier():
     assert grade(given, entry(gflops=9000.0, score=None)).points == 6
     share = assignment(speed_by=SpeedBy.CUBLAS, speed_tiers="0:50 90:100")
     assert grade(share, entry(gflops=1.0, score=1.0, cublas_share=0.9)).points == 10
-    assert grade(share, entry(gflops=1.0, score=1.0, cublas_share=0.899)).why == (
-        "50 % below 90 % of cuBLAS",
-    )
+    assert grade(share, entry(gflops=1.0, score=1.0, cublas_share=0.899)).why == ("50 % below 90 % of cuBLAS",)
 
 
 def test_a_rung_of_the_ladder_is_reached_as_on_the_ladder():

@@ -16,12 +16,7 @@ from server.fleet.models import Worker
 from server.grading.models import Job, Priority, Source, Step
 from server.grading.service import priority_of
 from server.submissions.models import Mode, Submission
-from server.submissions.refusals import (
-    IdempotencyConflict,
-    NoSuchAssignment,
-    NotOpen,
-    UnusableRequest,
-)
+from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
 from server.submissions.service import SubmissionInput, accept, latest_job
 from server.submissions.source import UnusableSource
 from tests.server.course import NOW, SOURCE, SUBMITTED, ACourse, later
@@ -45,12 +40,7 @@ def test_what_is_accepted_is_a_submission_with_a_job_and_its_first_step(course, 
     accepted = course.hand_in("ada")
     with made.begin() as session:
         job = latest_job(session, accepted.submission.id)
-        assert (job.arch, job.device_class, job.tile, job.priority) == (
-            "sm_90",
-            "h200",
-            None,
-            Priority.NORMAL,
-        )
+        assert (job.arch, job.device_class, job.tile, job.priority) == ("sm_90", "h200", None, Priority.NORMAL)
         assert len(job.seed) == 32
         (step,) = job.steps
         assert (step.queue, step.turn, step.attempt) == ("cpu", 1, 0)
@@ -71,9 +61,7 @@ def test_a_request_made_twice_is_one_submission(course, made):
     assert course.hand_in("bob", key="k1").submission.id != first.submission.id, "a key is its person's own"
 
 
-@pytest.mark.parametrize(
-    "other", [{"source": b"// other"}, {"mode": Mode.CHECK}, {"device_class": "h200"}], ids=str
-)
+@pytest.mark.parametrize("other", [{"source": b"// other"}, {"mode": Mode.CHECK}, {"device_class": "h200"}], ids=str)
 def test_a_key_that_was_used_for_something_else_is_refused(course, made, other):
     course.hand_in("ada", key="k")
     with pytest.raises(IdempotencyConflict):
@@ -160,9 +148,7 @@ def test_another_device_class_needs_a_worker_that_has_one(course, made):
         course.hand_in("ada", device_class="b200")
     record = WorkerRecord("w", "host", 1, WorkerState.IDLE, (), 0.0, device_classes={"b200": "sm_100"})
     with made.begin() as session:
-        session.add(
-            Worker(id="w", host="host", state="idle", record=to_plain(record), first_seen=NOW, last_beat=NOW)
-        )
+        session.add(Worker(id="w", host="host", state="idle", record=to_plain(record), first_seen=NOW, last_beat=NOW))
     accepted = course.hand_in("ada", device_class="b200")
     with made.begin() as session:
         job = latest_job(session, accepted.submission.id)

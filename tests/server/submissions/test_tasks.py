@@ -81,9 +81,7 @@ def test_each_task_has_one_next_step():
 
 
 def test_activity_counts_by_the_days_of_a_time_zone():
-    late = Entry(
-        submission_id=1, public_id="s1", created_at=NOW.replace(hour=23, minute=30) - DAY, mode=Mode.CHECK
-    )
+    late = Entry(submission_id=1, public_id="s1", created_at=NOW.replace(hour=23, minute=30) - DAY, mode=Mode.CHECK)
     old = replace(late, created_at=NOW - 100 * DAY)
     tasks = [replace(task("a", DAY), entries=(old, late)), replace(task("b", DAY), entries=(late,))]
     by_day = own_activity(tasks, NOW, ZoneInfo("Europe/Berlin"))

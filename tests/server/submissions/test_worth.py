@@ -102,27 +102,19 @@ def test_a_faster_tier_can_still_be_reached(speed, deadlines, points, more):
 
 def test_late_days_that_are_spent_lower_what_a_new_submission_loses():
     check, late = entry(1, mode=Mode.CHECK), Deadlines(DUE - DAY, None)
-    assert [text(check, deadlines=late, covered=days)[:11] for days in (0, 1)] == [
-        "Worth 8/10 ",
-        "Worth 10/10",
-    ]
+    assert [text(check, deadlines=late, covered=days)[:11] for days in (0, 1)] == ["Worth 8/10 ", "Worth 10/10"]
     slow = entry(1, created_at=DUE, score=1000.0, gflops=1000.0, late_days=1)
     assert worth(slow, deadlines=late, covered=1, **TIERS).again == Again(None, None)
 
 
 def test_late_days_are_named():
     late = entry(1, created_at=DUE + SECOND)
-    assert (
-        text(late, deadlines=Deadlines(DUE, None))
-        == "8/10 points (1 day late, 20 % a day), this submission counts"
-    )
+    assert text(late, deadlines=Deadlines(DUE, None)) == "8/10 points (1 day late, 20 % a day), this submission counts"
 
 
 def test_a_check_says_what_it_would_earn_now():
     assert text(entry(1, mode=Mode.CHECK)) == "Worth 10/10 if you submit it"
-    assert (
-        text(entry(1, mode=Mode.CHECK), deadlines=Deadlines(DUE - DAY, None)) == "Worth 8/10 if you submit it"
-    )
+    assert text(entry(1, mode=Mode.CHECK), deadlines=Deadlines(DUE - DAY, None)) == "Worth 8/10 if you submit it"
     for of, more in (
         (entry(2, Verdict.DATA_RACE, mode=Mode.CHECK), {}),
         (entry(1, mode=Mode.CHECK), {"deadlines": Deadlines(DUE - DAY, DUE - SECOND)}),
@@ -163,6 +155,4 @@ def test_a_decision_that_is_held_shows_nowhere(decision):
     for points in (10.0, 0.0):
         assert text(WRONG, held=True, points=points, **decision) == text(WRONG, held=True, points=points)
     assert worth(WRONG, held=True, attempts_left=2, **decision).again == Again(None, 2)
-    assert (worth(WRONG, held=True, attempts_left=2, as_staff=True, **decision).again is None) is bool(
-        decision
-    )
+    assert (worth(WRONG, held=True, attempts_left=2, as_staff=True, **decision).again is None) is bool(decision)

@@ -44,9 +44,7 @@ def found(portal: Portal) -> list[Announcement]:
 def deeds(portal: Portal) -> list[tuple[str, str]]:
     with portal.course.sessions.begin() as session:
         entries = session.scalars(select(AuditEvent).order_by(AuditEvent.id))
-        return [
-            (each.action, str(each.detail)) for each in entries if each.action.startswith("announcement.")
-        ]
+        return [(each.action, str(each.detail)) for each in entries if each.action.startswith("announcement.")]
 
 
 def test_an_announcement_is_read_and_counts_as_seen(portal: Portal, tom: BrowserClient) -> None:
@@ -125,13 +123,7 @@ def test_staff_of_another_course_change_nothing(portal: Portal, tom: BrowserClie
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"title": " "},
-        {"title": "x" * 201},
-        {"text": " "},
-        {"text": "x" * (LONGEST_TEXT + 1)},
-        {"place": "none"},
-    ],
+    [{"title": " "}, {"title": "x" * 201}, {"text": " "}, {"text": "x" * (LONGEST_TEXT + 1)}, {"place": "none"}],
 )
 def test_what_is_wrong_comes_back_with_what_was_typed(
     portal: Portal, tom: BrowserClient, fields: dict[str, str]

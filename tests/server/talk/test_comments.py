@@ -155,9 +155,7 @@ def test_what_is_wrong_comes_back(portal: Portal, page: str, fields: dict[str, s
     assert f'<a href="#{field}">' in answer.text
 
 
-def test_a_submission_takes_a_limited_number(
-    portal: Portal, page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_submission_takes_a_limited_number(portal: Portal, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_COMMENTS", 2)
     with portal.course.sessions.begin() as session:
         found = session.scalars(select(Submission)).one()

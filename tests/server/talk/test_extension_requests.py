@@ -70,9 +70,7 @@ def test_a_request_is_withdrawn_refused_and_granted(portal: Portal, ada: Browser
     assert granted(portal) == [False, True]
     with portal.course.sessions.begin() as session:
         assert f"{session.scalars(select(Extension.due_at)).one():%Y-%m-%dT%H:%M}" == until
-        deeds = list(
-            session.scalars(select(AuditEvent.action).where(AuditEvent.action.startswith("extension.")))
-        )
+        deeds = list(session.scalars(select(AuditEvent.action).where(AuditEvent.action.startswith("extension."))))
     assert deeds == ["extension.refused", "extension.granted"]
     assert 'data-extension-request="granted"' in ada.page(HOME)
     assert 'data-needs="extensions"' not in ina.page("/staff/gpu/")

@@ -48,9 +48,7 @@ def deeds(portal: Portal) -> list[str]:
         return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
 
 
-def test_a_request_is_refused_with_a_reason(
-    portal: Portal, ada: BrowserClient, ina: BrowserClient, page: str
-) -> None:
+def test_a_request_is_refused_with_a_reason(portal: Portal, ada: BrowserClient, ina: BrowserClient, page: str) -> None:
     assert ada.post_form(page, reason=REASON).status_code == 303
     assert ada.post_form(page, reason=REASON).status_code == 422
     assert "&lt;b&gt;right" in ina.page(STAFF)
@@ -112,11 +110,7 @@ def test_only_the_owner_asks_and_only_staff_of_the_course_answer(
                                created_at=NOW))  # fmt: skip
     for client in (bob, flo, ina):
         assert client.post_form(page, reason="Mine").status_code == 404
-    assert (bob.get(page).status_code, flo.get(page).status_code, ina.get(page).status_code) == (
-        404,
-        404,
-        200,
-    )
+    assert (bob.get(page).status_code, flo.get(page).status_code, ina.get(page).status_code) == (404, 404, 200)
     assert flo.post_form("/staff/other/requests/1", way="refuse", answer="No").status_code == 404
     assert REASON[:5] not in flo.page("/staff/other/requests")
     assert bob.post_form(f"{STAFF}/1", way="refuse", answer="No").status_code == 403

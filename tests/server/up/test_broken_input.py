@@ -72,11 +72,7 @@ def test_a_port_that_is_in_use(tmp_path: Path):
 def test_the_command_ends_with_that_line_and_a_code_of_its_own(tmp_path: Path):
     (tmp_path / "file").write_text("")
     done = subprocess.run(
-        [*UP, "--data", str(tmp_path / "file" / "data")],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
+        [*UP, "--data", str(tmp_path / "file" / "data")], capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 3, done.stderr
     (line,) = done.stderr.splitlines()

@@ -80,9 +80,7 @@ class Up:
         return str(until(done, f"a verdict for {place}:\n{self.all()}"))
 
     def says(self, text: str) -> str:
-        return str(
-            until(lambda: next((line for line in self.lines if text in line), ""), f"{text}:\n{self.all()}")
-        )
+        return str(until(lambda: next((line for line in self.lines if text in line), ""), f"{text}:\n{self.all()}"))
 
     def all(self) -> str:
         return "\n".join(self.lines)

@@ -47,17 +47,13 @@ class Portal:
     def get(self, name: str, path: str) -> TestResponse:
         return self.client.get(path, headers={"Authorization": f"Bearer {self.token(name)}"})
 
-    def post(
-        self, name: str, body: Any = None, key: str | None = None, data: bytes | None = None
-    ) -> TestResponse:
+    def post(self, name: str, body: Any = None, key: str | None = None, data: bytes | None = None) -> TestResponse:
         """Hand in; `body` is put over what is good."""
         headers = {"Authorization": f"Bearer {self.token(name)}"}
         if key is not None:
             headers["Idempotency-Key"] = key
         if data is not None:
-            return self.client.post(
-                "/api/v1/submissions", data=data, headers=headers, content_type="application/json"
-            )
+            return self.client.post("/api/v1/submissions", data=data, headers=headers, content_type="application/json")
         asked = {"assignment": "gpu/tiled", "source": SOURCE} | (body or {})
         return self.client.post("/api/v1/submissions", json=asked, headers=headers)
 

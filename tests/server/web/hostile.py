@@ -32,18 +32,7 @@ VALUES = (
 )  # fmt: skip
 """What forms have stumbled over somewhere."""
 
-RAW = (
-    b"",
-    b"\xff\xfe",
-    b"%",
-    b"%zz=%",
-    b"&&&===",
-    b"a" * REQUEST_BYTES,
-    b"\0",
-    b"csrf",
-    b"--of-a-test",
-    b'{"a": 1}',
-)
+RAW = (b"", b"\xff\xfe", b"%", b"%zz=%", b"&&&===", b"a" * REQUEST_BYTES, b"\0", b"csrf", b"--of-a-test", b'{"a": 1}')
 TYPES = (
     "application/x-www-form-urlencoded", "application/x-www-form-urlencoded; charset=utf-16",
     "application/x-www-form-urlencoded; charset=nothing", "multipart/form-data",
@@ -137,9 +126,7 @@ class FormReader(HTMLParser):
         elif tag in {"textarea", "select"} and name:
             self._open.fields[name] = ""
             self._area, self._select = (name, "") if tag == "textarea" else ("", name)
-        elif (
-            tag == "option" and self._select and ("selected" in given or not self._open.fields[self._select])
-        ):
+        elif tag == "option" and self._select and ("selected" in given or not self._open.fields[self._select]):
             self._open.fields[self._select] = given.get("value", "")
 
     def handle_data(self, data: str) -> None:

@@ -62,7 +62,5 @@ def test_verdict_is_kept_and_filtered(portal: Portal, document: dict[str, Any]) 
     found = client_of(portal, "tom", Role.ASSISTANT).page("/staff/gpu/submissions?verdict=not_finite")
     assert new in found
     assert other not in found
-    answer = fits(
-        document, "/api/v1/submissions/{public_id}", portal.get("ada", f"/api/v1/submissions/{new}")
-    )
+    answer = fits(document, "/api/v1/submissions/{public_id}", portal.get("ada", f"/api/v1/submissions/{new}"))
     assert answer.get_json()["verdict"] == "not_finite"

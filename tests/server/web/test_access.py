@@ -67,9 +67,7 @@ class House:
             body = SENT.get(path) if method == "POST" else None
             # Each role has its own address, because bad tokens from one address are limited.
             there = {"REMOTE_ADDR": f"192.0.2.{ROLES.index(role) + 1}"}
-            answer = self.portal.client.open(
-                path, method=method, json=body, headers=headers, environ_overrides=there
-            )
+            answer = self.portal.client.open(path, method=method, json=body, headers=headers, environ_overrides=there)
         else:
             reader = self.reader(role)
             answer = reader.get(path) if method == "GET" else reader.post_form(path)
@@ -114,11 +112,7 @@ class House:
 def house(portal: Portal) -> House:
     course = portal.course
     people = {"owner": "ada", "student": "ben", "dropped": "dan", "outsider": "eve"}
-    staff = {
-        "assistant": ("asa", Role.ASSISTANT),
-        "instructor": ("ina", Role.INSTRUCTOR),
-        "admin": ("adm", None),
-    }
+    staff = {"assistant": ("asa", Role.ASSISTANT), "instructor": ("ina", Role.INSTRUCTOR), "admin": ("adm", None)}
     foreign = {"foreign_assistant": ("fay", Role.ASSISTANT), "foreign_instructor": ("flo", Role.INSTRUCTOR)}
     names = people | {role: name for role, (name, _) in (staff | foreign).items()} | {"disabled": "dis"}
     for name in ("ada", "ben", "dan", "zed"):
@@ -138,9 +132,7 @@ def house(portal: Portal) -> House:
         owner = session.get_one(Person, course.person("ada"))
         tokens["disabled"] = create_token(session, session.get_one(Person, course.person("dis")), "test")
         disable(session, session.get_one(Person, course.person("dis")))
-        tokens["expired"] = create_token(
-            session, owner, "old", lifetime=timedelta(days=1), now=NOW - timedelta(days=9)
-        )
+        tokens["expired"] = create_token(session, owner, "old", lifetime=timedelta(days=1), now=NOW - timedelta(days=9))
         tokens["revoked"] = create_token(session, owner, "revoked")
         session.scalars(select(ApiToken).where(ApiToken.name == "revoked")).one().revoked_at = NOW
     zed = course.person("zed")
@@ -178,9 +170,7 @@ def _change(course: ACourse, elsewhere: Mapping[str, Role]) -> None:
         session.add(other)
         session.flush()
         for name, role in elsewhere.items():
-            session.add(
-                Membership(course_id=other.id, person_id=course.person(name), role=role, created_at=NOW)
-            )
+            session.add(Membership(course_id=other.id, person_id=course.person(name), role=role, created_at=NOW))
         dan = session.scalars(select(Membership).where(Membership.person_id == course.person("dan"))).one()
         dan.dropped_at = NOW
         session.get_one(Person, course.person("adm")).admin = True
@@ -216,17 +206,7 @@ def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
 
 
 def _endpoint(app: Flask, method: str, path: str) -> str:
-    for word in (
-        "NOTE",
-        "ANNOUNCEMENT",
-        "COMMENT",
-        "REQUEST",
-        "EXTENSION",
-        "REGRADE",
-        "PERSON",
-        "SESSION",
-        "TOKEN",
-    ):
+    for word in ("NOTE", "ANNOUNCEMENT", "COMMENT", "REQUEST", "EXTENSION", "REGRADE", "PERSON", "SESSION", "TOKEN"):
         path = path.replace(word, "1")
     found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)
     return str(found)

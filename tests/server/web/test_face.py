@@ -15,11 +15,7 @@ _STYLE = stylesheet() + (_STATIC / "portal.css").read_text("utf-8")
 
 
 def test_styles_and_fonts_stay_within_their_budget():
-    sent = [
-        each.packed or each.content
-        for each in _all().values()
-        if each.media_type in {"text/css", "font/woff2"}
-    ]
+    sent = [each.packed or each.content for each in _all().values() if each.media_type in {"text/css", "font/woff2"}]
     assert sum(map(len, sent)) <= 40_000
 
 
@@ -40,8 +36,7 @@ def test_text_sizes_come_from_the_tokens():
 
 @ON_SQLITE
 @pytest.mark.parametrize(
-    ("value", "scheme", "meta"),
-    [("dark", "dark", "dark"), ("", "auto", "light dark"), ("x", "auto", "light dark")],
+    ("value", "scheme", "meta"), [("dark", "dark", "dark"), ("", "auto", "light dark"), ("x", "auto", "light dark")]
 )
 def test_a_chosen_scheme_is_in_the_page_itself(portal: Portal, value: str, scheme: str, meta: str):
     portal.client.set_cookie("tilelab-scheme", value)

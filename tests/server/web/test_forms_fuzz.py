@@ -212,9 +212,7 @@ def _send_form(battered: Battered, role: str, data: st.DataObject) -> None:
     parts = [Part(name, value) for name, value in fields.items() if name != CSRF_FIELD]
     doubled = data.draw(st.booleans())
     if parts and doubled:
-        parts.append(
-            Part(data.draw(st.sampled_from(parts)).name, data.draw(text), data.draw(st.none() | text))
-        )
+        parts.append(Part(data.draw(st.sampled_from(parts)).name, data.draw(text), data.draw(st.none() | text)))
     if not form.posted:
         battered.ask(role, "GET", form.action, query_string=query(parts))
     elif any(part.file is not None for part in parts) or data.draw(st.booleans()):
@@ -227,14 +225,9 @@ def _send_anything(battered: Battered, role: str, data: st.DataObject) -> None:
     """Any address, with fields that are somebody's, and bodies that are nobody's."""
     rule = data.draw(st.sampled_from(battered.rules))
     method = data.draw(st.sampled_from(sorted({"GET", "POST"} & (rule.methods or set())) or ["GET"]))
-    hostile = (
-        data.draw(st.sets(st.sampled_from(sorted(rule.arguments)), max_size=1)) if rule.arguments else set()
-    )
+    hostile = data.draw(st.sets(st.sampled_from(sorted(rule.arguments)), max_size=1)) if rule.arguments else set()
     path = _path(
-        battered,
-        rule,
-        {name: data.draw(text) for name in hostile},
-        random.Random(data.draw(st.integers(0, 9))),
+        battered, rule, {name: data.draw(text) for name in hostile}, random.Random(data.draw(st.integers(0, 9)))
     )
     parts = data.draw(st.lists(st.builds(Part, st.sampled_from(_NAMES), text, st.none()), max_size=8))
     more: dict[str, Any] = {"query_string": query(parts)}
@@ -270,11 +263,7 @@ def _sendable(more: dict[str, Any]) -> dict[str, Any]:
     if parts is None:
         return more
     content_type = f"multipart/form-data; boundary={BOUNDARY}" if as_multipart else TYPES[0]
-    return {
-        "data": multipart(parts) if as_multipart else urlencoded(parts),
-        "content_type": content_type,
-        **more,
-    }
+    return {"data": multipart(parts) if as_multipart else urlencoded(parts), "content_type": content_type, **more}
 
 
 def _path(battered: Battered, rule: Rule, hostile: dict[str, str], dice: random.Random) -> str:

@@ -42,9 +42,7 @@ def document(app: Flask) -> dict[str, Any]:
 
 
 def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    return [
-        (path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()
-    ]
+    return [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
 
 
 def test_it_is_a_valid_document_of_openapi_3_1(document: dict[str, Any]):
@@ -87,24 +85,12 @@ def test_fields_come_with_what_their_class_says_of_them(document: dict[str, Any]
     found = document["components"]["schemas"]["Submission"]["properties"]
     assert found["verdict"]["description"] == "null before the first verdict"
     assert found["assignment"]["description"] == "COURSE/ASSIGNMENT"
-    assert (
-        "null if unknown" in document["components"]["schemas"]["Wait"]["properties"]["seconds"]["description"]
-    )
+    assert "null if unknown" in document["components"]["schemas"]["Wait"]["properties"]["seconds"]["description"]
 
 
 def test_cheats_03_and_38_no_request_can_hold_a_result(document: dict[str, Any]):
     """Results come from workers alone. The only such field of a body chooses the submissions of a regrade."""
-    results = {
-        "verdict",
-        "report",
-        "measurement",
-        "findings",
-        "checks",
-        "gflops",
-        "gbps",
-        "ms_median",
-        "rank",
-    }
+    results = {"verdict", "report", "measurement", "findings", "checks", "gflops", "gbps", "ms_median", "rank"}
     bodies = {
         f"{method} {path}": field_names(one["requestBody"], document)
         for path, method, one in operations(document)

@@ -45,9 +45,7 @@ def is_problem(answer: Any, status: int) -> None:
     assert len(body["detail"]) > 20, "what to do next"
 
 
-@pytest.mark.parametrize(
-    "body", [b"1" * 5_000, b'{"source": -' + b"9" * 5_000 + b"}", b"[" + b"7" * 4_300 + b"]"]
-)
+@pytest.mark.parametrize("body", [b"1" * 5_000, b'{"source": -' + b"9" * 5_000 + b"}", b"[" + b"7" * 4_300 + b"]"])
 def test_a_huge_number_is_told_in_words_of_ours(portal: Portal, body: bytes) -> None:
     answer = portal.post("ada", data=body)
     is_problem(answer, 400)
@@ -94,9 +92,7 @@ def in_pieces(portal: Portal, headers: dict[str, str], body: object, *, spaces: 
 
 
 def test_odd_text_in_a_source_is_kept_as_it_came(portal: Portal):
-    for number, source in enumerate(
-        ("\x00", "a\x00b", "\r\n\t", "\u202e\u0000\ufeff", "\U0010ffff", "é" * 32_768)
-    ):
+    for number, source in enumerate(("\x00", "a\x00b", "\r\n\t", "\u202e\u0000\ufeff", "\U0010ffff", "é" * 32_768)):
         if number:
             grade(portal.course)  # so that few are under way
         assert portal.post("ada", {"source": source}).status_code == 202
@@ -113,10 +109,7 @@ ASKED = st.fixed_dictionaries(
 
 
 @trying(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    ASKED.map(lambda asked: json.dumps(asked).encode()) | st.binary(max_size=200),
-    st.text(max_size=8) | st.none(),
-)
+@given(ASKED.map(lambda asked: json.dumps(asked).encode()) | st.binary(max_size=200), st.text(max_size=8) | st.none())
 def test_no_body_is_too_odd_to_be_read_or_refused(body: bytes, key: str | None):
     with contextlib.suppress(Refused):
         read_new_submission(body, key)

@@ -43,9 +43,7 @@ def test_the_start_page_says_what_runs_here(portal: Portal):
     assert "/api/v1/submissions" in body
     assert "width=device-width" in body
     assert "<style" not in body
-    assert all("></script>" in script for script in re.findall(r"<script.*", body)), (
-        "scripts come from files alone"
-    )
+    assert all("></script>" in script for script in re.findall(r"<script.*", body)), "scripts come from files alone"
     missing = portal.client.get("/none")
     assert missing.status_code == 404
     assert "start page" in missing.get_data(as_text=True)
@@ -135,9 +133,7 @@ def test_nobody_waits_for_a_look_that_hangs(portal: Portal, monkeypatch: pytest.
         first.join()
 
 
-def test_a_fault_of_ours_is_told_as_one_and_gives_nothing_away(
-    portal: Portal, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_fault_of_ours_is_told_as_one_and_gives_nothing_away(portal: Portal, monkeypatch: pytest.MonkeyPatch):
     def broken(*_: object) -> None:
         raise ValueError("secret detail")
 

@@ -93,9 +93,7 @@ def hasty_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 def _bare(tmp_path_factory: pytest.TempPathFactory, *seconds: float) -> Iterator[int]:
     number, log = free_port(), tmp_path_factory.mktemp("bare") / "log"
     arguments = map(str, (number, *seconds))
-    process = start(
-        ["/usr/bin/env", f"PYTHONPATH={ROOT}", sys.executable, "-P", "-c", _BARE, *arguments], log
-    )
+    process = start(["/usr/bin/env", f"PYTHONPATH={ROOT}", sys.executable, "-P", "-c", _BARE, *arguments], log)
     try:
         wait_until(lambda: _answers(number), process, log)
         yield number
@@ -238,9 +236,7 @@ def test_requests_in_one_piece_are_answered_in_order(port):
 
 @pytest.mark.parametrize("expected", [b"100-continue", b"100-Continue"])
 def test_whoever_waits_for_leave_to_send_gets_it_once(port, expected):
-    with _sent(
-        port, b"POST / HTTP/1.1\r\nHost: a\r\nExpect: " + expected + b"\r\nContent-Length: 2\r\n\r\n"
-    ) as asked:
+    with _sent(port, b"POST / HTTP/1.1\r\nHost: a\r\nExpect: " + expected + b"\r\nContent-Length: 2\r\n\r\n") as asked:
         assert asked.recv(100).startswith(b"HTTP/1.1 100 ")
         asked.sendall(b"yo")
         answer = _all(asked)

@@ -8,12 +8,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from kernels.experiment.definition import (
-    DefinitionError,
-    from_plain_definition,
-    plain_definition,
-    read_definition,
-)
+from kernels.experiment.definition import DefinitionError, from_plain_definition, plain_definition, read_definition
 from kernels.experiment.plan import PointPlan
 from kernels.experiment.roles import UnfitAxis
 from tests.worker.experiment.runs import FILE, HERE, KERNEL, experiment

@@ -60,9 +60,7 @@ def test_folders_with_a_mistake_are_named_after_the_others(tmp_path: Path):
 def test_a_handout_has_its_phases_and_figures_as_text():
     written = find_exercise("tiled").handout.read_text("utf-8")
     shown = run("tiled").stdout
-    kept = [
-        line for line in written.splitlines() if not re.match(r"```phases|Width = |tile = |!\[|exists", line)
-    ]
+    kept = [line for line in written.splitlines() if not re.match(r"```phases|Width = |tile = |!\[|exists", line)]
     assert [line for line in kept if line not in shown.splitlines()] == []
     assert "M[0][2] -> Mds[0][0]" in shown
     assert "```phases" not in shown
@@ -82,10 +80,7 @@ def proof(file: str, verdict: Verdict, problem: str = "", line: int | None = Non
 
 @pytest.mark.parametrize(("problem", "code"), [("", 0), ("other", 1)])
 def test_a_check_shows_each_kernel_with_its_verdict_and_line(monkeypatch, problem, code):
-    proofs = [
-        proof("solution.cu", Verdict.ACCEPTED),
-        proof("wrong/a.cu", Verdict.OUT_OF_BOUNDS, problem, line=7),
-    ]
+    proofs = [proof("solution.cu", Verdict.ACCEPTED), proof("wrong/a.cu", Verdict.OUT_OF_BOUNDS, problem, line=7)]
     monkeypatch.setattr(Prover, "proofs", lambda _: iter(proofs))
     result = run("check", str(BUILT_IN / "naive"))
     assert result.exit_code == code
@@ -94,10 +89,7 @@ def test_a_check_shows_each_kernel_with_its_verdict_and_line(monkeypatch, proble
     assert ("wrong  wrong/a.cu" in result.stdout) == bool(problem)
     plain = json.loads(run("check", str(BUILT_IN / "naive"), "--json").stdout)
     assert (plain["exercise"], plain["ok"]) == ("naive", not problem)
-    assert [(each["verdict"], each["line"]) for each in plain["kernels"]] == [
-        ("accepted", None),
-        ("out_of_bounds", 7),
-    ]
+    assert [(each["verdict"], each["line"]) for each in plain["kernels"]] == [("accepted", None), ("out_of_bounds", 7)]
 
 
 def test_a_check_warns_of_a_mistake_that_hardly_shows(monkeypatch):

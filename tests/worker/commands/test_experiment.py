@@ -52,9 +52,7 @@ def quick(monkeypatch) -> list[int]:
     def run_all(plan, numbers, passed, pool, keep) -> None:
         for number in numbers:
             ran.append(number)
-            keep(
-                replace(result(number), params=plan.points[number].params, kernel=plan.points[number].kernel)
-            )
+            keep(replace(result(number), params=plan.points[number].params, kernel=plan.points[number].kernel))
 
     monkeypatch.setattr(running, "_run_all", run_all)
     monkeypatch.setattr(running, "Pool", lambda *_: contextlib.nullcontext())
@@ -101,13 +99,9 @@ def test_parquet_has_the_rows_with_their_types(tmp_path, folder):
     assert read.column_names == list(found[0])
     for name in read.column_names:
         values, wanted = read[name].to_pylist(), [row[name] for row in found]
-        assert values == (
-            [datetime.fromisoformat(str(each)) for each in wanted] if name == "ended" else wanted
-        )
+        assert values == ([datetime.fromisoformat(str(each)) for each in wanted] if name == "ended" else wanted)
     types = {name: read.schema.field(name).type for name in read.column_names}
-    assert (
-        types["param_T"] == types["counted_global_load_requests"] == types["finding_line"] == DataType.int64()
-    )
+    assert types["param_T"] == types["counted_global_load_requests"] == types["finding_line"] == DataType.int64()
     assert types["measured_gflops"] == types["measured_cublas_share"] == DataType.float64()
     assert types["verdict"] == DataType.utf8()
     assert types["counted_exact"] == DataType.bool()
@@ -115,18 +109,14 @@ def test_parquet_has_the_rows_with_their_types(tmp_path, folder):
 
 
 def test_parquet_has_the_same_types_without_a_value():
-    with_values, without = (
-        read_parquet(to_parquet(results)).schema for results in ([result(0, 1000.0)], [failed(0)])
-    )
+    with_values, without = (read_parquet(to_parquet(results)).schema for results in ([result(0, 1000.0)], [failed(0)]))
     assert with_values == without
     assert read_parquet(to_parquet([])).read_all().num_rows == 0
 
 
 def test_a_moment_of_parquet_without_a_time_zone_is_in_utc():
     moments = ["2026-11-23T10:00:00", "2026-11-23T10:00:00+00:00", "2026-11-23T11:00:00+01:00", "today"]
-    table = read_parquet(
-        to_parquet([replace(result(n), ended=each) for n, each in enumerate(moments)])
-    ).read_all()
+    table = read_parquet(to_parquet([replace(result(n), ended=each) for n, each in enumerate(moments)])).read_all()
     assert table["ended"].to_pylist() == [datetime(2026, 11, 23, 10, tzinfo=UTC)] * 3 + [None]
 
 
@@ -143,10 +133,7 @@ def test_a_cache_of_kernel_tuner_becomes_a_folder(tmp_path, folder, cache_file):
     assert called("import", cache_file, "--out", out).exit_code == Exit.WRONG_USE
     assert called("repeat", out).exit_code == Exit.WRONG_USE
     of_folder = called("show", out, "--json")
-    assert (
-        json.loads(of_folder.stdout)["points"]
-        == json.loads(called("show", cache_file, "--json").stdout)["points"]
-    )
+    assert json.loads(of_folder.stdout)["points"] == json.loads(called("show", cache_file, "--json").stdout)["points"]
     for other in (out, cache_file):
         pairs = json.loads(called("compare", folder, other, "--y", "ms", "--json").stdout)["pairs"]
         assert [pair["second"] for pair in pairs] == [1.1, None]
@@ -221,8 +208,7 @@ def test_a_mistake_in_the_file_starts_nothing(tmp_path, quick, text, place):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("-a", "T"), ("-a", "T="), ("-a", "TILE_WIDTH=2", "-a", "TILE_WIDTH=4"), (), ("-a", "Width=4:2")],
+    "words", [("-a", "T"), ("-a", "T="), ("-a", "TILE_WIDTH=2", "-a", "TILE_WIDTH=4"), (), ("-a", "Width=4:2")]
 )
 def test_wrong_axes_of_the_command_line_start_nothing(tmp_path, quick, words):
     (tmp_path / "my.cu").write_text(runs.KERNEL)
@@ -255,9 +241,7 @@ def test_a_folder_without_an_experiment_is_refused(tmp_path, verb):
 
 def changed(file: Path, *keys: str | int, value: object) -> None:
     """Set one value in a manifest, or in the first line of the points."""
-    first, _, rest = (
-        file.read_text().partition("\n") if file.suffix == ".jsonl" else (file.read_text(), "", "")
-    )
+    first, _, rest = file.read_text().partition("\n") if file.suffix == ".jsonl" else (file.read_text(), "", "")
     whole = part = json.loads(first)
     for key in keys[:-1]:
         part = part[key]
@@ -321,15 +305,8 @@ def test_export_prints_or_writes_the_same(folder, tmp_path, kind):
 def test_compare_says_whether_a_difference_is_shown(folder):
     done = called("compare", folder, folder, "--json")
     found = json.loads(done.stdout)
-    assert (found["quantity"], found["basis"], found["ratio"], found["differs"]) == (
-        "gflops",
-        "measured",
-        1.0,
-        False,
-    )
-    assert (
-        json.loads(called("compare", folder, folder, "--y", "loads", "--json").stdout)["basis"] == "counted"
-    )
+    assert (found["quantity"], found["basis"], found["ratio"], found["differs"]) == ("gflops", "measured", 1.0, False)
+    assert json.loads(called("compare", folder, folder, "--y", "loads", "--json").stdout)["basis"] == "counted"
     assert "T=1" in called("compare", folder, folder).stdout
     assert called("compare", folder, folder, "--y", "levitation").exit_code == Exit.WRONG_USE
 
@@ -367,9 +344,7 @@ def test_repeat_says_whether_all_agrees(folder, quick, tmp_path):
     assert other.exit_code == Exit.NOT_ACCEPTED
 
 
-@pytest.mark.parametrize(
-    ("ending", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("html", b"<!doctype html>")]
-)
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("html", b"<!doctype html>")])
 def test_the_ending_decides_how_a_plot_is_written(folder, tmp_path, ending, start):
     file = tmp_path / f"plot.{ending}"
     assert called("plot", folder, "-o", file).exit_code == Exit.ACCEPTED

@@ -58,9 +58,7 @@ class OnCpu(SandboxedStages):
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        "worker.commands.kernel.grade.choose", lambda device: None if device == "cpu" else GPU
-    )
+    monkeypatch.setattr("worker.commands.kernel.grade.choose", lambda device: None if device == "cpu" else GPU)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("worker.gpu.judge.code.judge_code", lambda arch, cache: judge_wire())
 

@@ -21,9 +21,7 @@ main()
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +78,7 @@ def test_the_help_loads_nothing_of_the_server():
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["--help"], ["worker", "--help"], ["experiment", "--help"], ["serve", "--help"], ["admin", "--help"]],
+    "words", [["--help"], ["worker", "--help"], ["experiment", "--help"], ["serve", "--help"], ["admin", "--help"]]
 )
 def test_a_verb_is_loaded_only_when_it_is_called(words: list[str]):
     done = run(

@@ -68,8 +68,7 @@ def tell(board: Seen, *ids: str) -> None:
 @linux
 def test_a_worker_from_start_to_end(redis_url, board):
     with Watched(
-        [*WORKER, "start", "--cpu-slots", "1", "--gpus", "none", TRUSTING],
-        environment(REDIS_URL=as_worker(redis_url)),
+        [*WORKER, "start", "--cpu-slots", "1", "--gpus", "none", TRUSTING], environment(REDIS_URL=as_worker(redis_url))
     ) as worker:
         record = board.state(WorkerState.IDLE)
         assert record.id in worker.lines[0]
@@ -160,9 +159,7 @@ def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board, monkeypatch)
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "words", [["--queues", "results"], ["--gpus", "x"], ["--cpu-slots", "0", "--gpus", "none"]]
-)
+@pytest.mark.parametrize("words", [["--queues", "results"], ["--gpus", "x"], ["--cpu-slots", "0", "--gpus", "none"]])
 def test_a_worker_with_nothing_to_do_does_not_start(words):
     result = called("start", *words, "--redis", as_worker(NOWHERE))
     assert result.exit_code == 2

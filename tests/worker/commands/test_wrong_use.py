@@ -66,8 +66,7 @@ OWN = {
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments", "words"),
-    [(verb, *each) for verb, own in OWN.items() for each in OF_A_FILE + own],
+    ("verb", "arguments", "words"), [(verb, *each) for verb, own in OWN.items() for each in OF_A_FILE + own]
 )
 def test_wrong_use_is_one_line_and_exit_code_2(verb, arguments, words):
     result = CliRunner().invoke(tilelab, [verb, *arguments])

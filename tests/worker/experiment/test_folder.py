@@ -77,9 +77,7 @@ def test_only_new_lines_are_read_again_until_the_file_is_another(folder, monkeyp
     with folder.writing() as keep:
         for number in (4, 5, 6):
             keep(result(number))
-    assert [each.number for each in folder.results()] == [4, 5, 6], (
-        "the file may have the number of the old one"
-    )
+    assert [each.number for each in folder.results()] == [4, 5, 6], "the file may have the number of the old one"
 
 
 def test_results_of_another_tuner_fill_an_empty_folder(folder):

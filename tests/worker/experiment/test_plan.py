@@ -31,11 +31,7 @@ OWN = KERNEL.replace("#ifndef TILE_WIDTH\n", "").replace("#endif\n", "", 1)
 
 def work(plan, number, passed=None):
     made = plan.work(plan.point(number), passed)
-    return (
-        made,
-        read_exercise(made.exercise.name, made.exercise.definition),
-        base64.b64decode(made.source).decode(),
-    )
+    return (made, read_exercise(made.exercise.name, made.exercise.definition), base64.b64decode(made.source).decode())
 
 
 def test_a_tile_that_the_exercise_gives_leaves_the_text_as_it_is(tmp_path):
@@ -47,11 +43,7 @@ def test_a_tile_that_the_exercise_gives_leaves_the_text_as_it_is(tmp_path):
 
 @pytest.mark.parametrize(
     ("measured", "repeats"),
-    [
-        ("counts = false", None),
-        ("repeats = 20", Repeats(number=20)),
-        ("interval = '0.3 %'", Repeats(interval=0.003)),
-    ],
+    [("counts = false", None), ("repeats = 20", Repeats(number=20)), ("interval = '0.3 %'", Repeats(interval=0.003))],
 )
 def test_the_repeats_of_the_file_are_asked_of_the_gpu(tmp_path, measured, repeats):
     file = experiment(tmp_path, f"{FILE}\n[measure]\n{measured}\n")
@@ -105,9 +97,7 @@ def test_a_flag_changes_how_the_kernel_is_compiled(tmp_path):
 
 
 def test_a_layout_changes_the_exercise_and_the_macro_of_its_name(tmp_path):
-    _, plan = planned(
-        tmp_path, "N_COLUMN_MAJOR=0,1", "P_COLUMN_MAJOR=0,1", text=f"#define N_COLUMN_MAJOR 5\n{KERNEL}"
-    )
+    _, plan = planned(tmp_path, "N_COLUMN_MAJOR=0,1", "P_COLUMN_MAJOR=0,1", text=f"#define N_COLUMN_MAJOR 5\n{KERNEL}")
     for number, (n, p) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         _, exercise, text = work(plan, number)
         layouts = {each.name: each.layout is Layout.COLUMN_MAJOR for each in exercise.operands}

@@ -139,9 +139,7 @@ def test_points_that_are_not_accepted_are_results(tmp_path, backlogs):
 def test_a_size_that_the_exercise_is_not_made_for_does_not_run(tmp_path, backlogs):
     found = backlogs()
     square = find_exercise("tiled-square").solution.read_text("utf-8")
-    manifest, plan = planned(
-        tmp_path, "TILE_WIDTH=8,16", "Width=96,104", text=square, exercise="tiled-square"
-    )
+    manifest, plan = planned(tmp_path, "TILE_WIDTH=8,16", "Width=96,104", text=square, exercise="tiled-square")
     folder = Folder(tmp_path / "out")
     folder.begin_or_resume(manifest)
     results = run(plan, folder, tmp_path)
@@ -183,9 +181,7 @@ def test_two_tiles_on_the_cpu_device(tmp_path):
 @pytest.mark.long("the short suite reads the exercise of each layout in tests/worker/experiment/test_plan.py")
 def test_each_layout_is_checked_and_counted_with_its_own_inputs(tmp_path):
     """Only the kernel that follows the layout is correct in both. Its loads from columns aren't coalesced."""
-    follows = NAIVE.replace(
-        "N[k * Width + column]", "N[N_COLUMN_MAJOR ? column * Width + k : k * Width + column]"
-    )
+    follows = NAIVE.replace("N[k * Width + column]", "N[N_COLUMN_MAJOR ? column * Width + k : k * Width + column]")
     kernels = {"follows.cu": f"#define N_COLUMN_MAJOR 0\n{follows}", "naive.cu": NAIVE}
     text = "\n".join(
         ['[experiment]\nname = "layouts"\nexercise = "naive"', f"kernels = {list(kernels)}",

@@ -89,8 +89,7 @@ def test_too_many_points_are_found_before_they_are_listed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("no.toml", None), ("no.cu", None), ("a.toml", b"\xff\xfe"), ("a.toml", b"#" * 500_000)],
+    ("name", "content"), [("no.toml", None), ("no.cu", None), ("a.toml", b"\xff\xfe"), ("a.toml", b"#" * 500_000)]
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path, name, content):
     if content is not None:

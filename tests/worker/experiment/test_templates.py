@@ -50,10 +50,7 @@ def coarsened(values: Values, kernel: str) -> Expected:
 
 def swapped(values: Values, kernel: str) -> Expected:
     requests = values["Width"] ** 3 / 16
-    return {
-        "global_load_requests": requests,
-        "global_load_sectors": requests / 2 * (33 if values["SWAPPED"] else 5),
-    }
+    return {"global_load_requests": requests, "global_load_sectors": requests / 2 * (33 if values["SWAPPED"] else 5)}
 
 
 def padded(values: Values, kernel: str) -> Expected:
@@ -89,9 +86,7 @@ def turned(values: Values, kernel: str) -> Expected:
 
 
 def blocks(values: Values, kernel: str) -> Expected:
-    return {
-        "global_load_requests": values["Width"] ** 3 * (1 + values["TX"]) / (32 * values["BX"] * values["TX"])
-    }
+    return {"global_load_requests": values["Width"] ** 3 * (1 + values["TX"]) / (32 * values["BX"] * values["TX"])}
 
 
 def rungs(values: Values, kernel: str) -> Expected:
@@ -146,11 +141,7 @@ def differing(template: str, point: Mapping[str, Any]) -> Expected | None:
 @linux
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name == "tile" else pytest.param(name, marks=_OTHERS)
-        for name in template_files()
-        if CASES[name].axes
-    ],
+    [name if name == "tile" else pytest.param(name, marks=_OTHERS) for name in template_files() if CASES[name].axes],
 )
 def test_the_first_and_the_last_point_count_what_the_course_says(name, tmp_path):
     case = CASES[name]

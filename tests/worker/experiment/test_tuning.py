@@ -89,9 +89,7 @@ class Machines:
         report = Report(Verdict.ACCEPTED, "Correct.", "tiled", "cpu", work.arch, 16)
         if a in self._fail:
             finding = Finding(Verdict.RESOURCE_LIMIT, "Too many registers.")
-            return replace(
-                report, verdict=Verdict.RESOURCE_LIMIT, message=finding.message, findings=(finding,)
-            )
+            return replace(report, verdict=Verdict.RESOURCE_LIMIT, message=finding.message, findings=(finding,))
         if work.device_class:
             return replace(report, device=work.device_class, measurement=measured(speed(a, b)))
         sizes = dict(read_exercise("tiled", work.exercise.definition).ranking)
@@ -151,10 +149,7 @@ def test_a_search_that_was_interrupted_ends_as_if_it_was_not(tmp_path, machines)
         break
     ran.append(some)
     assert len(ran) > 3
-    for asked in (
-        [one for each in ran for one in each.measured],
-        [one for each in ran for one in each.modelled],
-    ):
+    for asked in ([one for each in ran for one in each.measured], [one for each in ran for one in each.modelled]):
         assert len(asked) == len(set(asked)), "nothing ran twice"
     assert folder.tuning() == whole.tuning()
     assert [each.params for each in folder.results()] == [each.params for each in whole.results()]
@@ -212,10 +207,7 @@ def test_the_command_says_what_the_search_did(tmp_path, machines):
     machines()
     manifest, folder = begun(tmp_path)
     tune(manifest, folder, tmp_path)
-    shown = [
-        CliRunner().invoke(tilelab, ["experiment", "show", str(folder.path), *more])
-        for more in ([], ["--json"])
-    ]
+    shown = [CliRunner().invoke(tilelab, ["experiment", "show", str(folder.path), *more]) for more in ([], ["--json"])]
     assert [each.exit_code for each in shown] == [0, 0]
     tuning = json.loads(shown[1].stdout)["tuning"]
     text = " ".join(shown[0].stdout.split())
@@ -280,17 +272,7 @@ def test_a_search_writes_what_it_did(tmp_path, machines):
     manifest, folder = begun(tmp_path)
     tune(manifest, folder, tmp_path)
     said = json.loads((folder.path / "tuning.json").read_text())
-    assert {
-        "goal",
-        "space",
-        "budget",
-        "tried",
-        "modelled",
-        "pruned",
-        "unfit",
-        "best",
-        "stopped",
-    } <= said.keys()
+    assert {"goal", "space", "budget", "tried", "modelled", "pruned", "unfit", "best", "stopped"} <= said.keys()
     folder.clear()
     assert not any(folder.path.iterdir())
 

@@ -7,9 +7,7 @@ from worker.commands.worker.status import fleet_json, fleet_text
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 
 IDLE = SlotRecord("cpu-0", "cpu", "cpu", WorkerState.IDLE, done=12, failed=1)
-BUSY = SlotRecord(
-    "gpu-0", "gpu.h200", "NVIDIA H200", WorkerState.BUSY, job=417, step="measure", since=97.0, done=9
-)
+BUSY = SlotRecord("gpu-0", "gpu.h200", "NVIDIA H200", WorkerState.BUSY, job=417, step="measure", since=97.0, done=9)
 RECORD = WorkerRecord(
     "one-1-ab", "one", 1, WorkerState.BUSY, (IDLE, BUSY), 1.0, beat=99.0,
     versions={"tilelab": "0.1.0", "driver": "580.1", "python": "3.11"},
@@ -49,9 +47,7 @@ def test_a_silent_worker_and_a_reason_are_told_below():
 
 
 def test_what_a_worker_says_cannot_reach_the_terminal():
-    assert "\x1b" not in fleet_text(
-        [replace(RECORD, host="\x1b[2J", reason="\x1b[31m")], 100.0, 15.0, Style()
-    )
+    assert "\x1b" not in fleet_text([replace(RECORD, host="\x1b[2J", reason="\x1b[31m")], 100.0, 15.0, Style())
 
 
 def test_colours_are_there_where_they_are_wanted():
@@ -66,9 +62,4 @@ def test_json_has_sums_and_who_is_silent():
     found = fleet_json([RECORD], 100.0, 0.5)
     assert found["now"] == 100.0
     (worker,) = found["workers"]
-    assert (worker["done"], worker["failed"], worker["silent"], worker["slots"][1]["job"]) == (
-        21,
-        1,
-        True,
-        417,
-    )
+    assert (worker["done"], worker["failed"], worker["silent"], worker["slots"][1]["job"]) == (21, 1, True, 417)

@@ -55,10 +55,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):
     (tmp_path / "file").touch()
-    with (
-        pytest.raises(GpuInUse, match="Set TMPDIR"),
-        locked([gpu(0)], tmp_path / "file" / "run"),
-    ):
+    with pytest.raises(GpuInUse, match="Set TMPDIR"), locked([gpu(0)], tmp_path / "file" / "run"):
         pass
 
 

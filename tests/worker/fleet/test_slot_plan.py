@@ -82,11 +82,6 @@ def test_the_command_of_a_slot_is_one_that_slots_understand(slot, tmp_path):
     command = slot_command(slot, "host-1-ab", Options((slot,), {}, tmp_path, grace_seconds=7.5))
     words = [word.replace(TELL, "9") for word in command[command.index("worker.slots.slot") + 1 :]]
     read = _options(words)
-    assert (read.name, read.queue, read.device, read.worker) == (
-        slot.name,
-        slot.queue,
-        slot.device,
-        "host-1-ab",
-    )
+    assert (read.name, read.queue, read.device, read.worker) == (slot.name, slot.queue, slot.device, "host-1-ab")
     assert (read.gpu, read.arch) == ((3, "sm_90") if slot.gpu else (None, ""))
     assert (read.tell, read.grace_seconds, read.cache) == (9, 7.5, tmp_path)

@@ -20,9 +20,7 @@ from worker.supervision.supervisor import Supervisor
 
 STAYS = "import time; print('here', flush=True); time.sleep(1000)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + STAYS
-PARENT = (
-    "import subprocess; p = subprocess.Popen(['sleep', '1000']); print('child', p.pid, flush=True); p.wait()"
-)
+PARENT = "import subprocess; p = subprocess.Popen(['sleep', '1000']); print('child', p.pid, flush=True); p.wait()"
 
 
 def python(code: str) -> list[str]:
@@ -145,8 +143,7 @@ def test_a_part_that_does_not_end_is_killed(patience, signals):
 
 def test_parts_that_wait_for_their_next_start_do_not_hold_up_the_end():
     with supervising(
-        {"name": "one", "command": ["false"]},
-        {"name": "two", "command": python(STAYS), "after": ["one"]},
+        {"name": "one", "command": ["false"]}, {"name": "two", "command": python(STAYS), "after": ["one"]}
     ) as watched:
         watched.wait_for(" 3.2 s")
         watched.process.terminate()

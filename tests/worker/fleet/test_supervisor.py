@@ -221,9 +221,7 @@ def test_a_worker_that_is_out_stays_out_when_redis_forgets_everything(redis_url,
 
 
 def test_a_slot_that_is_wrongly_called_ends_the_worker(redis_url, board):
-    with working(
-        redis_url, command=[sys.executable, "-c", "print('bad option'); raise SystemExit(2)"]
-    ) as watched:
+    with working(redis_url, command=[sys.executable, "-c", "print('bad option'); raise SystemExit(2)"]) as watched:
         assert watched.ends() == 3
         assert watched.lines[-1] == "refusal: cpu-0 can't run (exit code 2: bad option)"
 

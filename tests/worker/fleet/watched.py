@@ -75,9 +75,7 @@ class Watched:
             self.lines.append(line.rstrip("\n"))
 
 
-def wait_until(
-    holds: Callable[[], bool], what: Callable[[], str] = lambda: "", seconds: float = LONG
-) -> None:
+def wait_until(holds: Callable[[], bool], what: Callable[[], str] = lambda: "", seconds: float = LONG) -> None:
     """Wait for something that has to come; the deadline is only for when it does not."""
     until = time.monotonic() + seconds
     while not holds():

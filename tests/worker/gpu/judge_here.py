@@ -36,9 +36,7 @@ def matrix(name: str, rows: int, columns: int, role: Role = Role.INPUT, layout: 
     return MatrixPlan(name, role, rows, columns, layout, Binding.PARAMETER, None, vector=columns == 1)
 
 
-def case_of(
-    operation: Operation, inputs: InputKind, matrices: tuple[MatrixPlan, ...], section: int = 0
-) -> CasePlan:
+def case_of(operation: Operation, inputs: InputKind, matrices: tuple[MatrixPlan, ...], section: int = 0) -> CasePlan:
     return CasePlan(
         name="made up",
         sizes={},
@@ -77,9 +75,7 @@ def sums(shape: tuple[int, int], section: int, out: tuple[int, int], layout: Lay
 def transpose(rows: int, columns: int, layouts: tuple[Layout, Layout] = (ROW, ROW)) -> CasePlan:
     given = matrix("A", rows, columns, layout=layouts[0])
     return case_of(
-        Operation.TRANSPOSE,
-        InputKind.MANTISSAS,
-        (given, matrix("C", columns, rows, Role.OUTPUT, layouts[1])),
+        Operation.TRANSPOSE, InputKind.MANTISSAS, (given, matrix("C", columns, rows, Role.OUTPUT, layouts[1]))
     )
 
 
@@ -98,8 +94,7 @@ class Ran:
         self.judge.release()
         self.given = recipes(self.case, self.case.inputs, self.seed)
         self.memories = {
-            each.name: self.backend.take(each.rows * each.columns, guarded=True)
-            for each in self.case.matrices
+            each.name: self.backend.take(each.rows * each.columns, guarded=True) for each in self.case.matrices
         }
         for name, recipe in self.given.items():
             self.judge.make(recipe, self.memories[name])

@@ -65,9 +65,7 @@ def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
         headers=header_texts(source.text, KEPT),
     )
     assert isinstance(made, Compilation), made
-    return WireCode(
-        made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources
-    )
+    return WireCode(made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources)
 
 
 def request_for(
@@ -147,9 +145,7 @@ class HostJudge:
         for side, zone in zip((-1, 1), self.backend.guards(memory), strict=True):
             (differs,) = np.nonzero(self.backend.read(zone) != GUARD)
             if differs.size:
-                return Damage(
-                    differs.size, side, int(differs[0]) if side > 0 else zone.words - 1 - int(differs[0])
-                )
+                return Damage(differs.size, side, int(differs[0]) if side > 0 else zone.words - 1 - int(differs[0]))
         return None
 
     def verify(self, case, recipes, memories, vector, *, guarded) -> Verified:
@@ -160,9 +156,7 @@ class HostJudge:
         }
         made = {name: values(recipe) for name, recipe in recipes.items()}
         changed = {
-            name: Damage(
-                int((held[name] != made[name]).sum()), *np.argwhere(held[name] != made[name])[0].tolist()
-            )
+            name: Damage(int((held[name] != made[name]).sum()), *np.argwhere(held[name] != made[name])[0].tolist())
             for name in made
             if (held[name] != made[name]).any()
         }

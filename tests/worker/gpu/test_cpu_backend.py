@@ -156,11 +156,7 @@ class TestLaunches:
             " __syncthreads(); out[threadIdx.x] = s[31 - threadIdx.x]; }",
         )
         assert backend.used(kernel).shared_bytes == 128
-        assert [backend.blocks_per_multiprocessor(kernel, threads, 0) for threads in (32, 100, 1024)] == [
-            32,
-            16,
-            2,
-        ]
+        assert [backend.blocks_per_multiprocessor(kernel, threads, 0) for threads in (32, 100, 1024)] == [32, 16, 2]
 
 
 @linux
@@ -180,13 +176,9 @@ class TestFaults:
         text = "__global__ void k(volatile float *out) { while (out[0] == 0) ; }"
         assert kind_of(CpuBackend(), text) is FaultKind.TIME
 
-    @pytest.mark.parametrize(
-        ("block", "shared"), [((1024, 2, 1), 0), ((32, 1, 1), 48 * 1024), ((32, 1, 1), 1 << 30)]
-    )
+    @pytest.mark.parametrize(("block", "shared"), [((1024, 2, 1), 0), ((32, 1, 1), 48 * 1024), ((32, 1, 1), 1 << 30)])
     def test_a_launch_that_no_device_makes(self, block: tuple[int, int, int], shared: int) -> None:
-        text = (
-            "__global__ void k(float *out) { __shared__ float s[2]; s[0] = 1; out[0] = s[threadIdx.x & 1]; }"
-        )
+        text = "__global__ void k(float *out) { __shared__ float s[2]; s[0] = 1; out[0] = s[threadIdx.x & 1]; }"
         backend = CpuBackend()
         assert kind_of(backend, text, Launch((1, 1, 1), block, shared)) is FaultKind.RESOURCES
         backend.wait()  # and the device goes on
@@ -196,11 +188,7 @@ class TestFaults:
         good, _ = loaded(backend, "__global__ void k(float *out) { out[threadIdx.x] = 1; }")
         memory = backend.take(32)
         assert kind_of(backend, "__global__ void k(float *out) { out[99] = 1; }") is FaultKind.ADDRESS
-        for use in (
-            backend.wait,
-            lambda: backend.read(memory),
-            lambda: backend.timed(good, ONE, (memory,), 1.0),
-        ):
+        for use in (backend.wait, lambda: backend.read(memory), lambda: backend.timed(good, ONE, (memory,), 1.0)):
             with pytest.raises(DeviceFault) as raised:
                 use()
             assert raised.value.kind is FaultKind.ADDRESS

@@ -67,11 +67,7 @@ NAMED = [
     ("NVIDIA RTX A2000", 5754, "rtx-a2000"),
     ("NVIDIA RTX 6000 Ada Generation", 46068, "rtx6000-ada"),
     ("NVIDIA RTX 6000 Ada Generation", 49140, "rtx6000-ada"),
-    (
-        "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
-        97887,
-        "rtx-pro-6000-blackwell-workstation-96gb",
-    ),
+    ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 97887, "rtx-pro-6000-blackwell-workstation-96gb"),
     ("NVIDIA TITAN V", 12066, "titan-v"),
     ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 9856, "h100-mig-1g-10gb"),
     ("NVIDIA A100-SXM4-40GB MIG 3g.20gb", 19968, "a100-40gb-mig-3g-20gb"),
@@ -115,8 +111,7 @@ def test_long_names_that_differ_at_their_end_differ():
 
 
 @pytest.mark.parametrize(
-    ("mib", "gb"),
-    [(0, 0), (-1, 0), (1, 1), (15109, 16), (11019, 11), (11514, 12), (81559, 80), (143771, 141)],
+    ("mib", "gb"), [(0, 0), (-1, 0), (1, 1), (15109, 16), (11019, 11), (11514, 12), (81559, 80), (143771, 141)]
 )
 def test_memory_is_what_is_sold(mib, gb):
     assert sold_gb(mib * MIB) == gb

@@ -101,9 +101,7 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     (finding,) = response.findings
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.message.startswith("`P[17][3]` is ")
-    assert (
-        f"(Width={RANKING}, repeat 1 of the measurement). The earlier cases were correct." in finding.message
-    )
+    assert f"(Width={RANKING}, repeat 1 of the measurement). The earlier cases were correct." in finding.message
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("P[17][3]", f"Width={RANKING}")
     assert finding.message.endswith(" 1 row of `P` is incorrect.")
@@ -240,10 +238,7 @@ def test_a_wrong_small_case_is_told_as_by_the_cpu_device():
 
 
 def test_what_cannot_be_launched_at_another_size_is_left_out():
-    request = request_for(
-        "//!tilelab block=(Width, 16) grid=(1, ceil(Width/16))\n" + kernel(),
-        curve=({"Width": 80},),
-    )
+    request = request_for("//!tilelab block=(Width, 16) grid=(1, ceil(Width/16))\n" + kernel(), curve=({"Width": 80},))
     measurement = measured(request).measurement
     assert measurement is not None
     (left_out,) = measurement.left_out
@@ -284,9 +279,7 @@ def test_a_result_faster_than_the_device_can_be_is_not_ranked(right):
     class Fast(Scripted):
         @property
         def environment(self):
-            return replace(
-                super().environment, device="NVIDIA H200", device_class="h200", multiprocessors=132
-            )
+            return replace(super().environment, device="NVIDIA H200", device_class="h200", multiprocessors=132)
 
     request = replace(right, curve=())
     measurement = measured(request, Fast([1e-7])).measurement

@@ -61,8 +61,6 @@ def test_an_input_in_a_module_variable_that_is_written_is_found_out():
 def test_an_input_in_constant_memory_is_measured():
     text = solution("lab6-blocked", **{"__device__ float d_B": "__constant__ float d_B"})
     ranking = {"A_HEIGHT": 16, "A_WIDTH": 32, "B_WIDTH": 16}
-    response = measured(
-        request_for(text, find_exercise("lab6-blocked"), ranking, cases=["none"]), real_judge=True
-    )
+    response = measured(request_for(text, find_exercise("lab6-blocked"), ranking, cases=["none"]), real_judge=True)
     assert response.findings == ()
     assert response.measurement is not None

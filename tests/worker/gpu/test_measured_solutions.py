@@ -40,17 +40,13 @@ def solution(name, **changes):
 
 
 def asked(name, text, **options):
-    return request_for(
-        text, find_exercise(name), RANKING[name], cases=["nothing but the ranking size"], **options
-    )
+    return request_for(text, find_exercise(name), RANKING[name], cases=["nothing but the ranking size"], **options)
 
 
 LONG = pytest.mark.long("the short suite has one exercise, and one mistake")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[LONG] * (name != "vector-addition")) for name in RANKING]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[LONG] * (name != "vector-addition")) for name in RANKING])
 def test_a_solution_is_measured_on_new_inputs_each_time(name):
     few = asked(name, solution(name), budget_seconds=0.002)
     response = measured(few, Scripted([1.0]), real_judge=True)
@@ -92,9 +88,7 @@ def test_a_mistake_at_the_ranking_size_is_found(body, verdict, text):
 @LONG
 def test_a_result_of_an_earlier_repeat_is_not_trusted():
     """The counts of the first launch stay in the file's memory, and later launches return them."""
-    text = solution(
-        "vector-addition", **{ADD: "if (i < n) { if (!kept[i]) kept[i] = A[i] + B[i]; C[i] = kept[i]; }"}
-    )
+    text = solution("vector-addition", **{ADD: "if (i < n) { if (!kept[i]) kept[i] = A[i] + B[i]; C[i] = kept[i]; }"})
     request = asked("vector-addition", f"__device__ float kept[4096];\n{text}")
     assert decide(measured(request, Scripted([1.0]), real_judge=True).findings) is Verdict.WRONG_ANSWER
 

@@ -91,14 +91,10 @@ class Library:
                 next((each for each in self.every() if each.uuid == uuid), None)
             ),
             "DeviceGetHandleByPciBusId": lambda text: self.tell(
-                next(
-                    (each for each in self.boards if "{:04x}:{:02x}:{:02x}.0".format(*each.bus) == text), None
-                )
+                next((each for each in self.boards if "{:04x}:{:02x}:{:02x}.0".format(*each.bus) == text), None)
             ),
             "DeviceGetDeviceHandleFromMigDeviceHandle": lambda each: self.tell(each.parent),
-            "DeviceGetPciInfo": lambda each: SimpleNamespace(
-                domain=each.bus[0], bus=each.bus[1], device=each.bus[2]
-            ),
+            "DeviceGetPciInfo": lambda each: SimpleNamespace(domain=each.bus[0], bus=each.bus[1], device=each.bus[2]),
             "DeviceGetMigMode": lambda each: [1, 1] if each.slices else self.tell(None),
             "DeviceGetMaxMigDeviceCount": lambda each: len(each.slices) + 3,
             "DeviceGetMigDeviceHandleByIndex": lambda each, number: self.tell(
@@ -145,11 +141,7 @@ def test_a_gpu_is_described(use):
 
 
 def test_gpus_stand_in_the_order_of_the_bus(use):
-    use(
-        board(uuid="far", bus=(1, 0, 0)),
-        board(uuid="late", bus=(0, 0xA3, 0)),
-        board(uuid="early", bus=(0, 4, 0)),
-    )
+    use(board(uuid="far", bus=(1, 0, 0)), board(uuid="late", bus=(0, 0xA3, 0)), board(uuid="early", bus=(0, 4, 0)))
     assert [(gpu.index, gpu.uuid) for gpu in nvml.gpus()] == [(0, "early"), (1, "late"), (2, "far")]
 
 

@@ -22,14 +22,7 @@ from worker.gpu.backend import Memory
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge.recipes import recipes, values
 from worker.gpu.profile import nsight as stage
-from worker.gpu.profile.nsight import (
-    ProfileFailed,
-    ProfileSummary,
-    failure_text,
-    find_ncu,
-    profile,
-    summary_of,
-)
+from worker.gpu.profile.nsight import ProfileFailed, ProfileSummary, failure_text, find_ncu, profile, summary_of
 from worker.gpu.profile.profiled_launch import launch_once
 from worker.gpu.timing.timings import kind_of
 
@@ -87,9 +80,7 @@ def test_time_is_read_in_the_unit_that_it_has(unit, ms):
     assert summary_of(f'{HEAD}\n"","","","{unit}"\n"0","1","k","2"\n').ms == pytest.approx(ms)
 
 
-@pytest.mark.parametrize(
-    "table", ["", "nothing\n", HEAD, f'{HEAD}\n"","","","ns"\n', f'{HEAD}\n"","","","ns"\n"0"\n']
-)
+@pytest.mark.parametrize("table", ["", "nothing\n", HEAD, f'{HEAD}\n"","","","ns"\n', f'{HEAD}\n"","","","ns"\n"0"\n'])
 def test_a_table_without_a_launch_has_no_figures(table):
     assert summary_of(table) == ProfileSummary()
 

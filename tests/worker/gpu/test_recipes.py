@@ -63,9 +63,7 @@ def test_an_element_is_the_same_whatever_is_asked_for_beside_it(
 def test_products_of_integers_are_exact_in_any_order(
     kind: InputKind, rows: int, inner: int, columns: int, seed: int
 ) -> None:
-    made = {
-        n: values(recipe) for n, recipe in recipes(product(kind, (rows, inner, columns)), kind, seed).items()
-    }
+    made = {n: values(recipe) for n, recipe in recipes(product(kind, (rows, inner, columns)), kind, seed).items()}
     a, b = made["A"].astype(np.float64), made["B"].astype(np.float64)
     wide, narrow = (a, b.T) if kind is InputKind.INTEGERS_LEFT else (b.T, a)
     terms = (narrow != 0).sum(axis=1)

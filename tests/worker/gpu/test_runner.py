@@ -18,9 +18,7 @@ from worker.sandbox.limits import DeviceIsolation
 pytestmark = linux
 
 WITHOUT_CALLS = "from worker.sandbox.confinement import calls; calls.install_denials = lambda: False; "
-WITHOUT_LANDLOCK = (
-    "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda **_: 0; "
-)
+WITHOUT_LANDLOCK = "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda **_: 0; "
 SECOND_WALL_ONLY = "from worker.sandbox.confinement import lockdown; lockdown._alone = lambda: False; "
 
 

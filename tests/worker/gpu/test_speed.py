@@ -50,9 +50,7 @@ def test_a_sum_has_bytes_a_second_only():
 
 def test_an_exercise_may_say_which_elements_count():
     rule = WorkRule(elements=Expression.parse("n + 1"))
-    case = plan_at(replace(find_exercise("histogram"), work=rule), None, None, {"n": 999, "bins": 16}).cases[
-        0
-    ]
+    case = plan_at(replace(find_exercise("histogram"), work=rule), None, None, {"n": 999, "bins": 16}).cases[0]
     assert speed(Timings(case, runs(1), ()), Clocks()).melements == pytest.approx(1)
 
 

@@ -13,16 +13,7 @@ from tests.marks import linux
 from tests.worker.gpu.measuring import HostJudge, Scripted, asking, kernel, request_for
 from worker.contract.measure_work import MeasureRequest, Numbers
 from worker.gpu.operands import POISON_WORD, Modules, place
-from worker.gpu.timing.timings import (
-    FEWEST,
-    FEWEST_IN_BUDGET,
-    Bench,
-    Effort,
-    Fresh,
-    Timings,
-    kind_of,
-    timings,
-)
+from worker.gpu.timing.timings import FEWEST, FEWEST_IN_BUDGET, Bench, Effort, Fresh, Timings, kind_of, timings
 
 LEFT, RIGHT, FULL = InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT, InputKind.PERMUTATION
 
@@ -65,12 +56,7 @@ class Rig:
         return self.asked[-1]
 
     def time(
-        self,
-        seconds: float = 1000.0,
-        *,
-        first: bool = False,
-        effort: Effort | None = None,
-        clock_mhz: int = 0,
+        self, seconds: float = 1000.0, *, first: bool = False, effort: Effort | None = None, clock_mhz: int = 0
     ) -> Timings:
         judge = self.judge
         bench = Bench(self.device, judge, Fresh(self.ask), 5.0, clock_mhz=clock_mhz, now=self.clock)  # type: ignore[arg-type]

@@ -29,9 +29,7 @@ INTEGERS = [InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT]
 LAYOUTS = [(ROW, ROW, ROW), (ROW, COLUMN, ROW), (COLUMN, ROW, COLUMN), (ROW, ROW, COLUMN)]
 SHAPES = [(1, 1, 1), (5, 7, 3), (33, 65, 17), (1, 40, 1), (9, 1, 300), (70, 4, 1), (3, 2500, 6)]
 RIGHT = Verified()
-each_layout = pytest.mark.parametrize(
-    "layouts", some_of(LAYOUTS, 4, " ".join, "the short suite has all rows")
-)
+each_layout = pytest.mark.parametrize("layouts", some_of(LAYOUTS, 4, " ".join, "the short suite has all rows"))
 
 
 @each_layout
@@ -288,13 +286,7 @@ class TestCode:
         assert compiled.call_count == 1
         (file,) = folder.iterdir()
         text = file.read_text()
-        damaged = (
-            "",
-            text[: len(text) // 2],
-            text.replace("mul", "add", 1),
-            "{}",
-            text.split("\n")[0] + "\n[]",
-        )
+        damaged = ("", text[: len(text) // 2], text.replace("mul", "add", 1), "{}", text.split("\n")[0] + "\n[]")
         for content in (*(each.encode() for each in damaged), b"\xff\xfe\x00"):
             compiled.reset_mock()
             file.write_bytes(content)

@@ -17,13 +17,7 @@ from worker.client import portal as asking
 from worker.commands.root import tilelab
 
 __all__ = ["hostile"]
-ASSIGNMENT = {
-    "id": "gpu/tiled",
-    "title": "Tiled",
-    "device_class": "",
-    "open": True,
-    "page": "/courses/gpu/tiled/",
-}
+ASSIGNMENT = {"id": "gpu/tiled", "title": "Tiled", "device_class": "", "open": True, "page": "/courses/gpu/tiled/"}
 MINE = "/api/v1/submissions?limit=10"
 Answer = tuple[int, str, bytes, dict[str, str]]
 
@@ -83,9 +77,7 @@ def test_a_page_is_opened_by_the_name_of_its_assignment(hostile: Hostile) -> Non
     assert "gpu/none" in line_of(run("open", "gpu/none", "--print"), 2)
 
 
-def test_several_open_assignments_are_told_apart_as_the_command_takes_them(
-    hostile: Hostile, tmp_path: Path
-) -> None:
+def test_several_open_assignments_are_told_apart_as_the_command_takes_them(hostile: Hostile, tmp_path: Path) -> None:
     (tmp_path / "my.cu").write_text("// a kernel\n")
     there = [ASSIGNMENT, ASSIGNMENT | {"id": "gpu/again"}]
     says(hostile, "/api/v1/assignments", {"assignments": there})

@@ -94,8 +94,7 @@ def test_a_detail_can_neither_move_the_cursor_nor_fill_the_screen(hostile: Hosti
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"<html>", b"[" * 100_000, b"1" * 5_000, b"null", b"[]", b'{"name": 1}', b"\xff", b'{"name": {}}'],
+    "body", [b"", b"<html>", b"[" * 100_000, b"1" * 5_000, b"null", b"[]", b'{"name": 1}', b"\xff", b'{"name": {}}']
 )
 def test_what_is_no_answer_is_told_so(hostile: Hostile, body: bytes):
     hostile.says(body)
@@ -144,9 +143,7 @@ def event(**said: Any) -> bytes:
 
 def test_events_say_more_and_asking_says_what_holds(hostile: Hostile):
     hostile.says(FOUND)
-    stream_of = (
-        event(headline="Checking\x1b[2J") + b": comment\nevent: beat\ndata: {}\n\n" + event(final=True)
-    )
+    stream_of = event(headline="Checking\x1b[2J") + b": comment\nevent: beat\ndata: {}\n\n" + event(final=True)
     hostile.by_path["/api/v1/submissions/a1/events"] = (200, "text/event-stream", stream_of, {})
     told: list[str] = []
     states = Follower(hostile.portal, "a1", told=lambda progress: told.append(progress.headline)).states()
@@ -154,17 +151,10 @@ def test_events_say_more_and_asking_says_what_holds(hostile: Hostile):
     assert told == ["Checking\x1b[2J", "Checking"]
 
 
-def test_the_output_of_a_kernel_is_shown_once_while_it_is_checked(
-    hostile: Hostile, capsys: pytest.CaptureFixture[str]
-):
+def test_the_output_of_a_kernel_is_shown_once_while_it_is_checked(hostile: Hostile, capsys: pytest.CaptureFixture[str]):
     hostile.says(FOUND)
     printing = event(printed="one\ntwo\x1b[2J\n", printed_case="Width=1 real")
-    hostile.by_path["/api/v1/submissions/a1/events"] = (
-        200,
-        "text/event-stream",
-        printing * 2 + event(final=True),
-        {},
-    )
+    hostile.by_path["/api/v1/submissions/a1/events"] = (200, "text/event-stream", printing * 2 + event(final=True), {})
     wait_for(hostile.portal, "a1")
     lines = capsys.readouterr().err.splitlines()
     assert lines.count("two\\x1b[2J") == 1
@@ -209,8 +199,7 @@ def test_an_address_may_be_typed_or_copied(typed: str, url: str):
 
 
 @pytest.mark.parametrize(
-    "typed",
-    ["", "ftp:" + "//x", "https://", "https://a@b.example", f"{HTTP}x:99999", "a b", "file:" + "///x"],
+    "typed", ["", "ftp:" + "//x", "https://", "https://a@b.example", f"{HTTP}x:99999", "a b", "file:" + "///x"]
 )
 def test_what_is_no_address_is_refused(typed: str):
     with pytest.raises(AccountError, match="is not an address"):
@@ -231,11 +220,7 @@ def test_what_is_kept_comes_back_and_what_is_broken_is_told(tmp_path: Path):
 
 
 def test_an_id_is_found_in_an_address():
-    assert (
-        id_of("abc1")
-        == id_of("https://t.example/submissions/abc1?x=1")
-        == id_of("/api/v1/submissions/abc1/source")
-    )
+    assert id_of("abc1") == id_of("https://t.example/submissions/abc1?x=1") == id_of("/api/v1/submissions/abc1/source")
     assert id_of("a/b") is None
     assert id_of("\x1b[2J") is None
 

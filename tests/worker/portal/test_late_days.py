@@ -25,11 +25,7 @@ class _Portal:
         self.sent: list[int | None] = []
 
     def assignments(self) -> tuple[Assignment, ...]:
-        return (
-            Assignment(
-                "gpu/tiled", "Tiled", "h200", open=True, page="", late_days_left=3, late_days_needed=1
-            ),
-        )
+        return (Assignment("gpu/tiled", "Tiled", "h200", open=True, page="", late_days_left=3, late_days_needed=1),)
 
     def submit(self, new: NewSubmission) -> Accepted:
         self.sent.append(new.late_days)

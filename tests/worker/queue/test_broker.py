@@ -95,8 +95,7 @@ def test_a_redis_that_is_full_is_called_so_and_goes_on_with_more_memory(tmp_path
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["", "amqp://:word@host/", "redis://:word@host:port/0", "redis://:word@host/name", "unix://", "redis"],
+    "url", ["", "amqp://:word@host/", "redis://:word@host:port/0", "redis://:word@host/name", "unix://", "redis"]
 )
 def test_what_is_no_address_of_redis_is_refused(url):
     for use in (celery_app, connect_redis):

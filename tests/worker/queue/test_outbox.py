@@ -160,9 +160,7 @@ def test_a_late_first_beat_counts_from_the_claim(claims):
         assert lost.wait(60)
         assert heartbeat.lost
     asked = []
-    clock = iter(
-        range(100, 1000)
-    )  # a tenth of the lease between two looks at it, however busy this machine is
+    clock = iter(range(100, 1000))  # a tenth of the lease between two looks at it, however busy this machine is
 
     def now() -> float:
         asked.append(next(clock))

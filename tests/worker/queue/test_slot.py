@@ -84,9 +84,7 @@ def test_a_message_whose_result_waits_here_is_dropped_though_redis_forgot_the_cl
     until(lambda: (result := server.take()) and result.ticket.job == 2)
     assert slot.idle(2).done == 2, "one for each job"
     until(lambda: server.claim(ticket) == MINE, "the result is beaten for anew")
-    again = until(
-        lambda: (result := server.take()) and result.ticket == ticket and result, "and is sent anew"
-    )
+    again = until(lambda: (result := server.take()) and result.ticket == ticket and result, "and is sent anew")
     assert (again.fault, again.seconds) == ("", 0.5)
 
 

@@ -38,9 +38,7 @@ def test_submissions_are_graded_and_no_process_stays(server, redis_url, tmp_path
     (left := temporary / "tilelab-sandbox-left").mkdir(parents=True)
     definition = (TILED.folder / "exercise.toml").read_text("utf-8")
     right = TILED.solution.read_text("utf-8")
-    with Slot(
-        redis_url, tmp_path, "--device", "cpu", PYTHONWARNINGS="default", TMPDIR=str(temporary)
-    ) as slot:
+    with Slot(redis_url, tmp_path, "--device", "cpu", PYTHONWARNINGS="default", TMPDIR=str(temporary)) as slot:
         slot.idle()
         assert not left.exists(), "what a killed worker left behind"
         server.send(message(right, 1, definition))

@@ -146,18 +146,7 @@ NONSENSE: tuple[tuple[bytes | None, dict[str, object]], ...] = (
     (b"[[], {}, 5]", {}),
     (b"[5, 5, {}]", {}),
     (None, {"task": ["x"]}),
-    (
-        None,
-        {
-            "id": None,
-            "eta": 5,
-            "expires": 5,
-            "retries": "x",
-            "timelimit": 5,
-            "stamps": 5,
-            "stamped_headers": 5,
-        },
-    ),
+    (None, {"id": None, "eta": 5, "expires": 5, "retries": "x", "timelimit": 5, "stamps": 5, "stamped_headers": 5}),
 )
 
 

@@ -9,15 +9,7 @@ from pathlib import Path
 from kernels.report import Report
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
-from worker.contract.messages import (
-    PLAIN_BYTES,
-    CheckWork,
-    ExerciseText,
-    StepKind,
-    StepMessage,
-    StepResult,
-    Ticket,
-)
+from worker.contract.messages import PLAIN_BYTES, CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
 from worker.workplaces.workplace import ABORTED, Progress
 
 

@@ -9,24 +9,8 @@ from worker.sandbox.confinement import calls
 ALLOW, DENY, KILL = 0x7FFF0000, 0x00050002, 0x80000000
 X86, ARM = 0xC000003E, 0xC00000B7
 BY_NAME = {  # by each machine's own table of system calls
-    "x86_64": {
-        "openat": 257,
-        "stat": 4,
-        "socket": 41,
-        "clone": 56,
-        "execve": 59,
-        "ptrace": 101,
-        "io_uring_setup": 425,
-    },
-    "aarch64": {
-        "openat": 56,
-        "statx": 291,
-        "socket": 198,
-        "clone": 220,
-        "execve": 221,
-        "ptrace": 117,
-        "kill": 129,
-    },
+    "x86_64": {"openat": 257, "stat": 4, "socket": 41, "clone": 56, "execve": 59, "ptrace": 101, "io_uring_setup": 425},
+    "aarch64": {"openat": 56, "statx": 291, "socket": 198, "clone": 220, "execve": 221, "ptrace": 117, "kill": 129},
 }
 
 
@@ -76,9 +60,7 @@ def run(program: bytes | None, audit: int, number: int, argument: int = 0) -> in
             place += if_true if true else if_false
 
 
-@pytest.mark.parametrize(
-    ("machine", "audit", "read", "write"), [("x86_64", X86, 0, 1), ("aarch64", ARM, 63, 64)]
-)
+@pytest.mark.parametrize(("machine", "audit", "read", "write"), [("x86_64", X86, 0, 1), ("aarch64", ARM, 63, 64)])
 def test_reading_and_writing_what_is_open_is_allowed(machine, audit, read, write):
     assert decide(machine, audit, read) == ALLOW
     assert decide(machine, audit, write) == ALLOW

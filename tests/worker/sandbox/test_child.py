@@ -29,9 +29,7 @@ pytestmark = linux
 ROOT = Path(__file__).resolve().parents[3]
 LIMITS = Limits(wall_seconds=60, cpu_seconds=5, memory_bytes=2**30)
 WITHOUT_CALLS = "from worker.sandbox.confinement import calls; calls.install = lambda: False; "
-WITHOUT_LANDLOCK = (
-    "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda: 0; "
-)
+WITHOUT_LANDLOCK = "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda: 0; "
 
 
 class ProbeChild(Child):
@@ -105,15 +103,7 @@ def test_no_file_can_be_read_or_made_behind_either_wall_alone(change, secret, tm
 @pytest.mark.parametrize("action", ["open", "stat", "access", "list"])
 def test_whether_a_file_exists_cannot_be_told(action, secret, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    places = (
-        secret,
-        secret + "-not",
-        str(tmp_path),
-        str(tmp_path / "pipe"),
-        "/etc/shadow",
-        "/proc/self/environ",
-        ".",
-    )
+    places = (secret, secret + "-not", str(tmp_path), str(tmp_path / "pipe"), "/etc/shadow", "/proc/self/environ", ".")
 
     assert len({ask(action, place) for place in places}) == 1
 

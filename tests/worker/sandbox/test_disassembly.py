@@ -196,9 +196,7 @@ def test_what_it_leaves_behind_is_removed(probe, tmp_path, monkeypatch):
 
 
 def test_without_landlock_it_is_not_run(cubin, monkeypatch):
-    bootstrap = (
-        "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda **_: 0; "
-    )
+    bootstrap = "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda **_: 0; "
     command = disassembler.ProgramChild._command
 
     def without(self, step, answers):

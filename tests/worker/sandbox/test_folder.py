@@ -23,9 +23,7 @@ def test_a_child_that_was_never_asked_ends_with_its_parent_and_its_folder_is_swe
         "from worker.sandbox.process import Child; child = Child('compile');"
         "print(child._process.pid, child._folder.path, flush=True); time.sleep(60)"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(ROOT)], stdout=subprocess.PIPE, text=True
-    ) as parent:
+    with subprocess.Popen([sys.executable, "-c", code, str(ROOT)], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pid, folder = parent.stdout.readline().split()
         sweep()

@@ -19,9 +19,7 @@ from worker.commands.root import Exit, WrongUse, leave
     show_default=True,
     help="A table, or the autotuning community's format T4.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write; standard output by default."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; standard output by default.")
 def export(folder: Path, kind: str, output: Path | None) -> None:
     """Write the points of DIR as a tidy table: one row a point, one column a value.
 

@@ -13,9 +13,7 @@ from worker.commands.root import WrongUse
 
 @click.command("import", epilog="Exit code: 0 imported, 2 wrong use.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the results; FILE's name by default."
-)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; FILE's name by default.")
 @answering("Print the manifest and all points as one JSON object.")
 def import_cache(file: Path, out: Path | None) -> Answer:
     """Read FILE, a cache file of Kernel Tuner, into a folder for compare, plot, export and show.

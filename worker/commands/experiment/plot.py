@@ -22,12 +22,8 @@ KINDS = ("line", "heatmap", "scatter", "roofline", "pareto", "multiples", "bars"
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--kind", type=click.Choice(KINDS), help="By default, a kind that suits the axes.")
 @click.option("--x", metavar="NAME", default="", help="An axis, or a quantity if the plot has two.")
-@click.option(
-    "--y", metavar="NAME", default="", help="What to draw: gflops, bound, loads, occupancy or a counter."
-)
-@click.option(
-    "--by", metavar="AXIS", default="", help='The series, or the rows of a heat map; "kernel" for kernels.'
-)
+@click.option("--y", metavar="NAME", default="", help="What to draw: gflops, bound, loads, occupancy or a counter.")
+@click.option("--by", metavar="AXIS", default="", help='The series, or the rows of a heat map; "kernel" for kernels.')
 @click.option("--panels", metavar="AXIS", default="", help="One panel for each of its values.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="SVG, PNG or HTML file to write.")
 def plot(folder: Path, kind: str | None, x: str, y: str, by: str, panels: str, output: Path | None) -> None:
@@ -91,9 +87,7 @@ def _html(found: Opened, drawn: Plot) -> bytes:
     from kernels.rendering.page.experiment_page import render_experiment
     from worker.commands.experiment.local_run import facts
 
-    return render_experiment(
-        found.manifest.definition, found.results, facts(found.manifest), [drawn]
-    ).encode()
+    return render_experiment(found.manifest.definition, found.results, facts(found.manifest), [drawn]).encode()
 
 
 _WRITERS: Mapping[str, Callable[[Opened, Plot], bytes]] = {".svg": _svg, ".png": _png, ".html": _html}

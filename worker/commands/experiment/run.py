@@ -22,19 +22,12 @@ _EXIT_CODES = "Exit code: 0 every point has a result, 2 wrong use, 3 the system'
 @click.command(epilog=_EXIT_CODES)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--axis",
-    "-a",
-    "axes",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help='Such as "TILE_WIDTH=8,16" or "N=512:4096:*2".',
+    "--axis", "-a", "axes", multiple=True, metavar="NAME=VALUES", help='Such as "TILE_WIDTH=8,16" or "N=512:4096:*2".'
 )
 @click.option("--exercise", "-e", help="The exercise of .cu files, by name or folder.  [default: tiled]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
 @click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the results; FILE's name by default."
-)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; FILE's name by default.")
 @click.option("--replace", is_flag=True, help="Delete the results in the folder and start again.")
 @answering("Print the manifest and all points as one JSON object.")
 def run(

@@ -25,9 +25,7 @@ _LARGEST_KERNEL = 64 * 2**10
 @click.option("--course", help="The course's short name.  [default: your only active one]")
 @click.option("--exercise", "-e", help="The assignment or exercise of a .cu file.  [default: tiled]")
 @click.option("--device-class", help="Measure on this device class; cpu for none.")
-@click.option(
-    "--pause-before-deadlines", is_flag=True, help="Start no point in the 2 hours before a deadline."
-)
+@click.option("--pause-before-deadlines", is_flag=True, help="Start no point in the 2 hours before a deadline.")
 @answering("Print the experiment as one JSON object.")
 def submit(
     file: Path,
@@ -69,9 +67,7 @@ def submit(
     with portal() as asked:
         name = course or _only_course(asked)
         for each in classes or (device_class,):
-            made.append(
-                start(asked, NewExperiment(name, definition, kernels, axes, each, pause_before_deadlines))
-            )
+            made.append(start(asked, NewExperiment(name, definition, kernels, axes, each, pause_before_deadlines)))
             if classes or not as_json:  # at once, because the next class may be refused
                 page = f"{asked.url}/experiments/{safe(made[-1].id)}"
                 click.echo(

@@ -28,15 +28,11 @@ _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
 @click.command(epilog="Exit code: 0 analysed, 1 can't be analysed, 2 wrong use, 3 system error.")
 @click.argument("file", metavar="FILE")
 @click.option("--exercise", "-e", default="tiled", show_default=True, help="Name or folder of the exercise.")
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
-)
+@click.option("--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises.")
 @click.option("--size", type=int, help="Value of every size, such as Width.  [default: the exercise's]")
 @click.option("--tile", type=int, help="Tile width, if the file doesn't define its own.")
 @click.option("--device", default="h200", show_default=True, help="Device class for the speed of light.")
-@click.option(
-    "--cc", help='Compute capability for code and occupancy, such as "8.6".  [default: the device\'s]'
-)
+@click.option("--cc", help='Compute capability for code and occupancy, such as "8.6".  [default: the device\'s]')
 @click.option("--arch", help="The same as --cc in the compiler's form, such as sm_86.")
 @answering("Print the analysis as one JSON object.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write an HTML page to this file.")
@@ -108,12 +104,7 @@ def _target(device: str, cc: str | None, arch: str | None) -> Target:
 
 
 def _analyse(
-    stages: SandboxedStages,
-    source: bytes,
-    exercise: Exercise,
-    size: int | None,
-    tile: int | None,
-    target: Target,
+    stages: SandboxedStages, source: bytes, exercise: Exercise, size: int | None, tile: int | None, target: Target
 ) -> Analysis:
     from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.commands.progress import Progress

@@ -71,8 +71,6 @@ class Prover:
         source = (self.exercise.root / kernel.file).read_bytes()
         # The goals decide about a starter that is accepted.
         evidence = kernel.file == STARTER
-        job = Job(
-            source, self.exercise, self.arch, seed, self.cache, kernel.tile, evidence=evidence, gpu=self.gpu
-        )
+        job = Job(source, self.exercise, self.arch, seed, self.cache, kernel.tile, evidence=evidence, gpu=self.gpu)
         with self.opened() as stages:
             return grade(job, stages)

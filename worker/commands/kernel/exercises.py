@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 @click.option("--starter", is_flag=True, help="Write the starter file of NAME to standard output.")
 @click.option("--ladder", is_flag=True, help="List the reference kernels of NAME, from slow to fast.")
 @click.option("--rung", type=int, help="Write the reference kernel with this number to standard output.")
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
-)
+@click.option("--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises.")
 @answering()
 def exercises(
     name: str | None, checked: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None
@@ -126,11 +124,7 @@ def _listed(found: Sequence[Exercise], malformed: Sequence[ExerciseError]) -> An
 
 
 def _text(exercise: Exercise) -> str:
-    lines = [
-        *declarations(exercise),
-        signature(exercise),
-        f"tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}",
-    ]
+    lines = [*declarations(exercise), signature(exercise), f"tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}"]
     title = f"{click.style(exercise.name, bold=True)}: {exercise.title}"
     return "\n".join([title, *(f"    {line}" for line in lines)])
 

@@ -34,9 +34,7 @@ _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
 @click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 system error.")
 @click.argument("file", metavar="FILE")
 @click.option("--exercise", "-e", default="tiled", show_default=True, help="Name or folder of the exercise.")
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
-)
+@click.option("--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises.")
 @click.option("--tile", type=int, help="Tile width, if the file doesn't define its own.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
 @click.option("--arch", help=f"Architecture to compile for.  [default: the GPU's, or {DEFAULT_ARCH}]")
@@ -48,9 +46,7 @@ _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
     type=click.Path(path_type=Path),
     help="Profile an accepted kernel with Nsight Compute, and write the report to this file.",
 )
-@click.option(
-    "--fix", is_flag=True, help="Repair text copied from a page or a chat, then grade. Changes FILE."
-)
+@click.option("--fix", is_flag=True, help="Repair text copied from a page or a chat, then grade. Changes FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.pass_obj
 def grade(
@@ -169,9 +165,7 @@ def _other(report: Report, job: Job, folder: Path | None) -> str:
     if report.verdict is not Verdict.REJECTED:
         return ""
     options = [f"--exercise {name}" for name in other_exercises(job.source, job.exercise, folder)]
-    return (
-        f"Graded as {job.exercise.name}. For another exercise, use {' or '.join(options)}." if options else ""
-    )
+    return f"Graded as {job.exercise.name}. For another exercise, use {' or '.join(options)}." if options else ""
 
 
 def _standing(report: Report, job: Job) -> tuple[str, ...]:

@@ -30,9 +30,7 @@ _MOST_THREADS, _MOST_BYTES = 1024, 2**20
 @click.option("--cc", help='Compute capability, such as "8.6".  [default: the device\'s]')
 @click.option("--device", help="Device class, such as t4.  [default: h200]")
 @click.option("--exercise", "-e", help="With FILE: name or folder of the exercise.  [default: tiled]")
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises."
-)
+@click.option("--exercises", "folder", type=click.Path(path_type=Path), help="Folder with your own exercises.")
 @click.option("--tile", type=int, help="With FILE: tile width, if the file doesn't define its own.")
 @click.option("--threads", type=int, help="Without FILE: threads per block.")
 @click.option("--registers", type=int, help="Without FILE: registers per thread.")
@@ -197,14 +195,10 @@ def _answer(
 ) -> Answer:
     from kernels.occupancy.survey import survey, to_json
 
-    found: Survey = survey(
-        limits, figures, by_size, rule_text=rule, device=title, multiprocessors=multiprocessors
-    )
+    found: Survey = survey(limits, figures, by_size, rule_text=rule, device=title, multiprocessors=multiprocessors)
     name = "" if file is None else "standard input" if file == "-" else file
     return Answer(
-        to_json(found),
-        lambda: _text(found, name),
-        Exit.NOT_ACCEPTED if found.occupancy.refused else Exit.ACCEPTED,
+        to_json(found), lambda: _text(found, name), Exit.NOT_ACCEPTED if found.occupancy.refused else Exit.ACCEPTED
     )
 
 

@@ -64,9 +64,7 @@ def submission_id(text: str) -> str:
     """The id in an argument, which is an id or the address of a submission's page. Raises WrongUse."""
     found = id_of(text)
     if found is None:
-        raise WrongUse(
-            f"{safe(text[:80])!r} is not the ID of a submission. `tilelab status` lists your submissions."
-        )
+        raise WrongUse(f"{safe(text[:80])!r} is not the ID of a submission. `tilelab status` lists your submissions.")
     return found
 
 
@@ -76,9 +74,7 @@ def experiment_id(text: str) -> str:
 
     found = experiment_id_of(text)
     if found is None:
-        raise WrongUse(
-            f"{safe(text[:80])!r} is not the ID of an experiment. Its page's address ends with the ID."
-        )
+        raise WrongUse(f"{safe(text[:80])!r} is not the ID of an experiment. Its page's address ends with the ID.")
     return found
 
 

@@ -20,11 +20,7 @@ from worker.commands.portal.text import figures
 
 @click.command(epilog=EXITS)
 @click.argument("assignment", metavar="[COURSE/ASSIGNMENT]", required=False)
-@click.option(
-    "--class",
-    "device_class",
-    help="Device class, such as h200, or cpu.  [default: the assignment's]",
-)
+@click.option("--class", "device_class", help="Device class, such as h200, or cpu.  [default: the assignment's]")
 @in_portal
 @answering("Print one JSON object.")
 def leaderboard(asked: Portal, assignment: str | None, device_class: str | None) -> Answer:
@@ -41,8 +37,7 @@ def leaderboard(asked: Portal, assignment: str | None, device_class: str | None)
         found = chosen(asked.assignments(), name)
         name, kind = found.id, kind or found.device_class or CPU
     return Answer(
-        lambda: asked.plain(board_path(name, kind)),
-        lambda: _text(asked, name, kind, own_asked=device_class is None),
+        lambda: asked.plain(board_path(name, kind)), lambda: _text(asked, name, kind, own_asked=device_class is None)
     )
 
 
@@ -78,20 +73,13 @@ def board_text(found: Board, style: Style, page: str) -> str:
     shown = [name for name in found.columns or _USUAL[checked] if name in _CELLS]
     lead = ("name",) if checked else ("rank", "name")
     head = [*lead, *(part for name in shown for part in _HEADS[name]), ""]
-    align = "<" * len(lead) + "".join(
-        "<" if name in {"date", "launch"} else ">" * len(_HEADS[name]) for name in shown
-    )
+    align = "<" * len(lead) + "".join("<" if name in {"date", "launch"} else ">" * len(_HEADS[name]) for name in shown)
     rows = [_row(line, shown, checked=checked) for line in found.lines]
     own, seen = found.own, any(line.you for line in found.lines)
     if own is not None and not seen:
         rows += [("...", *[""] * (len(head) - 1)), _row(own, shown, checked=checked)]
     first, *rest = table([[cell.format(unit=unit, date=date) for cell in head], *rows], f"{align}<", indent=0)
-    parts = [
-        style.paint(title, _BOLD),
-        *([_NOT_MEASURED] if checked else []),
-        style.paint(first, _DIM),
-        *rest,
-    ]
+    parts = [style.paint(title, _BOLD), *([_NOT_MEASURED] if checked else []), style.paint(first, _DIM), *rest]
     if found.more:
         parts.append(f"Full leaderboard: {page}")
     return "\n".join(parts)

@@ -53,9 +53,7 @@ def _address(asked: Portal, what: str | None) -> str:
         except NotDone as error:
             if error.code != NO_SUBMISSION or found != what:
                 raise
-            raise WrongUse(
-                f"no assignment or submission {what}. `tilelab status` lists your submissions."
-            ) from error
+            raise WrongUse(f"no assignment or submission {what}. `tilelab status` lists your submissions.") from error
         return page_of(asked.url, found)
     course, _, name = assignment.partition("/")
     return f"{asked.url}/courses/{quote(course, safe='')}/{quote(name, safe='')}/"

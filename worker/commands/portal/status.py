@@ -20,12 +20,8 @@ _CLEAR = "\033[H\033[J"
 @click.command(epilog=EXITS)
 @click.argument("id", required=False)
 @click.option("--watch", is_flag=True, help="Wait until ID is graded; without ID, refresh the list.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object (the watched list: one per line)."
-)
-@click.option(
-    "--limit", default=10, show_default=True, type=click.IntRange(1, 100), help="Length of the list."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (the watched list: one per line).")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 100), help="Length of the list.")
 def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # noqa: A002 - the argument's name
     """Show your latest submissions, or one submission by its ID.
 

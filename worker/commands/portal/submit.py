@@ -30,9 +30,7 @@ _BYTES = 64 * 2**10
 @click.option("--wait", is_flag=True, help="Wait for the verdict, and show the report.")
 @click.option("--device-class", help="Measure on this device class.  [default: the assignment's]")
 @click.option(
-    "--late-days",
-    type=click.IntRange(0, 365),
-    help="Late days to spend, or 0 for the late penalty.  [default: ask]",
+    "--late-days", type=click.IntRange(0, 365), help="Late days to spend, or 0 for the late penalty.  [default: ask]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def submit(
@@ -102,14 +100,10 @@ def _source(file: str) -> str:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise WrongUse(
-            f"{file}: the file is not UTF-8 text (byte {error.start}). Save it as UTF-8."
-        ) from error
+        raise WrongUse(f"{file}: the file is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from error
     code = decode(content)
     if isinstance(code, str) and (repair := repair_of(code)) is not None:
-        raise WrongUse(
-            f"{file}: {repair.sentence} Nothing was submitted. `tilelab grade --fix` repairs the file."
-        )
+        raise WrongUse(f"{file}: {repair.sentence} Nothing was submitted. `tilelab grade --fix` repairs the file.")
     return text
 
 

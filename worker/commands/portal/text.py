@@ -54,11 +54,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
     if isinstance(found.result, dict) and isinstance(message := found.result.get("message"), str):
         lines += style.wrap(safe(message[:2000]), "  ")
     rows = [
-        (
-            safe(step.name),
-            _word(step.state),
-            "" if step.seconds is None else f"{step.seconds:.2f} s",
-        )
+        (safe(step.name), _word(step.state), "" if step.seconds is None else f"{step.seconds:.2f} s")
         for step in found.steps
     ]
     return "\n".join([*lines, *table(rows, "<<>"), page])

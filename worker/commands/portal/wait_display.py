@@ -53,9 +53,7 @@ class _Display(Progress):
             return  # the caller requests the outcome
         if told.printed and not self._printed:
             self._printed = True
-            self.write_above(
-                [f"tilelab: output of printf so far{_of_case(told.printed_case)}:", *output(told)]
-            )
+            self.write_above([f"tilelab: output of printf so far{_of_case(told.printed_case)}:", *output(told)])
         self._say(headline(told), part_told(told), detail(told))
 
     def tell(self, text: str) -> None:

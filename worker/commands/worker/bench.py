@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Exit code: 0 every kernel was accepted each time, 2 wrong use, 3 some were not.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
 @click.option(
-    "--rounds",
-    type=click.IntRange(1, 100),
-    default=3,
-    show_default=True,
-    help="How often to grade each kernel.",
+    "--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="How often to grade each kernel."
 )
 @answering("Print the outcome as one JSON object.")
 def bench(device: str, rounds: int) -> Answer:
@@ -54,11 +50,7 @@ def bench(device: str, rounds: int) -> Answer:
         progress = stack.enter_context(Progress())
         found = run_bench(made, rounds, progress.show)
     well = all(rung.verdicts == ("accepted",) for rung in found.rungs)
-    return Answer(
-        to_json(found),
-        bench_text(found, style_of(sys.stdout)),
-        Exit.ACCEPTED if well else Exit.SYSTEM_FAULT,
-    )
+    return Answer(to_json(found), bench_text(found, style_of(sys.stdout)), Exit.ACCEPTED if well else Exit.SYSTEM_FAULT)
 
 
 def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:

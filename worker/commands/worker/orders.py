@@ -61,9 +61,7 @@ def give_order(
     leave(Exit.ACCEPTED)
 
 
-def _reached(
-    fleet: RedisFleet, workers: Collection[str], wanted: Wanted, say: Callable[[str], None]
-) -> dict[str, str]:
+def _reached(fleet: RedisFleet, workers: Collection[str], wanted: Wanted, say: Callable[[str], None]) -> dict[str, str]:
     """The state of each worker, once all have done what is wanted."""
     done = _states_of(wanted)
     reached: dict[str, str] = {}

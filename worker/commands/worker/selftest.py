@@ -14,9 +14,7 @@ from worker.commands.submission import cache_folder
 
 @click.command(epilog="Exit code: 0 fit to grade, 2 wrong use, 3 not fit.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
-@click.option(
-    "--allow-missing-isolation", "allow_gaps", is_flag=True, help="Pass even if some isolation is missing."
-)
+@click.option("--allow-missing-isolation", "allow_gaps", is_flag=True, help="Pass even if some isolation is missing.")
 @answering("Print the outcome as one JSON object.")
 def selftest(device: str, allow_gaps: bool) -> Answer:
     """Grade kernels with known verdicts, and show which isolation this machine has.
@@ -44,7 +42,5 @@ def selftest(device: str, allow_gaps: bool) -> Answer:
             here.grade, here.surroundings, gpu=gpu is not None, allow_gaps=allow_gaps, progress=progress.show
         )
     return Answer(
-        to_json(result),
-        selftest_text(result, style_of(sys.stdout)),
-        Exit.ACCEPTED if result.ok else Exit.SYSTEM_FAULT,
+        to_json(result), selftest_text(result, style_of(sys.stdout)), Exit.ACCEPTED if result.ok else Exit.SYSTEM_FAULT
     )

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Exit code: 0 ended on request, 2 wrong use, 3 not fit, or something is missing.")
 @click.option("--queues", help="Queues to serve: cpu, gpu or cpu,gpu.  [default: what the machine can do]")
 @click.option(
-    "--cpu-slots",
-    type=click.IntRange(0, 1024),
-    help="Number of checks at once.  [default: cores not needed for GPUs]",
+    "--cpu-slots", type=click.IntRange(0, 1024), help="Number of checks at once.  [default: cores not needed for GPUs]"
 )
 @click.option("--gpus", help="GPU numbers such as 0,1, or all or none.  [default: all usable ones]")
 @click.option(
@@ -37,12 +35,7 @@ if TYPE_CHECKING:
     "--faults", type=click.IntRange(1, 1000), default=5, show_default=True,
     help="Stop grading after this many system errors in a row.",
 )  # fmt: skip
-@click.option(
-    "--allow-missing-isolation",
-    "allow_gaps",
-    is_flag=True,
-    help="Grade even if some isolation is missing.",
-)
+@click.option("--allow-missing-isolation", "allow_gaps", is_flag=True, help="Grade even if some isolation is missing.")
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -128,9 +128,7 @@ class DrawnInputs:
                 damage = Damage(count.count, *element_at(matrix, count.first))
                 return input_finding(matrix, damage, case)
         run_solution(self.backend, solution, seconds)
-        outputs = [
-            (each, operands.of(each), solution.of(each)) for each in case.outputs if not each.sorted_by
-        ]
+        outputs = [(each, operands.of(each), solution.of(each)) for each in case.outputs if not each.sorted_by]
         found = self.judge.differences(outputs, [self._tolerance(each.type) for each, *_ in outputs])
         counts = {each.name: count for (each, *_), count in zip(outputs, found, strict=True)}
         for matrix in case.outputs:
@@ -153,8 +151,7 @@ class DrawnInputs:
         """The first incorrect element of an output that may have any order, compared on the host."""
         columns = [each for each in self.operands.case.outputs if each.name in matrix.sorted_by]
         found, right = (
-            {each.name: operands.read(self.backend, each) for each in columns}
-            for operands in (self.operands, solution)
+            {each.name: operands.read(self.backend, each) for each in columns} for operands in (self.operands, solution)
         )
         output = solved_output(self.operands.case, 0, matrix, found, right, {})
         wrong = wrong_elements(output.actual, output.expected)
@@ -162,9 +159,7 @@ class DrawnInputs:
             return None
         at = int(np.argmax(wrong))
         actual, expected = output.actual[at], output.expected.values[at]
-        return Wrong(
-            int(wrong.sum()), (at, 0), float(actual[0]), float(expected[0]), bool(is_poison(actual)[0])
-        )
+        return Wrong(int(wrong.sum()), (at, 0), float(actual[0]), float(expected[0]), bool(is_poison(actual)[0]))
 
     def _allowed(self, matrix: MatrixPlan) -> str:
         return tolerance_text(self.operands.case) if matrix.type.is_float else ""

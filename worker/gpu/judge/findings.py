@@ -71,9 +71,7 @@ def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)
 
 
-def wrong_finding(
-    matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int, allowed: str = ""
-) -> Finding:
+def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int, allowed: str = "") -> Finding:
     """The finding for an incorrect output.
 
     repeat: counted from 1; 0 for a launch that was only judged

@@ -75,9 +75,7 @@ class JudgeKernels:
     def compare(self, matrix: View, memory: Memory) -> int:
         """Compare memory with a matrix, bit for bit. Returns the number of the count."""
         slot, counter = self._slot()
-        self._launch(
-            "compare_matrix", _tiles(matrix), (memory, counter, *_shape(matrix), *matrix.arguments())
-        )
+        self._launch("compare_matrix", _tiles(matrix), (memory, counter, *_shape(matrix), *matrix.arguments()))
         return slot
 
     def compare_words(self, zones: tuple[Memory, Memory], word: int) -> tuple[int, int]:
@@ -89,12 +87,7 @@ class JudgeKernels:
         return first, second
 
     def compare_memory(
-        self,
-        found: Memory,
-        expected: Memory,
-        elements: int,
-        size: int,
-        tolerance: tuple[float, float] | None,
+        self, found: Memory, expected: Memory, elements: int, size: int, tolerance: tuple[float, float] | None
     ) -> int:
         """Compare memory with other memory. Returns the number of the count.
 
@@ -116,14 +109,10 @@ class JudgeKernels:
         grid = (-(-left.rows // _ROWS), -(-right.columns // _STRIP), 1)
         chosen, dense = (left, right) if left.kind is Kind.SELECTION else (right, left)
         shape = (left.rows, right.columns)
-        self._launch(
-            "compare_selection", grid, (memory, counter, *shape, *chosen.arguments(), *dense.arguments())
-        )
+        self._launch("compare_selection", grid, (memory, counter, *shape, *chosen.arguments(), *dense.arguments()))
         return slot
 
-    def compare_sums(
-        self, given: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool
-    ) -> int:
+    def compare_sums(self, given: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool) -> int:
         """Compare memory with the sums of sections. Returns the number of the count.
 
         shape: of the output

@@ -150,9 +150,7 @@ def elements(recipe: Recipe, rows: Index, columns: Index) -> Matrix:
     match recipe.kind:
         case Kind.WIDE:
             term = column if recipe.lines is Lines.ROWS else row
-            made = np.where(
-                _is_special(recipe, term), _mantissa(drawn), _signed(drawn, 1 + _below(drawn, WIDE_LIMIT))
-            )
+            made = np.where(_is_special(recipe, term), _mantissa(drawn), _signed(drawn, 1 + _below(drawn, WIDE_LIMIT)))
         case Kind.MANTISSAS:
             made = _mantissa(drawn)
         case _:
@@ -170,14 +168,7 @@ def _numbered(case: CasePlan) -> list[tuple[int, MatrixPlan]]:
 
 
 def _recipe(
-    matrix: MatrixPlan,
-    kind: Kind,
-    seed: int,
-    number: int,
-    *,
-    lines: Lines = Lines.ROWS,
-    limit: int = 1,
-    phase: int = 0,
+    matrix: MatrixPlan, kind: Kind, seed: int, number: int, *, lines: Lines = Lines.ROWS, limit: int = 1, phase: int = 0
 ) -> Recipe:
     """A recipe with a separate seed for each matrix. number: of the matrix in its case."""
     own = mixed(2 * seed + number)
@@ -216,9 +207,7 @@ def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
     line, term, step = (row, column, ROW_STEP) if along else (column, row, COLUMN_STEP)
     drawn = _mix(np.uint64(recipe.seed ^ _WORD) + line * np.uint64(step))
     place = recipe.phase + SPECIAL_EVERY * _below(drawn, recipe.specials)
-    alone = np.where(
-        place == term.astype(np.int64), _signed(drawn, 1 << (drawn >> 5 & 3).astype(np.int64)), 0
-    )
+    alone = np.where(place == term.astype(np.int64), _signed(drawn, 1 << (drawn >> 5 & 3).astype(np.int64)), 0)
     plain = np.where(_is_special(recipe, term), 0, _ones(recipe, row, column))
     return np.where((drawn >> 1 & 15) == 0, alone, plain).astype(np.float32)
 

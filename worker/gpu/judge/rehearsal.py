@@ -63,9 +63,7 @@ def rehearse_judge(backend: Backend, judge: Judge) -> None:
 
 def _rehearse_comparison(backend: Backend, judge: Judge) -> None:
     """Compare two memories that differ, with elements of each type, exactly and as floats."""
-    (matrix,) = (
-        each for each in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if each.name == "C"
-    )
+    (matrix,) = (each for each in _case(Operation.TRANSPOSE, InputKind.MANTISSAS).matrices if each.name == "C")
     wide = replace(matrix, type=ElementType.DOUBLE)
     found, expected = (backend.take(wide.words) for _ in range(2))
     types = [replace(matrix, type=each) for each in ElementType]
@@ -85,9 +83,7 @@ def _case(operation: Operation, kind: InputKind) -> CasePlan:
         roles = {"A": Role.INPUT, "C": Role.OUTPUT}
     columns = {"C": 1} if operation is Operation.SUM else {}
     matrices = tuple(
-        MatrixPlan(
-            name, role, _SIDE, columns.get(name, _SIDE), Layout.ROW_MAJOR, Binding.PARAMETER, symbol=None
-        )
+        MatrixPlan(name, role, _SIDE, columns.get(name, _SIDE), Layout.ROW_MAJOR, Binding.PARAMETER, symbol=None)
         for name, role in roles.items()
     )
     return CasePlan(

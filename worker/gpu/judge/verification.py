@@ -175,9 +175,7 @@ class Judge:
         output = output_of(case) if case.operation is not Operation.ANALYSIS else None
         slot = self._compare_output(case, recipes, memories[output.name], vector) if output else None
         inputs = {n: self._kernels.compare(memory_view(r), memories[n]) for n, r in recipes.items()}
-        zones = {
-            name: self._compare_guards(memories[name]) for name in (memories if guarded is None else guarded)
-        }
+        zones = {name: self._compare_guards(memories[name]) for name in (memories if guarded is None else guarded)}
         counts = self._kernels.counts()
         changed = {name: _damage(recipes[name], counts[at]) for name, at in inputs.items()}
         hurt = {name: _hurt(counts, at, memories[name], self._backend) for name, at in zones.items()}
@@ -189,9 +187,7 @@ class Judge:
     def _compare_guards(self, memory: Memory) -> tuple[int, int]:
         return self._kernels.compare_words(self._backend.guards(memory), GUARD)
 
-    def _compare_output(
-        self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int
-    ) -> int | None:
+    def _compare_output(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int) -> int | None:
         match case.operation:
             case Operation.ANALYSIS:
                 return None
@@ -212,16 +208,12 @@ class Judge:
                     view(given), case.section, out, (output.rows, output.columns), turned=turned
                 )
 
-    def _wrong(
-        self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count
-    ) -> Wrong | None:
+    def _wrong(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count) -> Wrong | None:
         """The first difference, from the recipes and only this part of the output."""
         if not count.count:
             return None
         output = output_of(case)
-        if case.operation is Operation.MATMUL and not any(
-            recipe.kind is Kind.SELECTION for recipe in recipes.values()
-        ):
+        if case.operation is Operation.MATMUL and not any(recipe.kind is Kind.SELECTION for recipe in recipes.values()):
             return self._wrong_in_line(case, recipes, out, count)
         if case.operation is Operation.SUM:
             row, column = divmod(count.first, output.columns)
@@ -232,9 +224,7 @@ class Judge:
         found = self._read(out, place, 1)
         return _told(count, (row, column), found[0], _right(case, recipes, row, column))
 
-    def _wrong_in_line(
-        self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count
-    ) -> Wrong:
+    def _wrong_in_line(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count) -> Wrong:
         """The first incorrect element of a product's line in memory."""
         output, length = output_of(case), output_of(case).row_length
         found = self._read(out, count.first * length, length)
@@ -315,9 +305,7 @@ def _damage(recipe: Recipe, count: Count) -> Damage | None:
     return Damage(count.count, *element_at(recipe, count.first)) if count.count else None
 
 
-def _hurt(
-    counts: tuple[Count, ...], slots: tuple[int, int], memory: Memory, backend: Backend
-) -> Damage | None:
+def _hurt(counts: tuple[Count, ...], slots: tuple[int, int], memory: Memory, backend: Backend) -> Damage | None:
     """The damage in the two guard zones. Before the memory, only the furthest word is known."""
     before, behind = (counts[slot] for slot in slots)
     if not before.count and not behind.count:

@@ -42,9 +42,7 @@ _IN_MS = {
 }  # fmt: skip
 _EXCERPT = 300
 # The process gets this process's search path.
-_START = (
-    "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profile.profiled_launch import main; main()"
-)
+_START = "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profile.profiled_launch import main; main()"
 
 NOT_ALLOWED = "the operator has not allowed profiling on this machine"
 NO_PROFILER = (
@@ -182,9 +180,7 @@ def failure_text(said: str) -> str:
     for sign, text in _KNOWN:
         if sign in said:
             return text
-    errors = [
-        line.removeprefix("==ERROR==").strip() for line in said.splitlines() if line.startswith("==ERROR==")
-    ]
+    errors = [line.removeprefix("==ERROR==").strip() for line in said.splitlines() if line.startswith("==ERROR==")]
     reason = errors[0] if errors else said.strip().splitlines()[-1] if said.strip() else "no output"
     return f"Nsight Compute wrote no report: {reason[:_EXCERPT]}"
 

@@ -239,9 +239,7 @@ class Library:
             return None
         (left, right), out = factors(case), output_of(case)
         try:
-            first, second, third = (
-                backend.take(matrix.rows * matrix.columns) for matrix in (left, right, out)
-            )
+            first, second, third = (backend.take(matrix.rows * matrix.columns) for matrix in (left, right, out))
         except DeviceFault as fault:
             if fault.kind is FaultKind.RESOURCES:
                 return None

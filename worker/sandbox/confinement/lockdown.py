@@ -153,9 +153,7 @@ def _forgo_privileges() -> bool:
 
 def _become_nobody() -> None:
     """Give up root, if this is root, and every capability. Call it after all files are loaded."""
-    if os.getuid() == 0 and _has_capabilities(
-        _KILL, _SETGID, _SETUID
-    ):  # without the first, our parent couldn't end us
+    if os.getuid() == 0 and _has_capabilities(_KILL, _SETGID, _SETUID):  # without the first, our parent couldn't end us
         parent, own = os.getppid(), _FIRST_ID + os.getpid()
         with contextlib.suppress(OSError):  # a user namespace may know no such user
             os.setgroups([])

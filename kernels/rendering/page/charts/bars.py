@@ -31,9 +31,7 @@ def bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
                 bar += f'<polyline class="over" points="{svg.path(ends)}"/>'
             if _LETTER * longest <= wide:
                 highest = min(top, *(axes.up.place(end) for end in spot.y_ends or (spot.y,)))
-                bar += svg.text(
-                    middle, highest - 6, number_of(chart.y, spot.y), kind="strong", anchor="middle"
-                )
+                bar += svg.text(middle, highest - 6, number_of(chart.y, spot.y), kind="strong", anchor="middle")
             if several and bottom - top > 22:
                 bar += f'<g class="in">{marks.mark(series.number, middle, bottom - 11, 0.9)}</g>'
             body += marks.spot(spot_text(chart, spot), middle, top, bar)

@@ -37,12 +37,8 @@ def curve_chart(curves: Sequence[Curve], identity: str = "curve-chart") -> Marku
     body += _names(curves, axes)
     own = curves[0]
     said = "; ".join(f"at {size:,} {numbers.gflops(speed)}" for size, speed in sorted(own.speeds.items()))
-    description = (
-        f"{own.name}: {said}. Compared with: {', '.join(curve.name for curve in curves[1:]) or 'nothing'}."
-    )
-    return svg.figure(
-        identity, "Speed over the size of the matrices", description, "".join(body), _WIDTH, _HEIGHT
-    )
+    description = f"{own.name}: {said}. Compared with: {', '.join(curve.name for curve in curves[1:]) or 'nothing'}."
+    return svg.figure(identity, "Speed over the size of the matrices", description, "".join(body), _WIDTH, _HEIGHT)
 
 
 _LOOKS = {"own": "own", "reference": "roof second", "rung": "rung"}
@@ -51,9 +47,7 @@ _DOTS = {"own": "point", "reference": "ring", "rung": "rung-dot"}
 
 def _names(curves: Sequence[Curve], axes: Axes) -> list[str]:
     """The names one below the other, each as near to the end of its curve as there is room."""
-    ends = sorted(
-        ((axes.place(*max(curve.speeds.items()))[1], curve) for curve in curves), key=lambda end: end[0]
-    )
+    ends = sorted(((axes.place(*max(curve.speeds.items()))[1], curve) for curve in curves), key=lambda end: end[0])
     drawn = []
     free: float = _TOP
     for place, (y, curve) in enumerate(ends):
@@ -69,9 +63,7 @@ def _names(curves: Sequence[Curve], axes: Axes) -> list[str]:
 def _axes_around(curves: Sequence[Curve]) -> Axes:
     sizes = [size for curve in curves for size in curve.speeds]
     speeds = [speed for curve in curves for speed in curve.speeds.values() if speed > 0]
-    return Axes(
-        Axis(min(sizes), max(sizes), _LEFT, _RIGHT), Axis.of_decades(min(speeds), max(speeds), _BOTTOM, _TOP)
-    )
+    return Axes(Axis(min(sizes), max(sizes), _LEFT, _RIGHT), Axis.of_decades(min(speeds), max(speeds), _BOTTOM, _TOP))
 
 
 def _grid(axes: Axes) -> str:

@@ -33,9 +33,7 @@ def heat_map_svg(plot: HeatMap, identity: str) -> Markup:
     panel = (_WIDTH - _RIGHT) / columns
     wide = min(_WIDEST, (panel - _LEFT) / max(1, len(plot.x.labels)))
     high = (
-        min(_HIGHEST, max(_LOWEST, 360 / len(plot.y.labels)))
-        if columns == 1
-        else min(30.0, max(_LOWEST, 0.6 * wide))
+        min(_HIGHEST, max(_LOWEST, 360 / len(plot.y.labels))) if columns == 1 else min(30.0, max(_LOWEST, 0.6 * wide))
     )
     named = 22 if plot.grids[0].name else 0
     each_high = len(plot.y.labels) * high + _LABELS + named
@@ -47,19 +45,11 @@ def heat_map_svg(plot: HeatMap, identity: str) -> Markup:
     bottom = _TOP + each_high * math.ceil(len(plot.grids) / columns)
     body.append(_legend(plot, bottom + 14))
     return svg.figure(
-        identity,
-        plot.title,
-        description(plot),
-        "".join(body),
-        _WIDTH,
-        round(bottom + _LEGEND),
-        kind="chart plot heat",
+        identity, plot.title, description(plot), "".join(body), _WIDTH, round(bottom + _LEGEND), kind="chart plot heat"
     )
 
 
-def _grid(
-    plot: HeatMap, grid: Grid, place: tuple[float, float, float, float], texts: Iterator[str]
-) -> list[str]:
+def _grid(plot: HeatMap, grid: Grid, place: tuple[float, float, float, float], texts: Iterator[str]) -> list[str]:
     left, top, wide, high = place
     rows = len(plot.y.labels)
     bottom = top + rows * high
@@ -67,16 +57,12 @@ def _grid(
     if grid.name:
         columns = 1 if len(plot.grids) == 1 else 2 if len(plot.grids) in {2, 4} else 3
         name = short_name(grid.name, int((_WIDTH - _RIGHT) / columns / _LETTER) - 2)
-        body.append(
-            svg.text(left + wide * len(plot.x.labels) / 2, top - 8, name, kind="strong", anchor="middle")
-        )
+        body.append(svg.text(left + wide * len(plot.x.labels) / 2, top - 8, name, kind="strong", anchor="middle"))
     drawn: list[str] = [""] * rows
     framed = ""
     for cell in grid.cells:
         x, y = left + cell.column * wide, bottom - (cell.row + 1) * high
-        drawn[cell.row] += marks.spot(
-            next(texts), x + wide / 2, y + high / 2, _cell(plot, cell, (x, y, wide, high))
-        )
+        drawn[cell.row] += marks.spot(next(texts), x + wide / 2, y + high / 2, _cell(plot, cell, (x, y, wide, high)))
         if cell.value == plot.best:
             framed += f'<rect class="best" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"/>'
     body += [f'<g class="series">{row}</g>' for row in reversed(drawn)]
@@ -89,9 +75,7 @@ def _grid(
         body.append(svg.text(left - 7, bottom - (number + 0.5) * high + 4, _cut(label), anchor="end"))
     body.append(svg.text(left + wide * len(plot.x.labels) / 2, bottom + 36, plot.x.name, anchor="middle"))
     middle = (top + bottom) / 2
-    upright = (
-        f'<text transform="translate({left - _LEFT + 24:.0f} {middle:.0f}) rotate(-90)" text-anchor="middle">'
-    )
+    upright = f'<text transform="translate({left - _LEFT + 24:.0f} {middle:.0f}) rotate(-90)" text-anchor="middle">'
     body.append(f"{upright}{svg.words(plot.y.name)}</text>")
     return body
 
@@ -119,9 +103,7 @@ def _legend(plot: HeatMap, y: float) -> str:
         f'<rect class="h{step}" x="{at + 18 * step:.1f}" y="{y - 7:.1f}" width="18" height="14"/>'
         for step in range(len(marks.HEAT))
     ]
-    parts.append(
-        f'<rect class="frame" x="{at:.1f}" y="{y - 7:.1f}" width="{18 * len(marks.HEAT)}" height="14"/>'
-    )
+    parts.append(f'<rect class="frame" x="{at:.1f}" y="{y - 7:.1f}" width="{18 * len(marks.HEAT)}" height="14"/>')
     at += 18 * len(marks.HEAT) + 8
     parts.append(svg.text(at, y + 4, high))
     at += _LETTER * len(high) + 24

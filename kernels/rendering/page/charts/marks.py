@@ -45,9 +45,7 @@ def joined(number: int, points: list[tuple[float, float]]) -> str:
     """The line of a series."""
     dashes = _DASHES[_nth(number, len(_DASHES))]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return (
-        f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="2"{dashed}/>'
-    )
+    return f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="2"{dashed}/>'
 
 
 def whisker(*ends: tuple[float, float]) -> str:
@@ -65,9 +63,7 @@ def mark(number: int, x: float, y: float, size: float = 1.0) -> str:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 * s:.1f}" {look}/>'
     if shape % 4 == 1 and shape < _OUTLINES:
         corner, side = 4 * s, 8 * s
-        return (
-            f'<rect x="{x - corner:.1f}" y="{y - corner:.1f}" width="{side:.1f}" height="{side:.1f}" {look}/>'
-        )
+        return f'<rect x="{x - corner:.1f}" y="{y - corner:.1f}" width="{side:.1f}" height="{side:.1f}" {look}/>'
     corners = _CORNERS[shape % 4 - 2 if shape < _OUTLINES else shape - 6]
     points = svg.path([(x + s * across, y + s * down) for across, down in corners])
     return f'<polygon points="{points}" {look}/>'
@@ -84,9 +80,7 @@ def standalone(chart: Markup) -> str:
     colours += "".join(f".h{n}{{fill:{colour}}}" for n, colour in enumerate(HEAT))
     head, _, rest = str(chart).partition(">")
     box = head.partition('viewBox="0 0 ')[2].partition('"')[0].split()
-    head = head.replace(
-        "<svg", f'<svg xmlns="http://www.w3.org/2000/svg" width="{box[0]}" height="{box[1]}"', 1
-    )
+    head = head.replace("<svg", f'<svg xmlns="http://www.w3.org/2000/svg" width="{box[0]}" height="{box[1]}"', 1)
     ground = f'<rect width="{box[0]}" height="{box[1]}" fill="#fff"/>'
     return f"{head}><style>{_STYLE}{colours}</style>{ground}{rest}\n"
 

@@ -76,8 +76,7 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
     title = _title(table, phase, block)
     identity = prefix + re.sub(r"\W+", "-", title.lower())
     words = (
-        f'<title id="{identity}">{escape(title)}</title>'
-        f'<desc id="{identity}-text">{escape(_description(work))}</desc>'
+        f'<title id="{identity}">{escape(title)}</title><desc id="{identity}-text">{escape(_description(work))}</desc>'
     )
     label = f'role="img" aria-labelledby="{identity} {identity}-text"'
     drawn = _grids(placed, label, words) + (_grids(tiles, _HIDDEN) if tiles else "")
@@ -184,12 +183,7 @@ def _drawn(grid: _Grid, x: int, y: int) -> str:
     ]
     for row in range(grid.rows):
         parts.append(
-            _text(
-                _LEFT // 2 - 1,
-                _TOP + row * _SIDE + 15,
-                str(row * grid.columns if grid.flat else row),
-                faint=True,
-            )
+            _text(_LEFT // 2 - 1, _TOP + row * _SIDE + 15, str(row * grid.columns if grid.flat else row), faint=True)
         )
         parts += [_cell(grid, row, column) for column in range(grid.columns) if (row, column) in grid.kinds]
     return "".join(parts) + _ruled(grid) + "</g>"

@@ -139,9 +139,7 @@ def _panel(chart: Chart, panel: Panel, frame: Frame) -> list[str]:
 
 def _roofs(roofs: Roofs, axes: Axes) -> list[str]:
     """The lines of a device with their names, and where the figures are from."""
-    lines = [
-        tuple(axes.place(*point) for point in line) for line in roofs.lines(axes.across.low, axes.across.high)
-    ]
+    lines = [tuple(axes.place(*point) for point in line) for line in roofs.lines(axes.across.low, axes.across.high)]
     first, *_, flat = lines
     body = [svg.line("roof" if line in (first, flat) else "roof second", *line) for line in lines]
     for roof, ((x, y), (far, top)) in zip(roofs.memories, lines, strict=False):
@@ -177,9 +175,7 @@ def _label(spot: Spot, axes: Axes, x: float, y: float) -> str:
     """The name of a point, on the side with more room."""
     left = x > (axes.across.start + axes.across.end) / 2
     name = params_text(spot.result.params) or spot.result.kernel
-    return svg.text(
-        x - 8 if left else x + 8, y - 8, name, kind="strong halo", anchor="end" if left else "start"
-    )
+    return svg.text(x - 8 if left else x + 8, y - 8, name, kind="strong halo", anchor="end" if left else "start")
 
 
 def _whiskers(axes: Axes, spot: Spot, x: float, y: float) -> str:
@@ -281,9 +277,7 @@ def _thinner(columns: list[tuple[float, str]], axis: Axis) -> list[tuple[float, 
 def _key(series: Series, x: float, y: float, lines: Sequence[str] = ()) -> str:
     """A name of the legend with its mark. lines: of a name that takes several."""
     body = marks.mark(series.number, x, y)
-    body += "".join(
-        svg.text(x + 12, y + 4 + _LINE * place, line) for place, line in enumerate(lines or [series.name])
-    )
+    body += "".join(svg.text(x + 12, y + 4 + _LINE * place, line) for place, line in enumerate(lines or [series.name]))
     return marks.group(series.number, series.name, body, kind="key")
 
 

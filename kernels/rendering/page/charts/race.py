@@ -97,9 +97,7 @@ def _thread(access: Access, cell: tuple[float, float]) -> str:
         words.append(f"line {access.line}")
     top = 82 - 9 * len(words)
     body = svg.line(f"way {kind}-way", edge, cell)
-    body += (
-        f'<rect class="{kind}" x="{x}" y="{top - 9}" width="{_BOX}" height="{18 * len(words) + 8}" rx="5"/>'
-    )
+    body += f'<rect class="{kind}" x="{x}" y="{top - 9}" width="{_BOX}" height="{18 * len(words) + 8}" rx="5"/>'
     for number, text in enumerate(words):
         body += svg.text(x + _BOX / 2, top + 9 + 18 * number, text, kind="on", anchor="middle")
     return body

@@ -82,9 +82,7 @@ def roofline(
     top = axes.place(axes.across.high, peak)[1]
     body.append(svg.text(_RIGHT, top - 7, f"{numbers.gflops(peak)} at most", anchor="end"))
     title = f"Roofline of {device}"
-    said = "; ".join(
-        f"{roof.name} allows {numbers.gflops(roof.slope)} per operation per access" for roof in roofs
-    )
+    said = "; ".join(f"{roof.name} allows {numbers.gflops(roof.slope)} per operation per access" for roof in roofs)
     description = (
         f"{said}; the cores allow {numbers.gflops(peak)}. {mark.name}: {numbers.ratio(mark.ratio)} operations "
         f"per 4-byte access, {numbers.gflops(mark.gflops)}."

@@ -42,8 +42,7 @@ def parts(shares: Sequence[tuple[str, float]]) -> Markup:
         drawn += f'<rect class="{words(kind)}" x="{_number(100 * start)}" width="{_number(100 * share)}" height="8"/>'
         start += share
     return Markup(  # noqa: S704 - made of numbers and escaped classes
-        '<svg class="bar parts" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
-        f"{drawn}</svg>"
+        f'<svg class="bar parts" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
     )
 
 

@@ -112,10 +112,7 @@ def parts(lines: Sequence[SourceLine]) -> Sequence[Part]:
     kept = {near for place in telling for near in range(place - _CONTEXT, place + _CONTEXT + 1)}
     if not telling:
         kept = set(range(_SCREEN))
-    runs = [
-        (keeps, [line for _, line in run])
-        for keeps, run in groupby(enumerate(lines), lambda one: one[0] in kept)
-    ]
+    runs = [(keeps, [line for _, line in run]) for keeps, run in groupby(enumerate(lines), lambda one: one[0] in kept)]
     found: list[Part] = []
     for keeps, run in runs:
         folded = not keeps and len(run) >= _FEWEST_FOLDED
@@ -149,9 +146,7 @@ def cost(line: LineEvidence) -> float:
     return line.warp_instructions / _INSTRUCTIONS_A_CYCLE + moved / _SECTORS_A_CYCLE + passes
 
 
-def _line(
-    number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence], whole: float
-) -> SourceLine:
+def _line(number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence], whole: float) -> SourceLine:
     evidence = found.get(number)
     if evidence is None:
         return SourceLine(number, pieces)
@@ -178,9 +173,7 @@ def _chips(line: LineEvidence) -> tuple[Chip, ...]:
             chip = Chip("local memory", "values that don't fit into registers; they are in global memory")
             found.append((access.requests, chip))
         elif access.space == "shared" and ways(access) > _NOTABLE:
-            meaning = (
-                "threads of a warp want different words of one bank, so the access takes this many passes"
-            )
+            meaning = "threads of a warp want different words of one bank, so the access takes this many passes"
             found.append((access.conflicts, Chip(f"{numbers.ratio(ways(access))}-way conflict", meaning)))
         elif access.space == "global" and access.sectors > _NOTABLE * access.ideal_sectors:
             ideal = numbers.ratio(access.ideal_sectors / access.requests)

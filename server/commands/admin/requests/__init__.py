@@ -63,9 +63,7 @@ def list_all(session: Session, course: str, answered: bool, limit: int) -> Answe
         for one in found
     ]  # fmt: skip
     nothing = f"No {'answered' if answered else 'open'} requests in {course}."
-    return Answer(
-        [_shown(one) for one in found], "\n".join(table([head, *rows], "><<<<")) if rows else nothing
-    )
+    return Answer([_shown(one) for one in found], "\n".join(table([head, *rows], "><<<<")) if rows else nothing)
 
 
 @requests.command()
@@ -76,9 +74,7 @@ def list_all(session: Session, course: str, answered: bool, limit: int) -> Answe
 @even_if_lower
 @answering()
 @in_session
-def grant(
-    session: Session, course: str, number: int, points: float | None, answer: str, even_if_lower: bool
-) -> Answer:
+def grant(session: Session, course: str, number: int, points: float | None, answer: str, even_if_lower: bool) -> Answer:
     """Grant request NUMBER of COURSE: stage a regrade of its submission, or set the points.
 
     \b
@@ -93,9 +89,7 @@ def grant(
         return Answer(_shown(found), f"Granted: {typed_number(points)} points.")
     request_answers.grant_regrade(session, found, None, answer)
     name = f"{course}/{found.submission.assignment.slug}"
-    return Answer(
-        _shown(found), f"Granted: a regrade is staged. Preview: tilelab admin regrades staged {name}"
-    )
+    return Answer(_shown(found), f"Granted: a regrade is staged. Preview: tilelab admin regrades staged {name}")
 
 
 @requests.command()

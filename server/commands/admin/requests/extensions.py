@@ -109,9 +109,7 @@ def refuse(session: Session, course: str, number: int, answer: str) -> Answer:
 def _find(session: Session, course: str, number: int) -> ExtensionRequest:
     found = find_request(session, course_named(session, course).id, number)
     if found is None:
-        raise WrongUse(
-            f"no request {number}. `tilelab admin assignment requests list {course}` shows the open ones."
-        )
+        raise WrongUse(f"no request {number}. `tilelab admin assignment requests list {course}` shows the open ones.")
     return found
 
 

@@ -36,14 +36,7 @@ _FAMILIES: list[tuple[list[str], ...]] = [
     (["copysign"], ["f32", "f64"]),
     (["testp"], _PROPERTIES, ["f32", "f64"]),
     (["setp"], COMPARISONS, ["", "and", "or", "xor"], _FTZ, [*_INTEGERS, *_BITS, "f16", "f32", "f64"]),
-    (
-        ["set"],
-        COMPARISONS,
-        ["", "and"],
-        _FTZ,
-        ["u32", "s32", "f32"],
-        ["s16", "u32", "s32", "s64", "f32", "f64"],
-    ),
+    (["set"], COMPARISONS, ["", "and"], _FTZ, ["u32", "s32", "f32"], ["s16", "u32", "s32", "s64", "f32", "f64"]),
     (["selp"], [*_INTEGERS, *_BITS, "f32", "f64"]),
     (["slct"], _FTZ, [*_INTEGERS, *_BITS, "f32", "f64"], ["s32", "f32"]),
     (

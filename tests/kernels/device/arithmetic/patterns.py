@@ -39,9 +39,7 @@ def _array(dtype: type[Any], lanes: int, rng: np.random.Generator) -> Array:
     else:
         info = np.iinfo(dtype)
         middle = info.max // 2 + 1
-        near = np.array(
-            [info.min, info.min + 1, info.max, info.max - 1, middle, 0, 1, 2, 7, 31, 32, 33], dtype
-        )
+        near = np.array([info.min, info.min + 1, info.max, info.max - 1, middle, 0, 1, 2, 7, 31, 32, 33], dtype)
         bits[:third] = rng.choice(near, third)
     return rng.permutation(bits)
 

@@ -19,9 +19,7 @@ def test_every_opcode_that_promises_bits_equals_the_gpu():
     for opcode in opcodes.known():
         found = operation(opcode)
         assert found is not None
-        if (
-            opcode.startswith("lop3") or found.approximate
-        ):  # one takes a table, the other promises only a bound
+        if opcode.startswith("lop3") or found.approximate:  # one takes a table, the other promises only a bound
             continue
         operands = [arrays(name, 12 * 1024, 1, number)[0] for number, name in enumerate(found.sources)]
         if different := differences(run(opcode, *operands), hardware.run(opcode, *operands)):

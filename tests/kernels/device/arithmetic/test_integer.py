@@ -132,12 +132,7 @@ def test_conversion_between_integers(result, source):
         check(f"cvt.sat.{result}.{source}", lambda a: clamp(a, result))
 
 
-ROUND: dict[str, Callable[[float], int]] = {
-    "rni": round,
-    "rzi": math.trunc,
-    "rmi": math.floor,
-    "rpi": math.ceil,
-}
+ROUND: dict[str, Callable[[float], int]] = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
 
 
 @pytest.mark.parametrize("rounding", ROUND)

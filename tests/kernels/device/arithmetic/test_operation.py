@@ -57,9 +57,7 @@ def test_results_have_the_types_announced_and_operands_stay_as_they_were(opcode)
     assert [operand.tobytes() for operand in operands] == before
     assert not any(np.shares_memory(result, operand) for operand in operands)
     narrow = [operand[:1, :1] if seed else operand[:, :1] for seed, operand in enumerate(operands)]
-    assert (
-        run(opcode, *narrow).tobytes() == run(opcode, *map(np.copy, np.broadcast_arrays(*narrow))).tobytes()
-    )
+    assert run(opcode, *narrow).tobytes() == run(opcode, *map(np.copy, np.broadcast_arrays(*narrow))).tobytes()
 
 
 def test_two_destinations():
@@ -71,10 +69,7 @@ def test_two_destinations():
     combined = operation("setp.lt.and.s32", complement=True)
     assert combined is not None
     c = np.array([[True, True, False]])
-    assert [x.tolist() for x in combined.function(a, b, c)] == [
-        [[True, False, False]],
-        [[False, True, False]],
-    ]
+    assert [x.tolist() for x in combined.function(a, b, c)] == [[[True, False, False]], [[False, True, False]]]
     assert operation("add.s32", complement=True) is None
 
 
@@ -92,9 +87,7 @@ def test_selection_and_set():
     assert run("slct.u32.f32", a, b, np.array([[-0.0, np.nan]], np.float32)).tolist() == [[1, 4]]
     assert run("set.lt.u32.u32", a, b[:, ::-1]).tolist() == [[0xFFFFFFFF, 0xFFFFFFFF]]
     assert run("set.lt.f32.u32", b, a).tolist() == [[0.0, 0.0]]
-    assert run("copysign.f32", np.array([[-0.0]], np.float32), np.array([[3.0]], np.float32)).tolist() == [
-        [-3.0]
-    ]
+    assert run("copysign.f32", np.array([[-0.0]], np.float32), np.array([[3.0]], np.float32)).tolist() == [[-3.0]]
 
 
 def test_flushing_looks_at_the_result_before_the_subnormal_spacing():
@@ -118,9 +111,7 @@ def test_approximations_are_the_nearest_float(opcode, function):
     assert found.approximate
     a = np.linspace(0.1, 20, 6400).astype(np.float32).reshape(-1, 64)
     exact = function(a.astype(np.float64))
-    assert (
-        np.abs(run(f"{opcode}.approx.f32", a) - exact) <= np.spacing(np.abs(exact).astype(np.float32))
-    ).all()
+    assert (np.abs(run(f"{opcode}.approx.f32", a) - exact) <= np.spacing(np.abs(exact).astype(np.float32))).all()
 
 
 def test_fast_division_loses_divisors_above_2_to_the_126():

@@ -72,12 +72,7 @@ __device__ unsigned int ticket;
     }}
   }}
 }}"""
-FENCES = {
-    "BEFORE": "__threadfence()",
-    "BARRIER": "__syncthreads()",
-    "DRAW": "atomicAdd",
-    "AFTER": "__threadfence()",
-}
+FENCES = {"BEFORE": "__threadfence()", "BARRIER": "__syncthreads()", "DRAW": "atomicAdd", "AFTER": "__threadfence()"}
 
 
 def last_block(**changes: str) -> str:
@@ -197,9 +192,7 @@ def test_a_flag_that_is_read_only_once_races(device):
     assert frozenset({line(text, "set"), line(text, "wait")}) in racing(device.run(text, grid=2, n=1))
 
 
-@pytest.mark.parametrize(
-    "use", ["atomicAdd(&f, 0)", "if (atomicAdd(&f, 0) > 9) P[1] = 1", "P[1] = atomicAdd(&f, 0)"]
-)
+@pytest.mark.parametrize("use", ["atomicAdd(&f, 0)", "if (atomicAdd(&f, 0) > 9) P[1] = 1", "P[1] = atomicAdd(&f, 0)"])
 @pytest.mark.parametrize("reader", [1, 32, 64])
 def test_an_atomic_that_happens_to_come_later_orders_nothing(device, use, reader):
     text = f"""__device__ unsigned int f;

@@ -74,11 +74,7 @@ def test_two_threads_write_one_element(device):
 
     finding = only(device.run(text, block=64, n=64))
 
-    assert (finding.kind, finding.line, finding.other_line) == (
-        KIND,
-        line(text, "write"),
-        line(text, "write"),
-    )
+    assert (finding.kind, finding.line, finding.other_line) == (KIND, line(text, "write"), line(text, "write"))
     assert example(finding).element == "tile[0]"
     assert set(example(finding).threads) == {(0, 0, 0), (1, 0, 0)}
 
@@ -321,9 +317,9 @@ def test_the_schedule_does_not_matter(device, schedule):
 
     execution = device.run(text, block=64, n=64, schedule=schedule)
 
-    assert {
-        (each.kind, frozenset({each.line, each.other_line}), each.count) for each in execution.findings
-    } == {(KIND, frozenset({line(text, "write"), line(text, "read")}), 32)}
+    assert {(each.kind, frozenset({each.line, each.other_line}), each.count) for each in execution.findings} == {
+        (KIND, frozenset({line(text, "write"), line(text, "read")}), 32)
+    }
 
 
 def test_without_observers_nothing_is_reported(device):

@@ -20,9 +20,7 @@ COPY_AND_READ = f"""{HEAD} {{
 
 
 def test_an_asynchronous_copy_that_is_waited_for_and_then_met(device):
-    assert device.output(COPY_AND_READ, block=64, n=64, defines="WAIT=0 BARRIER=0") == [
-        63 - t for t in range(64)
-    ]
+    assert device.output(COPY_AND_READ, block=64, n=64, defines="WAIT=0 BARRIER=0") == [63 - t for t in range(64)]
 
 
 @pytest.mark.parametrize("without", ["WAIT=99 BARRIER=0", "WAIT=0 BARRIER=99"])

@@ -18,11 +18,7 @@ def test_two_threads_of_a_block(device):
 
     finding = only(device.run(text, n=16))
 
-    assert (finding.kind, finding.line, finding.other_line) == (
-        KIND,
-        line(text, "store"),
-        line(text, "store"),
-    )
+    assert (finding.kind, finding.line, finding.other_line) == (KIND, line(text, "store"), line(text, "store"))
     assert finding.count == 16
     assert example(finding).element == "P[0]"
     assert set(example(finding).threads) == {(0, 0, 0), (1, 0, 0)}
@@ -80,9 +76,7 @@ def test_a_thread_may_write_twice(device):
     assert device.output(text) == [31] * 32
 
 
-@pytest.mark.parametrize(
-    "update", ["atomicAdd(M, 1.0f)", "atomicExch(M + t % 2, 1.0f)", "atomicMax((int*)M, t)"]
-)
+@pytest.mark.parametrize("update", ["atomicAdd(M, 1.0f)", "atomicExch(M + t % 2, 1.0f)", "atomicMax((int*)M, t)"])
 def test_atomic_updates_do_not_clash(device, update):
     text = f"{HEAD} {{ {THREAD} {update}; P[blockIdx.x * 32 + t] = 1; }}"
 

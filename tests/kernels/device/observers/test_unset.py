@@ -340,6 +340,4 @@ def test_both_schedules_find_the_same(device):
 
     found = [only(device.run(text, block=64, n=64, schedule=schedule)) for schedule in Schedule]
 
-    assert [(each.kind, each.line, each.count) for each in found] == [(KIND, line(text, "read"), 4)] * len(
-        Schedule
-    )
+    assert [(each.kind, each.line, each.count) for each in found] == [(KIND, line(text, "read"), 4)] * len(Schedule)

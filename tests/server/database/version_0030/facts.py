@@ -39,9 +39,7 @@ def facts(app: Flask) -> dict[str, Any]:
     client = app.test_client()
     return {
         "answers": {name: _answers(client, name) for name in STUDENTS},
-        "boards": {
-            f"{path} {name}": _board(client, name, path) for path in _BOARDS for name in ("ada", "ina")
-        },
+        "boards": {f"{path} {name}": _board(client, name, path) for path in _BOARDS for name in ("ada", "ina")},
         "pages": {f"{name} {path}": page for name in _PAGES for path, page in _pages(app, name)},
     }
 
@@ -66,9 +64,7 @@ def _answers(client: FlaskClient, name: str) -> dict[str, Any]:
         "me": _get(client, name, "me"),
         "assignments": _get(client, name, "assignments"),
         "own": own,
-        "submissions": [
-            _submission(_get(client, name, f"submissions/{line['id']}")) for line in own["submissions"]
-        ],
+        "submissions": [_submission(_get(client, name, f"submissions/{line['id']}")) for line in own["submissions"]],
     }
 
 

@@ -13,9 +13,7 @@ from flask.testing import FlaskClient
 class Stream:
     """A stream of events, read piece by piece."""
 
-    def __init__(
-        self, client: FlaskClient, name: str, path: str = "/submissions/{}/events", **more: Any
-    ) -> None:
+    def __init__(self, client: FlaskClient, name: str, path: str = "/submissions/{}/events", **more: Any) -> None:
         self.answer = client.get(path.format(name), buffered=False, **more)
         assert self.answer.status_code == 200, self.answer.status
         self.pieces: Any = iter(self.answer.response)

@@ -49,12 +49,7 @@ def test_the_place_in_the_queue_and_the_wait_are_told():
     assert progress.headline == "Waiting for a worker"
     assert "about 40 seconds" in progress.explanation
     assert phase(progress, "queued").detail == "number 3 in the queue"
-    assert states(progress) == {
-        "queued": "now",
-        "compiling": "waiting",
-        "checking": "waiting",
-        "measuring": "waiting",
-    }
+    assert states(progress) == {"queued": "now", "compiling": "waiting", "checking": "waiting", "measuring": "waiting"}
 
 
 def test_where_nobody_can_tell_it_says_why():
@@ -63,8 +58,7 @@ def test_where_nobody_can_tell_it_says_why():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(3.0, "10 seconds"), (44.0, "40 seconds"), (300.0, "5 minutes"), (9000.0, "2 hours")],
+    ("seconds", "words"), [(3.0, "10 seconds"), (44.0, "40 seconds"), (300.0, "5 minutes"), (9000.0, "2 hours")]
 )
 def test_an_estimate_is_as_rough_as_it_is(seconds, words):
     assert words in progress_of(replace(JOB, place=Place(2, seconds)), {}).explanation
@@ -82,9 +76,7 @@ def test_without_hints_nobody_can_tell_compiling_from_checking():
 
 
 def test_a_running_check_tells_its_cases_one_by_one():
-    progress = progress_of(
-        at_work(RUNNING), hints("compiling", "checking", "checking 3 of 14: Width=17 real")
-    )
+    progress = progress_of(at_work(RUNNING), hints("compiling", "checking", "checking 3 of 14: Width=17 real"))
     assert progress.headline == "Checking"
     assert progress.explanation == "3 of 14: Width=17, real numbers"
     assert phase(progress, "compiling").seconds == 1.0

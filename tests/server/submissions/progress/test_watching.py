@@ -124,9 +124,7 @@ def signed_out(portal: Portal, person: int) -> None:
 
 def dropped(portal: Portal, person: int) -> None:
     with portal.course.sessions.begin() as session:
-        session.execute(
-            update(Membership).where(Membership.person_id == person).values(dropped_at=datetime.now(UTC))
-        )
+        session.execute(update(Membership).where(Membership.person_id == person).values(dropped_at=datetime.now(UTC)))
 
 
 def revoked(portal: Portal, person: int) -> None:
@@ -143,9 +141,7 @@ def test_who_may_see_it_no_longer_is_told_no_more(
     monkeypatch.setattr(streams, "BEAT_SECONDS", 0.02)
     monkeypatch.setattr(streams, "CHECK_SECONDS", 0.02)
     name, _ = handed_in(portal.course, "ada")
-    client, path = (
-        (portal.client, PROGRAMS) if program else (client_of(portal, "ada"), "/submissions/{}/events")
-    )
+    client, path = (portal.client, PROGRAMS) if program else (client_of(portal, "ada"), "/submissions/{}/events")
     with opened(client, name, path, headers=bearer(portal) if program else {}) as stream:
         assert stream.next()
         for _ in range(3):
