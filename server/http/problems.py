@@ -9,8 +9,9 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from urllib.parse import quote
 
-from flask import Flask, Response, json, render_template, request
+from flask import Flask, Response, current_app, json, render_template, request
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm.exc import StaleDataError
@@ -18,7 +19,19 @@ from werkzeug.exceptions import HTTPException
 
 from server.bounded_work import NoFreeProcess, TooCostly
 from server.database.faults import Outlook, is_conflict, outlook
-from server.http.page_above import page_above
+
+
+def page_above() -> str:
+    """The nearest address above the requested one that shows a page; at the latest the start page."""
+    adapter = current_app.create_url_adapter(request)
+    above = request.path.rstrip("/")
+    while adapter is not None and above:
+        above = above.rpartition("/")[0]
+        for address in (f"{above}/", above):
+            if address and adapter.test(address, "GET"):
+                return quote(address)
+    return "/"
+
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import BUILT_IN
 from kernels.rendering.text_safety import safe
+from kernels.wire import WireError, from_plain
 from server.accounts.service import (
     create_person,
     create_token,
@@ -30,9 +33,49 @@ from server.database.engine import Sessions
 from server.enrolment.admins import appoint
 from server.enrolment.codes import new_code
 from server.staff.assignments.exercise_update import update_exercise
-from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
 from server.up.portal_request import Answer, NoAnswer, ask
 from worker.commands.device import choose
+
+_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class DemoUser:
+    """One account of the demo with its password and token."""
+
+    email: str
+    password: str
+    token: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoFile:
+    """The file's content. url: of the portal."""
+
+    url: str
+    users: tuple[DemoUser, ...]
+
+
+def read_demo(path: Path) -> Sequence[DemoUser]:
+    """The accounts in the file; none if it is missing or invalid, so that all are created again."""
+    try:
+        return from_plain(DemoFile, json.loads(path.read_text("utf-8"))).users
+    except (OSError, ValueError, WireError):
+        return ()
+
+
+def write_demo(path: Path, demo: DemoFile) -> None:
+    """Write the file atomically, and never readable for others."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE), "w", encoding="utf-8") as file:
+        json.dump(asdict(demo), file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
 
 COURSE = "demo"
 _TITLE = "Tiled matrix multiplication demo"

@@ -151,7 +151,7 @@ class _Gunicorn(BaseApplication):
         assert isinstance(worker, WebWorker)
         app = cast("Flask", worker.wsgi)
         pace_clients(app)
-        prepare_bounded_work("server.submissions.result.rendering", "server.courses.handouts")
+        prepare_bounded_work("server.submissions.result.report", "server.courses.handouts")
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)

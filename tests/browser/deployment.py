@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.up.demo_file import DemoUser, read_demo
+from server.up.demo import DemoUser, read_demo
 from server.up.portal_request import NoAnswer, ask
 from tests.services.tethered import start, wait_until
 

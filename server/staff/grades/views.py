@@ -15,10 +15,25 @@ from server.http.forms import Form
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.desk import Desk, acting, asked, desk_of, looked_for, staff
-from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
-from server.staff.grades.order import ordered
-from server.staff.roster.service import Wanted, roster, sections
+from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv, points_of
+from server.staff.roster.service import Member, Wanted, roster, sections
 from server.staff.roster.views import Part, csv_answer, part_of
+
+TOTAL = "total"
+
+
+def ordered(session: Session, course_id: int, wanted: Wanted, by: str, *, down: bool) -> list[Member]:
+    """The students in the requested order.
+
+    by: "section", "total", an assignment's short name, or anything else for the name
+    """
+    members = sorted(roster(session, course_id, wanted), key=lambda one: (one.name.casefold(), one.email))
+    if by == "section":
+        return sorted(members, key=lambda one: one.section.casefold(), reverse=down)
+    if by == "name":
+        return members[::-1] if down else members
+    points = points_of(session, course_id, members, None if by == TOTAL else [by])
+    return sorted(members, key=lambda one: points[one.person_id], reverse=down)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,127 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from flask import render_template
+from sqlalchemy import and_, func, literal, select, union_all
+from sqlalchemy.orm import Session
 
+from kernels.exercise.model import Metric
+from kernels.rendering.page.experiment_page import PlotView
 from server.courses.access import staff_of
 from server.courses.models import Assignment, Role
 from server.courses.service import assignments_for
+from server.grading.metric import UNITS, metric_of
 from server.http.numbers import zone_of
 from server.http.site import site
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, desk_of, staff
-from server.staff.progress.activity import Activity, activity
 from server.staff.progress.attempts import stuck
 from server.staff.progress.failures import Failures, failures
 from server.staff.progress.forecast import forecast
-from server.staff.progress.speeds import Speeds, speeds
-from server.staff.progress.states import Bar, bars, states_of
+from server.staff.progress.states import Bar, bars, states_of, students_in
+from server.standings.bins import Bin, Mark, bins, histogram
+from server.standings.models import Standing
+from server.submissions.models import Submission
+from server.submissions.rules.tiers import measured_rungs
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Each student's best accepted kernel on the assignment's device class. marked: whether it has a ladder."""
+
+    device_class: str
+    unit: str
+    students: int
+    median: str
+    best: str
+    bins: tuple[Bin, ...]
+    marked: bool
+    plot: PlotView
+
+
+def speeds(session: Session, assignment: Assignment) -> Speeds | None:
+    """The distribution; None if nothing was measured."""
+    if not assignment.device_class:
+        return None
+    metric = metric_of(assignment.exercise)
+    scores = session.scalars(
+        select(Standing.score).where(
+            Standing.assignment_id == assignment.id, Standing.device_class == assignment.device_class,
+            Standing.before_freeze.is_(False), Standing.person_id.in_(students_in(assignment.course_id)),
+        )
+    )  # fmt: skip
+    values = sorted(abs(score) for score in scores if score)
+    if not values:
+        return None
+    marks = _marks(assignment) if metric is Metric.GFLOPS else []
+    found = bins(values, marks)
+    unit = UNITS[metric]
+    rows = [(one.label, one.students) for one in found]
+    plot = histogram("speeds", "Students by speed", f"Best accepted kernel, {unit}", "Students", rows)
+    best = values[0] if metric is Metric.TIME else values[-1]
+    middle = statistics.median(values)
+    return Speeds(
+        assignment.device_class, unit, len(values), f"{_edge(middle)} {unit}", f"{_edge(best)} {unit}", found,
+        bool(marks), plot,
+    )  # fmt: skip
+
+
+def _edge(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 or not value else f"{value:.3g}"
+
+
+def _marks(assignment: Assignment) -> list[Mark]:
+    """The measured rungs at the ranking size; none for a course's own exercise."""
+    exercise = assignment.exercise
+    shipped = exercise.course_id is None
+    rungs = measured_rungs(exercise.name, exercise.definition, assignment.device_class, shipped=shipped)
+    return [(f"rung {rung.number}, {rung.title}", speed) for rung, speed in rungs]
+
+
+_DAYS = 21
+_AFTER = timedelta(days=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The last days with their number of submissions and checks. more: whether there were earlier ones."""
+
+    plot: PlotView
+    total: int
+    more: bool
+
+
+def activity(session: Session, assignment: Assignment, zone: ZoneInfo, now: datetime) -> Activity | None:
+    """The last three weeks, up to today or a few days after the deadline; None without any submission."""
+    mine = and_(Submission.assignment_id == assignment.id, Submission.person_id.in_(students_in(assignment.course_id)))
+    first = session.scalar(select(func.min(Submission.created_at)).where(mine))
+    if first is None:
+        return None
+    due_at = assignment.due_at
+    last = min(now, max(first, due_at) + _AFTER) if due_at is not None else now
+    end = last.astimezone(zone).date()
+    begin = max(first.astimezone(zone).date(), end - timedelta(days=_DAYS - 1))
+    days = [begin + timedelta(days=number) for number in range((end - begin).days + 1)]
+    edges = [datetime(day.year, day.month, day.day, tzinfo=zone) for day in [*days, end + timedelta(days=1)]]
+    # One range of an index for each day.
+    counts = union_all(*(
+        select(literal(place).label("place"), func.count().label("count"))
+        .select_from(Submission)
+        .where(mine, Submission.created_at >= start, Submission.created_at < stop)
+        for place, (start, stop) in enumerate(itertools.pairwise(edges))
+    ))  # fmt: skip
+    found = {place: count for place, count in session.execute(counts)}  # noqa: C416 - typed so
+    due = None if due_at is None else due_at.astimezone(zone).date()
+    labels = [f"{day:%d %b}{', due' if day == due else ''}" for day in days]
+    rows = [(label, found[place]) for place, label in enumerate(labels)]
+    plot = histogram("activity", "Submissions and checks by day", "Day", "Submissions and checks", rows)
+    return Activity(plot, sum(found.values()), first.astimezone(zone).date() < begin)
 
 
 @dataclass(frozen=True, slots=True)

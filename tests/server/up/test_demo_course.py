@@ -14,8 +14,7 @@ from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.enrolment.codes import course_to_join
 from server.submissions.rules.points import Achieved, worth
-from server.up.demo import prepare_demo
-from server.up.demo_file import DemoUser, read_demo
+from server.up.demo import DemoUser, prepare_demo, read_demo
 
 URL = "http://127.0.0.1:8000"
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kernels.source.paste.repairs import repair_of
-from worker.commands.kernel.repair import repaired
+from worker.commands.kernel.grade import repaired
 from worker.commands.root import Exit, WrongUse, tilelab
 from worker.commands.submission import read_file
 

@@ -13,11 +13,51 @@ import click
 
 from worker.commands.device import DEFAULT_ARCH, architecture, choose
 from worker.commands.kernel.profiling import check_target, profiled
-from worker.commands.kernel.repair import repaired
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, other_exercises, read_file, start_stages
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.stages import SandboxedStages
+
+_SEED_BYTES = 16
+_SEED = re.compile(r"[0-9a-fA-F]{1,32}")
+
+
+def repaired(file: str, source: bytes) -> bytes:
+    """The repaired source. The file is replaced, the old one gets the suffix `.orig`, and each change is printed.
+
+    raise (WrongUse): the file can't be replaced
+    """
+    from kernels.source.paste.decoding import decode
+    from kernels.source.paste.repairs import repair_of
+
+    if file == "-":
+        raise WrongUse("--fix changes a file. Name one instead of standard input.")
+    text = decode(source)
+    repair = repair_of(text) if isinstance(text, str) else None
+    if repair is None:
+        click.echo(f"tilelab: {file}: nothing to repair.", err=True)
+        return source
+    content = repair.text.replace("\n", "\r\n" if b"\r\n" in source else "\n").encode()
+    kept = _replace(Path(file), content)
+    for change in repair.changes:
+        click.echo(f"tilelab: {file}: {change}", err=True)
+    click.echo(f"tilelab: {file}: repaired. The old file is {kept}.", err=True)
+    return content
+
+
+def _replace(path: Path, content: bytes) -> Path:
+    """Write the file. Returns the copy of the old one."""
+    kept = path.with_name(f"{path.name}.orig")
+    try:
+        with kept.open("xb") as copy:
+            copy.write(path.read_bytes())
+        path.write_bytes(content)
+    except FileExistsError as error:
+        raise WrongUse(f"{kept}: this file exists. Move it away, then use --fix again.") from error
+    except OSError as error:
+        raise WrongUse(f"{path}: cannot write the file ({error.strerror}).") from error
+    return kept
+
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +66,6 @@ if TYPE_CHECKING:
     from kernels.report import Report
     from worker.gpu.nvml import GpuFacts
     from worker.steps.grading import Job
-
-_SEED_BYTES = 16
-_SEED = re.compile(r"[0-9a-fA-F]{1,32}")
 
 
 @click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 system error.")
