@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 from sqlalchemy.orm import Session
 
 from kernels.wording import rounded_points
+from server.accounts.models import Person
+from server.commands.acts import add_verb
 from server.commands.database import in_session
 from server.commands.names import assignment_named, person_named
-from server.commands.options import even_if_lower
-from server.courses.models import Assignment
-from server.staff.grades.corrections import Decision, correct, decision_of
-from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
+from server.staff.acts.act import Target
+from server.staff.grades.corrections import CORRECTION
+from server.staff.losses import students_grades
 from server.submissions.grades.grade import Grade
 from worker.commands.answer import Answer, answering
-
-_reason = click.option("--reason", required=True, help="Reason, for course staff only; not in the audit.")
 
 
 @click.group()
@@ -48,93 +47,7 @@ def show(session: Session, name: str, email: str) -> Answer:
     Example:
       tilelab admin grade show cs483/tiled ada@university.edu
     """  # noqa: D301 - click reads the escape
-    return _answer(session, assignment_named(session, name), email)
-
-
-@grade.command("set")
-@click.argument("name", metavar="COURSE/ASSIGNMENT")
-@click.argument("email")
-@click.argument("points", type=float)
-@_reason
-@even_if_lower
-@answering()
-@in_session
-def set_points(session: Session, name: str, email: str, points: float, reason: str, even_if_lower: bool) -> Answer:
-    """Give a student these points, whatever was submitted. Late penalties and regrades don't change them.
-
-    \b
-    Example:
-      tilelab admin grade set cs483/tiled ada@university.edu 8 --reason "shown in the lab"
-    """  # noqa: D301 - click reads the escape
-    changed = {"score": points, "excused": False, "reason": reason}
-    return _change(session, name, email, changed, even_if_lower)
-
-
-@grade.command()
-@click.argument("name", metavar="COURSE/ASSIGNMENT")
-@click.argument("email")
-@_reason
-@even_if_lower
-@answering()
-@in_session
-def excuse(session: Session, name: str, email: str, reason: str, even_if_lower: bool) -> Answer:
-    """Excuse a student: the assignment doesn't count in the total.
-
-    \b
-    Example:
-      tilelab admin grade excuse cs483/tiled ada@university.edu --reason "was ill"
-    """  # noqa: D301 - click reads the escape
-    changed = {"score": None, "excused": True, "reason": reason}
-    return _change(session, name, email, changed, even_if_lower)
-
-
-@grade.command()
-@click.argument("name", metavar="COURSE/ASSIGNMENT")
-@click.argument("email")
-@answering()
-@in_session
-def hold(session: Session, name: str, email: str) -> Answer:
-    """Hide a student's points from the student, until you release them.
-
-    To hide the points of all students, use `tilelab admin assignment change COURSE/ASSIGNMENT --hold-grades`.
-
-    \b
-    Example:
-      tilelab admin grade hold cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
-    return _change(session, name, email, {"held": True})
-
-
-@grade.command()
-@click.argument("name", metavar="COURSE/ASSIGNMENT")
-@click.argument("email")
-@answering()
-@in_session
-def release(session: Session, name: str, email: str) -> Answer:
-    """Show a student's points to the student again.
-
-    \b
-    Example:
-      tilelab admin grade release cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
-    return _change(session, name, email, {"held": False})
-
-
-@grade.command()
-@click.argument("name", metavar="COURSE/ASSIGNMENT")
-@click.argument("email")
-@even_if_lower
-@answering()
-@in_session
-def reset(session: Session, name: str, email: str, even_if_lower: bool) -> Answer:
-    """Remove a student's correction: the computed points count again, and the student sees them.
-
-    \b
-    Example:
-      tilelab admin grade reset cs483/tiled ada@university.edu
-    """  # noqa: D301 - click reads the escape
-    nothing = {"score": None, "excused": False, "held": False, "reason": ""}
-    return _change(session, name, email, nothing, even_if_lower)
+    return _answer(session, Target(assignment_named(session, name), person_named(session, email).id))
 
 
 def grade_shown(grade: Grade) -> dict[str, Any] | None:
@@ -152,17 +65,8 @@ def grade_shown(grade: Grade) -> dict[str, Any] | None:
     }
 
 
-def _change(session: Session, name: str, email: str, changed: dict[str, Any], even_if_lower: bool = False) -> Answer:
-    found = assignment_named(session, name)
-    person = person_named(session, email)
-    with losses_confirmed(session, found, CONFIRMED if even_if_lower else "", person.id):
-        given: Decision = replace(decision_of(session, found, person.id), **changed)
-        correct(session, found, None, person.id, given)
-    return _answer(session, found, email)
-
-
-def _answer(session: Session, assignment: Assignment, email: str) -> Answer:
-    person = person_named(session, email)
+def _answer(session: Session, on: Target) -> Answer:
+    assignment, person = on.assignment, session.get_one(Person, on.person_id)
     found = students_grades(session, assignment, person.id).get(person.id, Grade(held=assignment.grades_held))
     name = f"{assignment.course.slug}/{assignment.slug}"
     if found.excused:
@@ -180,3 +84,64 @@ def _answer(session: Session, assignment: Assignment, email: str) -> Answer:
         {"assignment": name, "email": person.email, "grade": grade_shown(found)},
         f"{name}, {person.email}: {words}.{held}",
     )
+
+
+_add = partial(add_verb, grade, CORRECTION, _answer)
+_add(
+    "set",
+    """Give a student these points, whatever was submitted. Late penalties and regrades don't change them.
+
+    \b
+    Example:
+      tilelab admin grade set cs483/tiled ada@university.edu 8 --reason "shown in the lab"
+    """,
+    takes=("score", "reason"),
+    excused=False,
+)
+_add(
+    "excuse",
+    """Excuse a student: the assignment doesn't count in the total.
+
+    \b
+    Example:
+      tilelab admin grade excuse cs483/tiled ada@university.edu --reason "was ill"
+    """,
+    takes=("reason",),
+    score=None,
+    excused=True,
+)
+_add(
+    "hold",
+    """Hide a student's points from the student, until you release them.
+
+    To hide the points of all students, use `tilelab admin assignment change COURSE/ASSIGNMENT --hold-grades`.
+
+    \b
+    Example:
+      tilelab admin grade hold cs483/tiled ada@university.edu
+    """,
+    held=True,
+)
+_add(
+    "release",
+    """Show a student's points to the student again.
+
+    \b
+    Example:
+      tilelab admin grade release cs483/tiled ada@university.edu
+    """,
+    held=False,
+)
+_add(
+    "reset",
+    """Remove a student's correction: the computed points count again, and the student sees them.
+
+    \b
+    Example:
+      tilelab admin grade reset cs483/tiled ada@university.edu
+    """,
+    score=None,
+    excused=False,
+    held=False,
+    reason="",
+)

@@ -3,60 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from flask import Response, jsonify, request
+from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
 from server.accounts.models import Scope
-from server.courses.models import Assignment
-from server.http.json_body import json_object
-from server.http.operation import Text, operation
+from server.http.operation import operation
 from server.http.site import site
+from server.staff.acts.act import Target
+from server.staff.acts.by_json import change_by_json, request_of
 from server.staff.api_desk import (
-    CONFIRM,
     NAME,
     PERSON,
     REFUSES,
     assignment_here,
     course_for_staff,
-    desk_of,
     lowering,
-    read_change,
-    refuse_wrong,
     staff_api,
     student_here,
 )
-from server.staff.assignments.service import LONGEST_REASON
-from server.staff.desk import printable
-from server.staff.grades.corrections import correct, decision_of, wrong_decision
-from server.staff.losses import losses_confirmed, students_grades
+from server.staff.grades.corrections import CORRECTION, decision_of
+from server.staff.losses import students_grades
 from server.submissions.grades.grade import Grade
 
 _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME, "person": PERSON}
 _GRADE = "/courses/<course>/assignments/<assignment>/grades/<int(max=9007199254740991):person>"
-_DECIDES = {"override": "score", "excused": "excused", "held": "held", "reason": "reason"}
-"""The fields of a request, and of the decision that they change."""
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectionRequest:
-    """A change of a student's grade. A missing field stays unchanged.
-
-    override: the points instead of the computed ones; None to use the computed ones again
-    excused: whether the assignment doesn't count for the student; an excused student has no `override`
-    held: whether the student doesn't see the points yet
-    reason: for course staff only; an `override` or an excuse needs one
-    confirm: the value of `confirm` in the problem `lowers_points`
-    """
-
-    override: float | None = None
-    excused: bool = False
-    held: bool = False
-    reason: Annotated[str, Text(longest=LONGEST_REASON)] = ""
-    confirm: CONFIRM = ""
+_CorrectionRequest = request_of(CORRECTION, "CorrectionRequest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,32 +68,18 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
         here = course_for_staff(session, asking, course)
         found = assignment_here(session, here.slug, assignment)
         student_here(session, here.id, person)
-        return jsonify(asdict(_answer(session, found, person)))
+        return jsonify(asdict(_answer(session, Target(found, person))))
 
 
 @staff_api.post(f"{_GRADE}/correction")
-@lowering(CorrectedGradeAnswer, path=_PATH, takes=CorrectionRequest)
+@lowering(CorrectedGradeAnswer, path=_PATH, takes=_CorrectionRequest)
 def correct_grade(course: str, assignment: str, person: int) -> Response:
     """Correct a student's grade, as an instructor. Regrades don't change the correction."""
-    desk = desk_of(course, instructor=True)
-    asked = read_change(CorrectionRequest)
-    named = json_object(request.get_data(), (*_DECIDES, "confirm"))
-    given: dict[str, Any] = {_DECIDES[name]: getattr(asked, name) for name in named if name in _DECIDES}
-    if "reason" in given:
-        given["reason"] = printable(asked.reason)
-    with site().sessions.begin() as session:
-        found = desk.assignment(session, assignment)
-        desk.student(session, person)
-        with losses_confirmed(session, found, asked.confirm, person):
-            decision = replace(decision_of(session, found, person), **given)
-            wrong = wrong_decision(decision)
-            refuse_wrong({"override" if name == "score" else name: text for name, text in wrong.items()})
-            correct(session, found, desk.actor(session), person, decision)
-        answer = _answer(session, found, person)
-    return jsonify(asdict(answer))
+    return change_by_json(CORRECTION, _CorrectionRequest, course, assignment, person, _answer)
 
 
-def _answer(session: Session, assignment: Assignment, person: int) -> CorrectedGradeAnswer:
+def _answer(session: Session, on: Target) -> CorrectedGradeAnswer:
+    assignment, person = on.assignment, on.person_id
     grades = students_grades(session, assignment, person)
     grade = grades.get(person, Grade(held=assignment.grades_held))
     decision = decision_of(session, assignment, person)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Response, render_template, request, url_for
 from sqlalchemy import select
@@ -11,21 +12,20 @@ from sqlalchemy.orm import Session
 from server.accounts.access import nothing_here
 from server.accounts.cookies import CSRF_FIELD
 from server.accounts.models import Person
-from server.courses.access import Membership, instructor_of, staff_of
+from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment, Correction, Role
 from server.courses.models import Membership as MemberRow
-from server.http.forms import Form, sent
+from server.http.forms import Form
 from server.http.site import site
-from server.staff.assignments.setting_form import number
+from server.staff.acts.act import Target
+from server.staff.acts.by_form import change_by_form, form_now
 from server.staff.assignments.views import assignment_of
-from server.staff.desk import LOWERS, Desk, acting, back, confirmed, desk_of, printable, staff
-from server.staff.form_merge import SHOWN, merge, shown_form
-from server.staff.grades.corrections import Decision, correct, decision_of, wrong_decision
-from server.staff.losses import Loss, UnconfirmedPoints, losses_confirmed, students_grades
+from server.staff.desk import LOWERS, Desk, back, desk_of, staff
+from server.staff.grades.corrections import CORRECTION
+from server.staff.losses import Loss, UnconfirmedPoints, students_grades
 from server.submissions.grades.grade import Grade
-from server.text import typed_number
 
-_FIELDS = ("score", "excused", "held", "reason")
+_PATH = "/grades/<assignment>/<int(max=9007199254740991):person>"
 _OWN_PAGE = ("staff.change_grade", "staff.change_criteria", "staff.grade_by_rubric")
 
 
@@ -59,57 +59,23 @@ class LossesPage:
     cancel: str
 
 
-@staff.get("/grades/<assignment>/<int(max=9007199254740991):person>")
+@staff.get(_PATH)
 def show_grade(slug: str, assignment: str, person: int) -> str:
     """Show a student's grade, with its correction."""
     course = staff_of(slug)
     with site().readers.begin() as session:
-        found = assignment_of(session, course, assignment)
-        now = decision_of(session, found, person)
-        return _page(session, course, found, person, shown_form(_typed(now)))
+        on = _find(assignment, person, session, course)
+        return _page(session, course, on, form_now(CORRECTION, session, on))
 
 
-@staff.post("/grades/<assignment>/<int(max=9007199254740991):person>")
-def change_grade(slug: str, assignment: str, person: int) -> str | Response | tuple[str, int]:
+@staff.post(_PATH)
+def change_grade(slug: str, assignment: str, person: int) -> Response | tuple[str, int]:
     """Correct a student's grade, or remove the correction."""
-    course = instructor_of(slug)
-    form = sent(*_FIELDS, SHOWN)
-    with site().sessions.begin() as session:
-        found = assignment_of(session, course, assignment)
-        _student(session, course, person)
-        with losses_confirmed(session, found, confirmed(), person):
-            outdated = merge(form, _typed(decision_of(session, found, person)))
-            given = _decision(form)
-            if form.right:
-                correct(session, found, acting(session), person, given)
-    if form.right:
+
+    def done() -> Response:
         return back("staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
-    with site().readers.begin() as session:
-        page = _page(session, course, assignment_of(session, course, assignment), person, form)
-    return page, 409 if outdated else 422
 
-
-def _decision(form: Form) -> Decision:
-    """The form's decision; adds mistakes to the form."""
-    given = Decision(
-        score=number(form, "score") if form["score"] else None,
-        excused=form.checked("excused"),
-        held=form.checked("held"),
-        reason=printable(form["reason"]),
-    )
-    for name, text in wrong_decision(given).items():
-        form.mistake(name, text)
-    return given
-
-
-def _typed(decision: Decision) -> dict[str, str]:
-    """The form's values for a decision."""
-    return {
-        "score": "" if decision.score is None else typed_number(decision.score),
-        "excused": "yes" if decision.excused else "",
-        "held": "yes" if decision.held else "",
-        "reason": decision.reason,
-    }
+    return change_by_form(CORRECTION, slug, partial(_find, assignment, person), _page, done)
 
 
 @staff.errorhandler(UnconfirmedPoints)
@@ -131,14 +97,18 @@ def ask_about_losses(lowers: UnconfirmedPoints) -> tuple[str, int]:
     return render_template("staff/confirm_losses.html", page=page), 409
 
 
-def _page(session: Session, course: Membership, assignment: Assignment, number: int, form: Form) -> str:
-    person = _student(session, course, number)
+def _find(assignment: str, person: int, session: Session, course: Membership) -> Target:
+    return Target(assignment_of(session, course, assignment), _student(session, course, person).id)
+
+
+def _page(session: Session, course: Membership, on: Target, form: Form) -> str:
+    assignment, number = on.assignment, on.person_id
     correction = session.get(Correction, (assignment.id, number))
     by = None if correction is None or correction.corrected_by is None else correction.corrected_by
     page = GradePage(
         desk_of(course, "grades"),
         assignment,
-        person,
+        session.get_one(Person, number),
         students_grades(session, assignment, number).get(number, Grade(held=assignment.grades_held)),
         correction,
         None if by is None else session.get_one(Person, by).name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
@@ -12,6 +12,8 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Correction, Role
 from server.courses.service import CourseError, hold_course
+from server.http.operation import Text
+from server.staff.acts.act import Act, Asked
 from server.staff.assignments.assignment_settings import MOST_POINTS
 from server.staff.assignments.service import LONGEST_REASON
 from server.staff.roster.service import membership_of
@@ -19,12 +21,20 @@ from server.staff.roster.service import membership_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What course staff decided about a grade; see server.courses.models.Correction."""
+    """A change of a student's grade. A missing field stays unchanged.
 
-    score: float | None = None
+    score: the points instead of the computed ones; None to use the computed ones again
+    excused: whether the assignment doesn't count for the student; an excused student has no `score`
+    held: whether the student doesn't see the points yet
+    reason: for course staff only; needed with `score` or an excuse
+    """
+
+    score: Annotated[float | None, Asked(json="override", argument="POINTS")] = None
     excused: bool = False
     held: bool = False
-    reason: str = ""
+    reason: Annotated[
+        str, Text(longest=LONGEST_REASON), Asked(help="Reason, for course staff only; not in the audit.")
+    ] = ""
 
     @property
     def changes_nothing(self) -> bool:
@@ -98,3 +108,8 @@ def correct(
 def _changed(was: Decision, now: Decision) -> dict[str, list[Any]]:
     pairs = ((name, getattr(was, name), getattr(now, name)) for name in ("score", "excused", "held"))
     return {name: [old, new] for name, old, new in pairs if old != new}
+
+
+CORRECTION = Act(
+    asks=Decision, present=decision_of, wrong=wrong_decision, do=correct, lowers=frozenset({"score", "excused"})
+)
