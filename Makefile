@@ -1,6 +1,6 @@
 # Every target first creates the environment that it needs, see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults cheats mutants rights page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs pictures screenshots lock fuzz fuzz-api races race-faults cheats mutants rights golden page-costs faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -101,6 +101,10 @@ mutants: ## put one-line faults into a copy of the code; the short suite must fi
 rights: ## try N random actions; no person may reach the data of others (N=20000 T="--seed 7")
 	@bin/setup dev
 	@$(PY) -m tests.rights $(if $(filter command line environment,$(origin N)),$(N)) $(T)
+
+golden: ## write down what users can see of the server, to compare two versions (DIR=folder T="--database postgresql")
+	@bin/setup dev
+	@$(PY) -m tests.golden record $(if $(filter command line environment,$(origin DIR)),$(DIR),build/golden) $(T)
 
 page-costs: ## measure the processor time of pages with N hostile texts; none may take 0.5 s (N=5000)
 	@bin/setup dev

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext
 from sqlalchemy import insert, select, update
-from werkzeug.serving import WSGIRequestHandler, make_server
 
 from kernels.verdict import Finding, Verdict
 from server.accounts import browser_sessions
@@ -30,6 +28,7 @@ from tests.browser.states import announced, bare_course, brought, commented, exp
 from tests.server.course import ACourse
 from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
+from tests.server.web.served import served
 
 _PEOPLE = 58
 _KERNEL = """#define TILE_WIDTH {tile}
@@ -49,11 +48,6 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{
   P[Row * Width + Col] = Pvalue;
 }}
 """
-
-
-class _Silent(WSGIRequestHandler):
-    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the name of the one it replaces
-        """Not a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +91,10 @@ def filled(folder: Path) -> Iterator[Filled]:
     names |= graded_by_rubric(course, "slow")
     names["ada"] = str(course.people["ada"])
     app = create_app(settings(url))
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
     try:
-        yield Filled(f"http://127.0.0.1:{server.server_port}", course, names)
+        with served(app) as url:
+            yield Filled(url, course, names)
     finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
         app.extensions["tilelab"].engine.dispose()
         engine.dispose()
 

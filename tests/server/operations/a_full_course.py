@@ -83,13 +83,13 @@ def full_course(made: Sessions) -> ACourse:
         )
         session.add(StaffNote(course_id=course.course, person_id=ada.id, author_id=teacher, created_at=NOW,
                               text="Ada Lovelace came to the lab"))  # fmt: skip
-        session.add(Announcement(id=1, course_id=course.course, assignment_id=course.assignment, author_id=teacher,
+        session.add(Announcement(course_id=course.course, assignment_id=course.assignment, author_id=teacher,
                                  title="Exam", text="On *Friday*.", created_at=NOW))  # fmt: skip
         session.add(SeenAnnouncement(announcement_id=1, person_id=ada.id, seen_at=NOW))
-        session.add(Comment(id=1, submission_id=1, line=1, author_id=ada.id, by_staff=False, created_at=NOW,
+        session.add(Comment(submission_id=1, line=1, author_id=ada.id, by_staff=False, created_at=NOW,
                             text="Why? by ada", waits_since=NOW))  # fmt: skip
         session.flush()
-        session.add(Comment(id=2, submission_id=1, thread_id=1, author_id=teacher, by_staff=True, created_at=NOW,
+        session.add(Comment(submission_id=1, thread_id=1, author_id=teacher, by_staff=True, created_at=NOW,
                             text="Look, Ada Lovelace.", removed_at=None))  # fmt: skip
         session.add(RegradeRequest(submission_id=1, reason="It is right, says Ada Lovelace.", created_at=NOW))
         session.add(ExtensionRequest(assignment_id=course.assignment, person_id=ada.id, wanted_at=later(600),

@@ -14,9 +14,10 @@ from tests.browser.pages import PAGES
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
+from tests.server.web.house import House
 from tests.server.web.matrix import ROLES, routes
 from tests.server.web.signed_in import client_of
-from tests.server.web.test_access import House, house
+from tests.server.web.test_access import house
 from tests.server.web.test_openapi import app, document, fits
 from worker.client import answers
 
