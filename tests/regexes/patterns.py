@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "worker", "server")
 FUNCTIONS = {"compile", "match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split"}
-OWN_FUNCTIONS = {"says", "uses"}
+OWN_FUNCTIONS = {"uses"}
 """Functions of ours that take a pattern: of kernels.report.races."""
 
 ANCHORED = {"match", "fullmatch"}
