@@ -166,12 +166,16 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One concrete instance of a finding, in the words of the course."""
+    """One concrete instance of a finding, in the words of the course.
+
+    launch: its number in the case, from 1; 0 if the exercise has a single launch
+    """
 
     block: tuple[int, int, int] | None = None
     threads: tuple[tuple[int, int, int], ...] = ()
     element: str | None = None
     case: str | None = None
+    launch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

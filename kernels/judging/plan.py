@@ -17,6 +17,7 @@ from kernels.exercise import (
     Role,
 )
 from kernels.exercise.input_words import case_words
+from kernels.exercise.model import Launched
 from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
@@ -39,14 +40,29 @@ class ConstantPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """A launch after a case's first one.
+
+    kernel: its name in the source
+    """
+
+    kernel: str
+    launch: Launch
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SolutionLaunch:
-    """The launch of the exercise's own solution for a case, and its module variables.
+    """What the exercise's own solution has of its own in a case, because its tile may be another one.
 
     Its compilation is the solution's with the number `CasePlan.module`.
     """
 
     launch: Launch
     constants: tuple[ConstantPlan, ...]
+    arguments: tuple[Argument, ...]
+    matrices: tuple[MatrixPlan, ...]
+    then: tuple[LaunchPlan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +79,8 @@ class CasePlan:
     solution: for the operation SOLUTION, once its file was read
     absolute, ulps: the tolerance of the operation SOLUTION
     flops, moved, worked: operations, bytes and elements of one launch that the exercise declares; 0 for none
+    kernel: the exercise's name of the kernel that is launched first
+    then: the launches after the first
     """
 
     name: str
@@ -87,6 +105,13 @@ class CasePlan:
     flops: int = 0
     moved: int = 0
     worked: int = 0
+    kernel: str = ""
+    then: tuple[LaunchPlan, ...] = ()
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """All launches in their order; none if the case can't be launched."""
+        return () if self.launch is None else (self.launch, *(each.launch for each in self.then))
 
     @property
     def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
@@ -96,17 +121,25 @@ class CasePlan:
     @property
     def given(self) -> tuple[MatrixPlan, ...]:
         """The matrices that have values before the launch."""
-        return tuple(matrix for matrix in self.matrices if matrix.role is not Role.OUTPUT)
+        return tuple(matrix for matrix in self.matrices if matrix.role in {Role.INPUT, Role.INOUT})
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that the kernel writes."""
-        return tuple(matrix for matrix in self.matrices if matrix.role is not Role.INPUT)
+        """The matrices that have results."""
+        return tuple(matrix for matrix in self.matrices if matrix.role in {Role.OUTPUT, Role.INOUT})
 
     def by_solution(self) -> CasePlan:
-        """This case with the launch of the exercise's solution."""
-        assert self.solution is not None, "only a case with a solution is run by it"
-        return replace(self, launch=self.solution.launch, constants=self.solution.constants)
+        """This case with the launches of the exercise's solution."""
+        own = self.solution
+        assert own is not None, "only a case with a solution is run by it"
+        return replace(
+            self,
+            launch=own.launch,
+            constants=own.constants,
+            arguments=own.arguments,
+            matrices=own.matrices,
+            then=own.then,
+        )
 
     @property
     def symbols(self) -> dict[str, str]:
@@ -196,10 +229,16 @@ def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePla
     raise (LaunchError): the solution can't be launched at these sizes
     """
     tile = source.tile(exercise, None)
-    names = source.launch_names(exercise, tile, case.sizes)
-    launch = exercise.launch.override(source.launch).resolve(names)
-    constants = _constants(exercise, exercise.names(tile, case.sizes, source.macros), {})
-    return replace(case, solution=SolutionLaunch(launch, constants))
+    launch = exercise.launch.override(source.launch).resolve(source.launch_names(exercise, tile, case.sizes))
+    names = exercise.names(tile, case.sizes, source.macros)
+    solution = SolutionLaunch(
+        launch,
+        _constants(exercise, names, {}),
+        _arguments(exercise, case.sizes, names),
+        _matrices(exercise, names, {}),
+        _further(exercise, source, tile, case.sizes),
+    )
+    return replace(case, solution=solution)
 
 
 def _plan(exercise: Exercise, tile: int, seed: str, cases: Sequence[CasePlan]) -> Plan:
@@ -231,19 +270,17 @@ def select_cases(plan: Plan, text: str) -> Plan:
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
     names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
     lines = source.globals if source is not None else {}
-    arguments = tuple(plan_argument(parameter, case.sizes, names) for parameter in exercise.parameters)
     launch, problem = _resolve_launch(exercise, source, tile, case)
+    then, problem = _resolve_further(exercise, source, tile, case, problem)
     return CasePlan(
         name=case.name,
         sizes=dict(case.sizes),
         inputs=case.inputs,
         turn=turn,
         on_cpu=case.on_cpu,
-        matrices=tuple(
-            plan_matrix(operand, exercise.sorted_by(operand), names, lines) for operand in exercise.operands
-        ),
-        arguments=arguments,
-        launch=launch,
+        matrices=_matrices(exercise, names, lines),
+        arguments=_arguments(exercise, case.sizes, names),
+        launch=None if problem is not None else launch,
         problem=problem,
         launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
         operation=exercise.operation,
@@ -256,6 +293,36 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         flops=_value(exercise.work.flops, names),
         moved=_value(exercise.work.bytes, names),
         worked=_value(exercise.work.elements, names),
+        kernel=exercise.kernel,
+        then=then,
+    )
+
+
+def _arguments(
+    launched: Launched, sizes: Mapping[str, int], names: Mapping[str, int]
+) -> tuple[Argument, ...]:
+    return tuple(plan_argument(parameter, sizes, names) for parameter in launched.parameters)
+
+
+def _matrices(
+    exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]
+) -> tuple[MatrixPlan, ...]:
+    return tuple(
+        plan_matrix(operand, exercise.sorted_by(operand), names, lines) for operand in exercise.operands
+    )
+
+
+def _further(
+    exercise: Exercise, source: Source | None, tile: int, sizes: Mapping[str, int]
+) -> tuple[LaunchPlan, ...]:
+    """The launches after the first. Raises LaunchError."""
+    if not exercise.then:
+        return ()
+    names = exercise.names(tile, sizes, source.macros if source is not None else None)
+    found = source.launch_names(exercise, tile, sizes) if source is not None else names
+    return tuple(
+        LaunchPlan(each.kernel, each.launch.resolve(found), _arguments(each, sizes, names))
+        for each in exercise.then
     )
 
 
@@ -288,6 +355,18 @@ def _resolve_launch(
         if not own_block and block_threads(exercise, tile) > MOST_THREADS:
             message, line = _too_large(exercise, tile), (source and source.tile_line) or line
         return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name))
+
+
+def _resolve_further(
+    exercise: Exercise, source: Source | None, tile: int, case: Case, problem: Finding | None
+) -> tuple[tuple[LaunchPlan, ...], Finding | None]:
+    """The launches after the first, and the case's problem or theirs."""
+    try:
+        return _further(exercise, source, tile, case.sizes), problem
+    except LaunchError as error:
+        line = source.tile_line if source is not None else None
+        found = Finding(Verdict.RESOURCE_LIMIT, str(error), line, example=Example(case=case.name))
+        return (), problem or found
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:

@@ -25,6 +25,7 @@ from kernels.verdict import Finding, Severity, Verdict
 from worker.gpu.backend import (
     GUARD_WORDS,
     Argument,
+    Call,
     Code,
     DeviceFault,
     FaultKind,
@@ -204,11 +205,20 @@ class CpuBackend:
         except DeviceFault as fault:
             self._fault = self._fault or fault
 
-    def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """Run a kernel. `seconds` becomes a limit for each thread's instructions."""
+    def timed(
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        arguments: Sequence[Argument],
+        seconds: float,
+        then: Sequence[Call] = (),
+    ) -> Timed:
+        """Run a kernel. `seconds` becomes a limit for each thread's instructions in each launch."""
         self.wait()
-        self._run(kernel, launch, arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
-        return self._took(self._clock(launch))
+        calls = (Call(kernel, launch, tuple(arguments)), *then)
+        for call in calls:
+            self._run(call.kernel, call.launch, call.arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
+        return self._took(sum(self._clock(call.launch) for call in calls))
 
     def multiply(
         self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
