@@ -244,7 +244,8 @@ def _missing(exercise: Launched, kernels: Sequence[Kernel], tokens: Sequence[Tok
     folded = {name.casefold(): name for name in reversed(names)}
     near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
     near = near or (next(iter(names)) if len(names) == 1 else None)
-    if near is not None and not names[near].template and not names[near].namespace and names[near].defined:
+    launchable = near is not None and not (names[near].template or names[near].namespace)
+    if near is not None and launchable and names[near].defined and not _fits(exercise, names[near], set()):
         return _wrong_parameters(exercise, names[near])
     found = ", ".join(f"`{name}` (line {kernel.line})" for name, kernel in list(names.items())[:_MOST_NAMED])
     if near is None:

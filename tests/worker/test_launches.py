@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernels.exercise import ExerciseError
+from kernels.report.model import launch_sentence
 from kernels.verdict import CaseStatus, Severity, Verdict, decide
 from tests.gpu.solutions import Machine
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
-from tests.worker.in_process import Here, graded, made
+from tests.worker.in_process import graded, made
+from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.nvml import gpus
 from worker.steps.grading import grade
 
@@ -200,33 +201,220 @@ def test_a_gpu_judges_and_times_all_launches(tmp_path, name):
     assert [check.status for check in response.checks] == [CaseStatus.PASSED] * len(response.checks)
 
 
-SECOND_LOOP = "for (int i = t; i < count; i += blockDim.x) own += partial[i];"
-
-
 @pytest.mark.parametrize(
-    ("name", "old", "new", "verdict", "launch"),
+    ("name", "old", "new", "verdict", "launch", "line"),
     [
-        ("sum", "i < count; i", "i <= count; i", Verdict.OUT_OF_BOUNDS, 2),
-        ("sum", "if (t == 0) partial", "if (t == 0 && blockIdx.x != 1) partial", Verdict.UNINITIALIZED_READ, 2),
-        ("sum", "own += partial[i];", "own += partial[i];\n    while (count > 1) own |= t;", Verdict.TIME_LIMIT, 2),
-        ("sum", "*sum = sums[0]", "sum[count] = sums[0]", Verdict.OUT_OF_BOUNDS, 2),
-        ("sum", SECOND_LOOP, "own = partial[t % count]; *sum = t;", Verdict.DATA_RACE, 2),
-        ("sum", "if (t < s) sums[t] += sums[t + s];\n    }\n    if (t == 0) partial", "", None, 0),
-        ("scan", "k < count", "k <= count", Verdict.OUT_OF_BOUNDS, 2),
-        ("scan", "if (threadIdx.x == 0)\n", "if (threadIdx.x < 64)\n", Verdict.DATA_RACE, 2),
-        ("scan", "y[i] += sums[blockIdx.x - 1]", "y[i + 1] += sums[blockIdx.x - 1]", Verdict.DATA_RACE, 3),
-        ("scan", "if (threadIdx.x == blockDim.x - 1) ", "if (threadIdx.x == 0 && i > 0) ", Verdict.UNINITIALIZED_READ, 2),
-        ("scan", "sums[blockIdx.x - 1];", "sums[blockIdx.x];", Verdict.WRONG_ANSWER, 0),
-        ("steps", "i >= distance ?", "i >= distance || distance == 4 ?", Verdict.OUT_OF_BOUNDS, 3),
-        ("steps", "if (i < n)", "if (i < n && (distance != 1 || i != 50))", Verdict.UNINITIALIZED_READ, 2),
-        ("steps", "from[i - distance]", "(distance == 8 ? 0 : from[i - distance])", Verdict.WRONG_ANSWER, 0),
+        ("sum", "i < count; i", "i <= count; i", Verdict.OUT_OF_BOUNDS, 2, 15),
+        ("sum", "if (t == 0) partial", "if (t == 0 && blockIdx.x != 1) partial", Verdict.UNINITIALIZED_READ, 2, 15),
+        ("sum", "own += partial[i];", "while (count > 1) own |= t;", Verdict.TIME_LIMIT, 2, 15),
+        ("sum", "*sum = sums[0]", "sum[count] = sums[0]", Verdict.OUT_OF_BOUNDS, 2, 21),
+        ("sum", "own += partial[i];", "*sum = own += partial[i];", Verdict.DATA_RACE, 2, 15),
+        ("scan", "if (threadIdx.x == 0)\n", "if (threadIdx.x < 64)\n", Verdict.DATA_RACE, 2, 10),
+        ("scan", "i < n && blockIdx.x > 0", "i < n && blockIdx.x > 1", Verdict.WRONG_ANSWER, 0, None),
+        ("scan", "y[i] += sums[blockIdx.x - 1]", "y[i] = y[i - 1] + sums[blockIdx.x - 1]", Verdict.DATA_RACE, 3, 15),
+        ("scan", "if (threadIdx.x == blockDim.x - 1) ", "if (i == n) ", Verdict.UNINITIALIZED_READ, 2, 10),
+        ("scan", "sum += x[k];", "sum += x[k] + (*sums = 0);", Verdict.DATA_RACE, 1, 3),
+        ("steps", "i >= distance ?", "i >= distance || distance == 4 ?", Verdict.OUT_OF_BOUNDS, 3, 3),
+        ("steps", "(i < n)", "(i < n && (distance != 1 || i != 50))", Verdict.UNINITIALIZED_READ, 2, 3),
+        ("steps", "from[i - distance]", "(distance == 8 ? 0 : from[i - distance])", Verdict.WRONG_ANSWER, 0, None),
     ],
 )  # fmt: skip
-def test_an_incorrect_launch_is_found_with_its_number(tmp_path, name, old, new, verdict, launch):
-    if verdict is None:
-        pytest.skip("x")
+def test_a_mistake_is_found_with_its_launch(tmp_path, name, old, new, verdict, launch, line):
     report = graded(exercise_of(tmp_path, name), changed(name, (old, new)))
     finding = first_error(report)
     assert (report.verdict, finding.kind) == (verdict, verdict), report.message
-    assert finding.example.launch == launch
-    print(report.message, finding.line)
+    assert (finding.example.launch, finding.line) == (launch, line)
+
+
+def test_a_report_names_the_launches_and_a_message_its_launch(tmp_path):
+    exercise = exercise_of(tmp_path, "scan")
+    report = graded(exercise, changed("scan", ("k < count", "k <= count")))
+    assert report.launches == ("scanBlocks", "scanSums", "addSums")
+    assert "launch 2 of 3, `scanSums`" in report.message
+    assert "first of 3 launches, `scanBlocks`" in launch_sentence(report)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("void addSums", "void addsums", 12),
+        ("void addSums", "void total", 12),
+        ("int* sum, int count", "int* sum, float count", 12),
+        ("const int* partial, int* sum", "int* sum", 12),
+        ("__global__ void addSums", "void addSums", 12),
+        ("void partialSums", "void sumUp", 1),  # with several kernels, no other name fits
+        ("__global__ void addSums", "template <int N> __global__ void addSums", 12),
+    ],
+)
+def test_each_kernel_needs_its_name_and_its_parameters(tmp_path, old, new, line):
+    report = graded(exercise_of(tmp_path, "sum"), changed("sum", (old, new)))
+    assert (report.verdict, report.findings[0].line) == (Verdict.REJECTED, line), report.message
+
+
+def test_the_compiler_checks_the_parameters_that_a_macro_hides(tmp_path):
+    text = "#define COUNT short count\n" + changed("sum", ("int* sum, int count", "int* sum, COUNT"))
+    report = graded(exercise_of(tmp_path, "sum"), text)
+    assert (report.verdict, report.findings[0].line) == (Verdict.REJECTED, 13)
+
+
+def test_both_kernels_missing_are_two_findings(tmp_path):
+    report = graded(exercise_of(tmp_path, "sum"), "__global__ void other(int* x) {}\n")
+    assert [finding.kind for finding in report.findings] == [Verdict.REJECTED] * 2
+
+
+def test_a_later_launch_may_need_too_much_shared_memory(tmp_path):
+    exercise = made(tmp_path, SUM.replace('grid = "(1)"', 'grid = "(1)"\nshared = 49_000'), TWO_PASSES)
+    finding = first_error(graded(exercise, TWO_PASSES))
+    assert (finding.kind, finding.example.launch) == (Verdict.RESOURCE_LIMIT, 2)
+
+
+def test_a_submission_and_the_solution_may_have_different_tiles(tmp_path):
+    exercise = exercise_of(tmp_path, "sum")
+    for tile in (64, 1024):
+        text = f"#define BLOCK_SIZE {tile}\n{TWO_PASSES}"
+        report = graded(exercise, text)
+        assert (report.verdict, report.tile) == (Verdict.ACCEPTED, tile), report.message
+    beyond = f"#define BLOCK_SIZE 64\n{changed('sum', ('i < count; i', 'i <= count; i'))}"
+    assert graded(exercise, beyond).verdict is Verdict.OUT_OF_BOUNDS
+
+
+ORDERS = """
+title = "A value from all elements"
+operation = "solution"
+kernel = "collect"
+sizes = ["n"]
+metric = "time"
+largest_on_cpu = 300
+parameters = [
+    { type = "const int*", name = "x", operand = "x" },
+    { type = "int*", name = "found", operand = "found" },
+    { type = "int*", name = "count", operand = "count" },
+    { type = "int", name = "n", size = "n" },
+]
+operands = [
+    { name = "x", role = "input", type = "int", rows = "n", values = { kind = "permutation" } },
+    { name = "found", role = "scratch", type = "int", rows = "n" },
+    { name = "count", role = "inout", type = "int", rows = 1, values = { kind = "zeros" } },
+    { name = "y", role = "output", type = "int", rows = 1 },
+]
+tile = { name = "BLOCK_SIZE", default = 32, allowed = [32], largest = 1024 }
+launch = { block = "(BLOCK_SIZE)", grid = "(ceil(n/BLOCK_SIZE))" }
+ranking = { n = 700 }
+cases = [{ sizes = { n = 100 } }]
+then = [{ kernel = "use", block = "(1)", grid = "(1)", parameters = [
+    { type = "const int*", name = "found", operand = "found" },
+    { type = "const int*", name = "count", operand = "count" },
+    { type = "int*", name = "y", operand = "y" },
+] }]
+"""
+COLLECT = """__device__ int last;
+__global__ void collect(const int* x, int* found, int* count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || x[i] % 3) return;
+    int place = atomicAdd(count, 1);
+    found[place] = x[i];
+    if (place == 0) last = x[i];
+}
+__global__ void use(const int* found, const int* count, int* y) {
+    int sum = 0;
+    for (int k = 0; k < *count; k++) sum += found[k];
+    *y = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("sum", Verdict.ACCEPTED),
+        ("sum + 0 * found[0]", Verdict.ACCEPTED),
+        ("sum + found[0]", Verdict.ORDER_DEPENDENT),
+        ("sum + last", Verdict.ORDER_DEPENDENT),
+        ("sum + (found[0] != 60 ? found[100] : 0)", Verdict.OUT_OF_BOUNDS),
+    ],
+)
+def test_other_orders_of_one_launch_change_what_follows(tmp_path, new, verdict):
+    text = COLLECT.replace("*y = sum", f"*y = {new}")
+    # as its own solution, it is correct in the usual order, in which `found[0]` is 60
+    report = graded(made(tmp_path, ORDERS, text), text)
+    assert report.verdict is verdict, report.message
+
+
+@linux
+@pytest.mark.parametrize(
+    ("name", "old", "new", "verdict"),
+    [
+        ("sum", "own += partial[i];", "own += partial[i] + (i == 4);", Verdict.WRONG_ANSWER),
+        ("scan", "blockIdx.x > 0)", "blockIdx.x > 0 && i < 690)", Verdict.WRONG_ANSWER),
+        ("steps", "to[i] =", "if (distance == 8) to[i - 20000] = 1; else to[i] =", Verdict.OUT_OF_BOUNDS),
+    ],
+)
+def test_a_gpu_finds_a_mistake_in_a_later_launch(tmp_path, name, old, new, verdict):
+    response = on_gpu(exercise_of(tmp_path, name), changed(name, (old, new)))
+    assert decide(response.findings) is verdict
+
+
+@linux
+def test_a_time_is_that_of_all_launches(tmp_path):
+    request = request_for(REPEATED, exercise_of(tmp_path, "steps"), {"n": 700}, cases=("none",))
+    response = measured(request, CpuBackend(clock=lambda launch: 0.25), real_judge=True)
+    assert response.measurement is not None
+    assert response.measurement.ms_median == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ('operand = "sum" }', 'operand = "partial" }', "then[0].parameters"),
+        ('operand = "sum" }', 'operand = "other" }', "then[0].parameters"),
+        ('name = "count", value', 'name = "count", size', "then[0].parameters[2].size"),
+        ('"int*", name = "sum", operand', '"float*", name = "sum", operand', "then[0].parameters[1].type"),
+        ('    { type = "int*", name = "sum", operand = "sum" },\n', "", "parameters"),
+        ('grid = "(1)"', 'grid = "(1)"\nsurprise = 1', "then[0].surprise"),
+        ('grid = "(1)"', 'grid = "(0)"', "launch"),
+        ('role = "scratch"', 'role = "scratch", values = { kind = "zeros" }', "operands[1].values"),
+        ('role = "scratch"', 'role = "scratch", order = "any"', "operands[1].order"),
+        ('role = "output"', 'role = "scratch"', "operands"),
+    ],
+)  # fmt: skip
+def test_a_contradiction_is_refused_with_its_field(tmp_path, old, new, field):
+    assert SUM.count(old) == 1
+    with pytest.raises(ExerciseError) as caught:
+        made(tmp_path, SUM.replace(old, new), TWO_PASSES)
+    assert caught.value.field == field
+
+
+def test_launches_of_one_kernel_have_the_same_types(tmp_path):
+    last = '{ type = "int", name = "distance", value = 8 },'
+    with pytest.raises(ExerciseError) as caught:
+        made(tmp_path, STEPS.replace(last, last.replace('"int"', '"float"')), REPEATED)
+    assert caught.value.field == "then[2].parameters"
+
+
+def test_only_a_solution_judges_several_launches(tmp_path):
+    text = SUM.replace('[work]\nbytes = "4*n"\n', "").replace("n = 1 }", 'n = 1 }\ninputs = ["integers"]')
+    text = text.replace('BLOCK_SIZE + 1" }', 'BLOCK_SIZE + 1" }\ninputs = ["integers"]')
+    with pytest.raises(ExerciseError) as caught:
+        made(tmp_path, text.replace('"solution"', '"analysis"'))
+    assert caught.value.field == "then"
+
+
+def test_launches_have_a_limit(tmp_path):
+    head, one, *_ = STEPS.split("[[then]]")
+    with pytest.raises(ExerciseError) as caught:
+        made(tmp_path, head + f"[[then]]{one}" * 32, REPEATED)
+    assert caught.value.field == "then"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_real_gpu_judges_all_launches(tmp_path, name):
+    machine = Machine(gpus()[0], tmp_path)
+    kernel = tmp_path / "kernel.cu"
+    verdicts = []
+    for text in (changed(name), changed(name).replace("n) ", "n - 1) ")):
+        kernel.write_text(text, "utf-8")
+        with machine.stages() as stages:
+            verdicts.append(grade(machine.job(exercise_of(tmp_path, name), kernel), stages).verdict)
+    assert verdicts[0] is Verdict.ACCEPTED
+    assert verdicts[1] is not Verdict.ACCEPTED

@@ -162,7 +162,7 @@ class Backend(Protocol):
     ) -> Timed:
         """Run a kernel and wait for its end. Raises DeviceFault, with TIME after `seconds`.
 
-        then: launches that follow at once; the time is that of all
+        then: launches that follow at once; their time counts, too
         """
 
     def multiply(

@@ -277,6 +277,7 @@ def _report(
         launch=launch,
         launch_sizes=sizes if launch is not None else {},
         launch_note=source.launch_note(job.tile) if launch is not None else "",
+        launches=tuple(each.kernel for each in job.exercise.launches) if job.exercise.then else (),
         seed=plan.seed,
         isolation=isolation,
     )
