@@ -168,7 +168,8 @@ def run(
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
-    carries: whether a later launch gets all memory, not only the values.
+    carries: whether a later launch gets all memory, not only values
+
     raise (Unsupported): threads reach a feature that isn't emulated
     """
     _keep_memory()
