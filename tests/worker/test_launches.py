@@ -341,6 +341,50 @@ def test_other_orders_of_one_launch_change_what_follows(tmp_path, new, verdict):
 
 
 @linux
+@pytest.mark.parametrize("kind", ["char", "short", "long long", "double"])
+def test_scratch_of_any_width_is_unset_at_first(tmp_path, kind):
+    definition = STEPS.replace(
+        '"a", role = "scratch", type = "int"', f'"a", role = "scratch", type = "{kind}"'
+    )
+    for old in ('"int*", name = "to", operand = "a"', '"const int*", name = "from", operand = "a"'):
+        definition = definition.replace(old, old.replace("int", kind, 1))
+    back = f"const {kind}* from, int* to, int distance, int n) {{"
+    definition = definition.replace('kernel = "step"', 'kernel = "forth"')
+    for step in definition.split("[[then]]")[1::2]:
+        definition = definition.replace(step, step.replace("forth", "back"))
+    body = REPEATED.partition("{")[2]
+    text = (
+        f"__global__ void forth(const int* from, {kind}* to, int distance, int n) {{{body}"
+        f"__global__ void back({back}{body}"
+    )
+    exercise = made(tmp_path, definition, text)
+    assert graded(exercise, text).verdict is Verdict.ACCEPTED
+    assert on_gpu(exercise, text).findings == ()
+    gap = text.replace("(i < n)", "(i < n && (distance != 1 || i != 51))", 1)
+    finding = first_error(graded(exercise, gap))
+    assert (finding.kind, finding.example.launch) == (Verdict.UNINITIALIZED_READ, 2)
+
+
+@linux
+def test_scratch_may_be_a_variable_of_the_file(tmp_path):
+    definition = SUM.replace('rows = "ceil(n/BLOCK_SIZE)"', 'rows = 64, binding = "global", symbol = "kept"')
+    definition = definition.replace('    { type = "int*", name = "partial", operand = "partial" },\n', "")
+    definition = definition.replace(
+        '    { type = "const int*", name = "partial", operand = "partial" },\n', ""
+    )
+    text = (
+        TWO_PASSES.replace("const int* partial, ", "")
+        .replace("int* partial, ", "")
+        .replace("partial[", "kept[")
+    )
+    text = f"__device__ int kept[64];\n{text}"
+    exercise = made(tmp_path, definition, text)
+    assert graded(exercise, text).verdict is Verdict.ACCEPTED
+    gap = text.replace("if (t == 0) kept", "if (t == 0 && blockIdx.x != 2) kept")
+    assert graded(exercise, gap).verdict is Verdict.UNINITIALIZED_READ
+
+
+@linux
 @pytest.mark.parametrize(
     ("name", "old", "new", "verdict"),
     [
