@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernels.exercise import ExerciseError
-from kernels.report.model import launch_sentence
-from kernels.verdict import CaseStatus, Severity, Verdict, decide
+from kernels.launch import Launch
+from kernels.report.explanation import explained
+from kernels.report.model import Report, launch_sentence
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide
 from tests.gpu.solutions import Machine
 from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 from tests.worker.in_process import graded, made
 from worker.gpu.cpu_backend import CpuBackend
+from worker.gpu.judge.filled_inputs import empty
 from worker.gpu.nvml import gpus
+from worker.gpu.operands import POISON_WORD, Modules, place_all
+from worker.gpu.timing.roofline import operand_bytes
 from worker.steps.grading import grade
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "exercises.md"
@@ -338,6 +344,80 @@ def test_other_orders_of_one_launch_change_what_follows(tmp_path, new, verdict):
     # as its own solution, it is correct in the usual order, in which `found[0]` is 60
     report = graded(made(tmp_path, ORDERS, text), text)
     assert report.verdict is verdict, report.message
+
+
+def test_a_variable_of_the_file_alone_may_depend_on_an_order(tmp_path):
+    text = COLLECT.replace("    found[place] = x[i];\n", "").replace("*y = sum", "*y = last")
+    text = text.replace("sum += found[k]", "sum += k")
+    assert graded(made(tmp_path, ORDERS, text), text).verdict is Verdict.ORDER_DEPENDENT
+
+
+def test_only_a_race_lets_later_launches_run(tmp_path):
+    text = changed("scan", ("if (i < n) y[i] = sum;", "if (i < n) y[i] = sum;\n    y[0] += i + 1;"))
+    report = graded(exercise_of(tmp_path, "scan"), text.replace("k < count", "k <= count"))
+    places = {(finding.kind, finding.example.launch) for finding in report.findings if finding.example}
+    assert places >= {(Verdict.DATA_RACE, 1), (Verdict.OUT_OF_BOUNDS, 2)}
+    assert 3 not in {launch for _, launch in places}
+    # the third launch didn't run, so an order of warps proves nothing about the outputs
+    assert not any("one at a time" in finding.message for finding in report.findings)
+
+
+def test_the_warps_of_a_race_are_those_of_its_launch(tmp_path):
+    definition = ORDERS.replace('launch = { block = "(BLOCK_SIZE)"', 'launch = { block = "(2)"')
+    definition = definition.replace('block = "(1)"', 'block = "(8, 8)"').replace(
+        "(ceil(n/BLOCK_SIZE))", "(ceil(n/2))"
+    )
+    head = COLLECT.partition("__global__ void use")[0]
+    use = """__global__ void use(const int* found, const int* count, int* y) {
+    int own = threadIdx.x == 0 && threadIdx.y % 4 == 0;
+    if (own && threadIdx.y == 0) *y = 0;
+    __syncthreads();
+    if (own) *y += 1;
+}
+"""
+    right = use.replace("if (own) *y += 1", "if (own && threadIdx.y) *y += 3")
+    report = graded(made(tmp_path, definition, head + right), head + use)
+    assert report.verdict is Verdict.DATA_RACE
+    assert "one at a time" in report.message
+
+
+def test_the_first_launch_is_no_clue_about_another_one():
+    one = Report(
+        verdict=Verdict.WRONG_ANSWER,
+        message="",
+        exercise="steps",
+        device="cpu",
+        arch="sm_90",
+        tile=32,
+        findings=(Finding(Verdict.WRONG_ANSWER, "Elements of `y` are unwritten."),),
+        checks=(CaseCheck("n=100 random", CaseStatus.FAILED, "4 of 100 elements incorrect"),),
+        launch=Launch((3, 1, 1), (32, 1, 1), 0),
+        launch_sizes={"n": 100},
+    )
+    assert "96 threads" in explained(one, ()).step
+    assert "96 threads" not in explained(replace(one, launches=("step",) * 4), ()).step
+
+
+def test_the_solution_gets_the_numbers_of_its_own_tile(tmp_path):
+    definition = SUM.replace(
+        '    { type = "int", name = "n", size = "n" },\n]',
+        '    { type = "int", name = "n", size = "n" },\n'
+        '    { type = "int", name = "blocks", value = "ceil(n/BLOCK_SIZE)" },\n]',
+    )
+    text = changed("sum", ("int n)", "int n, int blocks)"), ("i < n ?", "i < n && gridDim.x == blocks ?"))
+    report = graded(made(tmp_path, definition, text), f"#define BLOCK_SIZE 64\n{text}")
+    assert report.verdict is Verdict.ACCEPTED
+
+
+@linux
+def test_a_gpu_empties_scratch_and_counts_no_bytes_of_it(tmp_path):
+    request = request_for(REPEATED, exercise_of(tmp_path, "steps"), {"n": 700}, cases=("none",))
+    case, backend = request.ranking, CpuBackend()
+    assert case is not None
+    assert operand_bytes(case) == 2 * 4 * 700
+    operands = place_all(backend, Modules(backend, request.modules), Modules(backend, request.solution), case)
+    empty(backend, operands)
+    assert set(backend.read(operands.memories["a"]).tolist()) == {POISON_WORD}
 
 
 @linux
