@@ -30,6 +30,9 @@ def check_solution(exercise: Exercise, path: Path) -> None:
             raise ExerciseError(path, f"operands[{index}].binding", reason)
         for field, reason in _problems(exercise, operand):
             raise ExerciseError(path, f"operands[{index}].{field}", reason)
+    if exercise.then and exercise.size_macros:
+        # the code of large sizes is sampled before it goes to a GPU, and later launches can't be sampled
+        raise ExerciseError(path, "then", "with several launches, sizes must be parameters instead of macros")
     _check_types(exercise, exercise.parameters, path, "")
     for index, further in enumerate(exercise.then):
         _check_types(exercise, further.parameters, path, f"then[{index}].")

@@ -355,9 +355,9 @@ def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
 
 
 def _launch_of(finding: Finding, case: CasePlan) -> Launch | None:
-    """The launch in which a finding was made."""
+    """The launch in which a finding was made; None if the case can't be launched."""
     number = finding.example.launch if finding.example is not None else 0
-    return case.launch if number < 2 else case.launches[number - 1]
+    return case.launches[max(0, number - 1)] if case.launches else None
 
 
 def _kinds(findings: Iterable[Finding]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kernels.compile.diagnostics import Resources
 from kernels.judging.plan import CasePlan
-from kernels.launch import Launch
+from kernels.launch import Launch, launch_text
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import byte_size
 
@@ -48,8 +48,7 @@ def with_launch(message: str, case: CasePlan, number: int) -> str:
     """A finding's message with the number of its launch, from 1; 0 for a case with a single one."""
     if not number:
         return message
-    kernel = case.kernel if number == 1 else case.then[number - 2].kernel
-    return f"{message} This is launch {number} of {len(case.launches)}, `{kernel}`."
+    return f"{message} {launch_text(number, [case.kernel, *(each.kernel for each in case.then)])}"
 
 
 def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:

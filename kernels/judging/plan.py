@@ -5,7 +5,7 @@ A plan has plain values only. The process that runs it needs neither the exercis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from kernels.exercise.model import Launched
 from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
-from kernels.launch import MOST_THREADS, Launch, LaunchError
+from kernels.launch import MOST_THREADS, Launch, LaunchError, launch_text
 from kernels.source.array_shapes import array_shapes
 from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -236,7 +236,7 @@ def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePla
         _constants(exercise, names, {}),
         _arguments(exercise, case.sizes, names),
         _matrices(exercise, names, {}),
-        _further(exercise, source, tile, case.sizes),
+        tuple(_further(exercise, source, tile, case.sizes)),
     )
     return replace(case, solution=solution)
 
@@ -271,7 +271,8 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
     names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
     lines = source.globals if source is not None else {}
     launch, problem = _resolve_launch(exercise, source, tile, case)
-    then, problem = _resolve_further(exercise, source, tile, case, problem)
+    then, further_problem = _resolve_further(exercise, source, tile, case)
+    problem = problem or further_problem
     return CasePlan(
         name=case.name,
         sizes=dict(case.sizes),
@@ -314,16 +315,12 @@ def _matrices(
 
 def _further(
     exercise: Exercise, source: Source | None, tile: int, sizes: Mapping[str, int]
-) -> tuple[LaunchPlan, ...]:
-    """The launches after the first. Raises LaunchError."""
-    if not exercise.then:
-        return ()
+) -> Iterator[LaunchPlan]:
+    """The launches after the first. Raises LaunchError at the first that no device supports."""
     names = exercise.names(tile, sizes, source.macros if source is not None else None)
-    found = source.launch_names(exercise, tile, sizes) if source is not None else names
-    return tuple(
-        LaunchPlan(each.kernel, each.launch.resolve(found), _arguments(each, sizes, names))
-        for each in exercise.then
-    )
+    found = source.launch_names(exercise, tile, sizes) if source is not None and exercise.then else names
+    for each in exercise.then:
+        yield LaunchPlan(each.kernel, each.launch.resolve(found), _arguments(each, sizes, names))
 
 
 def _constants(
@@ -358,15 +355,19 @@ def _resolve_launch(
 
 
 def _resolve_further(
-    exercise: Exercise, source: Source | None, tile: int, case: Case, problem: Finding | None
+    exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[tuple[LaunchPlan, ...], Finding | None]:
-    """The launches after the first, and the case's problem or theirs."""
+    """The launches of one case after the first, or the reason against one of them."""
+    made: list[LaunchPlan] = []
     try:
-        return _further(exercise, source, tile, case.sizes), problem
+        made.extend(_further(exercise, source, tile, case.sizes))
     except LaunchError as error:
-        line = source.tile_line if source is not None else None
-        found = Finding(Verdict.RESOURCE_LIMIT, str(error), line, example=Example(case=case.name))
-        return (), problem or found
+        number, line = len(made) + 2, source.tile_line if source is not None else None
+        message = f"{error} {launch_text(number, [each.kernel for each in exercise.launches])}"
+        return (), Finding(
+            Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name, launch=number)
+        )
+    return tuple(made), None
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:

@@ -274,6 +274,14 @@ def test_a_later_launch_may_need_too_much_shared_memory(tmp_path):
     assert (finding.kind, finding.example.launch) == (Verdict.RESOURCE_LIMIT, 2)
 
 
+def test_a_tile_may_be_too_large_for_a_later_launch(tmp_path):
+    exercise = made(
+        tmp_path, STEPS.replace('block = "(BLOCK_SIZE)"\n', 'block = "(2*BLOCK_SIZE)"\n'), REPEATED
+    )
+    finding = first_error(graded(exercise, f"#define BLOCK_SIZE 1024\n{REPEATED}"))
+    assert (finding.kind, finding.line, finding.example.launch) == (Verdict.RESOURCE_LIMIT, 1, 2)
+
+
 def test_a_submission_and_the_solution_may_have_different_tiles(tmp_path):
     exercise = exercise_of(tmp_path, "sum")
     for tile in (64, 1024):
@@ -502,6 +510,7 @@ def test_a_time_is_that_of_all_launches(tmp_path):
         ('role = "scratch"', 'role = "scratch", values = { kind = "zeros" }', "operands[1].values"),
         ('role = "scratch"', 'role = "scratch", order = "any"', "operands[1].order"),
         ('role = "output"', 'role = "scratch"', "operands"),
+        ('metric = "gbps"', 'metric = "gbps"\nsize_macros = { N = "n" }', "then"),
     ],
 )  # fmt: skip
 def test_a_contradiction_is_refused_with_its_field(tmp_path, old, new, field):
