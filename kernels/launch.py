@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.expression import Expression, ExpressionError
@@ -50,6 +50,11 @@ class Launch:
     def text(self) -> str:
         """`4 x 4 blocks of 16 x 16 threads`."""
         return f"{_extent(self.grid, 'block')} of {_extent(self.block, 'thread')}"
+
+
+def launch_text(number: int, kernels: Sequence[str]) -> str:
+    """The sentence that names one of several launches, counted from 1."""
+    return f"This is launch {number} of {len(kernels)}, `{kernels[number - 1]}`."
 
 
 def _extent(extent: tuple[int, int, int], noun: str) -> str:

@@ -159,6 +159,7 @@ class Example:
     """One concrete instance of a finding, in the words of the course.
 
     array, indices: of the element; "" and empty if it has none
+    launch: its number in the case, from 1; 0 if the exercise has a single launch
     """
 
     block: tuple[int, int, int] | None = None
@@ -167,6 +168,7 @@ class Example:
     case: str | None = None
     array: str = ""
     indices: tuple[int, ...] = ()
+    launch: int = 0
 
     @classmethod
     def at(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
 from kernels.compile.compile_errors import declare_or_use, explain, in_characters, missing_semicolon, nearest_name
-from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.compile.diagnostics import Diagnostic, Entry, Resources
 from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
@@ -54,6 +54,7 @@ class Compilation:
     arch: the architecture of both, such as "sm_90"
     entry: the kernel's mangled name
     globals: mangled names of the requested module globals, by their names in the source
+    others: the kernels that are launched after `entry`, by their names in the source
     """
 
     arch: str
@@ -63,6 +64,7 @@ class Compilation:
     resources: Resources
     diagnostics: tuple[Diagnostic, ...]
     globals: Mapping[str, str]
+    others: Mapping[str, Entry] = field(default_factory=dict)
 
 
 def compile_source(
@@ -77,6 +79,7 @@ def compile_source(
     kernels: tuple[str, ...] = (),
     parameters: tuple[str, ...] | None = None,
     max_registers: int | None = None,
+    others: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Compilation | tuple[Finding, ...]:
     """Compile `text` for `arch` and return its kernel.
 
@@ -88,6 +91,7 @@ def compile_source(
     kernels: every `__global__` function in the source; another one in the PTX is refused
     parameters: the kernel's required types, such as "float*" and "int"; None allows any.
     max_registers: the most registers a thread may have; None leaves them to the compiler
+    others: the kernels that are launched later, with their required types
 
     raise (NVRTCUnavailable): no compiler is installed.
 
@@ -97,13 +101,14 @@ def compile_source(
         raise ValueError(f"unknown architecture {arch!r}")
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         return (Finding(Verdict.REJECTED, "This file has bytes that aren't text. Save it as UTF-8."),)
-    expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
+    others = others or {}
+    expressions = [kernel, *others, *(f"&{symbol}" for symbol in symbols)]
     options = options_for(arch, defines, fmad, max_registers)
 
     def compiled(definitions: str) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
         given = {**(headers or {}), prelude.NAME: prelude.TEXT + definitions}
         return _without_host_code(
-            text, lambda text: nvrtc.run(FILE, text, options, given, expressions), {kernel, *symbols}
+            text, lambda text: nvrtc.run(FILE, text, options, given, expressions), {kernel, *others, *symbols}
         )
 
     definitions = system_calls.DEFINITIONS if system_calls.mentioned(text) else ""
@@ -111,12 +116,15 @@ def compile_source(
     if output.ok and not definitions and system_calls.missing(output.cubin):
         output, found = compiled(system_calls.DEFINITIONS)
     if not output.ok:
-        return _failure(output, found, text, kernel, symbols)
+        return _failure(output, found, text, (kernel, *others), symbols)
     if (function := system_calls.refused(output.cubin)) is not None:
         return (_unknown_function(text, function),)
-    if parameters is not None and (other := mismatch(output.ptx, output.lowered[kernel], parameters)) is not None:
-        return (_other_parameters(text, kernel, parameters, other),)
-    return _success(output, found, kernel, arch, symbols, kernels=kernels)
+    for name, expected in {kernel: parameters, **others}.items():
+        if expected is None:
+            continue
+        if (other := mismatch(output.ptx, output.lowered[name], expected)) is not None:
+            return (_other_parameters(text, name, expected, other),)
+    return _success(output, found, (kernel, *others), arch, symbols, kernels=kernels)
 
 
 def _without_host_code(
@@ -168,31 +176,36 @@ def options_for(arch: str, defines: Mapping[str, str], fmad: bool, max_registers
 def _success(
     output: nvrtc.Output,
     found: tuple[Diagnostic, ...],
-    kernel: str,
+    launched: tuple[str, ...],
     arch: str,
     symbols: tuple[str, ...],
     *,
     kernels: tuple[str, ...],
 ) -> Compilation | tuple[Finding, ...]:
-    entry = output.lowered[kernel]
     if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
         message = f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB. Unroll less, or shrink its arrays."
         return (Finding(Verdict.RESOURCE_LIMIT, message),)
-    if objection := ptx_shape.objection(output.ptx, entry, kernels):
-        message = f"The compiled code {objection}. Inline assembly must stay inside its statement."
-        return (Finding(Verdict.REJECTED, message),)
-    figures = diagnostics.resources(output.log, entry)
-    if figures is None:
-        return (Finding(Verdict.REJECTED, f"The compiled file has no kernel `{kernel}`."),)
+    entries: dict[str, Entry] = {}
+    for kernel in launched:
+        entry = output.lowered[kernel]
+        if objection := ptx_shape.objection(output.ptx, entry, kernels):
+            message = f"The compiled code {objection}. Inline assembly must stay inside its statement."
+            return (Finding(Verdict.REJECTED, message),)
+        figures = diagnostics.resources(output.log, entry)
+        if figures is None:
+            return (Finding(Verdict.REJECTED, f"The compiled file has no kernel `{kernel}`."),)
+        entries[kernel] = Entry(entry, figures)
+    first = entries.pop(launched[0])
     return Compilation(
         arch,
-        entry,
+        first.name,
         _PTX_FILE.sub(r"\1\3", system_calls.as_declarations(output.ptx)),
         output.cubin,
-        figures,
+        first.resources,
         # A file may define the macros of the prelude itself.
         tuple(item for item in found if prelude.NAME not in item.message),
         {symbol: output.lowered[f"&{symbol}"] for symbol in symbols},
+        entries,
     )
 
 
@@ -210,13 +223,13 @@ def _unknown_function(text: str, function: str) -> Finding:
 
 
 def _failure(
-    output: nvrtc.Output, found: tuple[Diagnostic, ...], text: str, kernel: str, symbols: tuple[str, ...]
+    output: nvrtc.Output, found: tuple[Diagnostic, ...], text: str, launched: tuple[str, ...], symbols: tuple[str, ...]
 ) -> tuple[Finding, ...]:
     errors = [item for item in found if item.severity is Severity.ERROR]
     if refused := next((item for item in errors if _INCLUDE.search(item.message)), None):
         return (Finding(Verdict.REJECTED, INCLUDE_MESSAGE, refused.line),)
     if "__nv_name_map(" in output.log and all(item.line is None for item in errors):
-        return (Finding(Verdict.COMPILE_ERROR, _name_message(errors, kernel, symbols)),)
+        return (Finding(Verdict.COMPILE_ERROR, _name_message(errors, launched, symbols)),)
     if output.result == nvrtc.OUT_OF_MEMORY or any(item.message == "out of memory" for item in errors):
         return (Finding(Verdict.COMPILE_ERROR, MEMORY_MESSAGE),)
     if errors:
@@ -224,7 +237,7 @@ def _failure(
         for each in (_error(item, text) for item in errors):
             sentences.setdefault((each.line, each.message), each)
         return tuple(sentences.values())[:_MOST_FINDINGS]
-    return (_assembler_limit(output, kernel),)
+    return (_assembler_limit(output, launched[0]),)
 
 
 def _error(item: Diagnostic, text: str) -> Finding:
@@ -262,11 +275,12 @@ def _first_line(text: str, name: str) -> int | None:
     return next((token.line for token in named if token.text == name), None)
 
 
-def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...]) -> str:
-    """Why the kernel or a module global can't be found by name."""
+def _name_message(errors: list[Diagnostic], launched: tuple[str, ...], symbols: tuple[str, ...]) -> str:
+    """Why a kernel or a module global can't be found by name."""
     text = " ".join(item.message for item in errors)
-    name = next((symbol for symbol in symbols if f'"{symbol}"' in text), kernel)
-    what = "kernel" if name == kernel else "global variable"
+    named = (name for name in (*symbols, *launched[1:]) if f'"{name}"' in text)
+    name = next(named, launched[0])
+    what = "kernel" if name in launched else "global variable"
     if "overloaded" in text:
         return f"The file has several functions `{name}`, so Tilelab doesn't know which one to run. Keep one."
     if "which instance of function template" in text:

@@ -36,6 +36,14 @@ class Resources:
     barriers: int
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A kernel of a compilation: its mangled name, and what a thread needs."""
+
+    name: str
+    resources: Resources
+
+
 _PLACE = re.compile(
     r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?P<what>catastrophic error|internal error|error|warning)"
     r"(?: #\d+(?:-D)?)?: (?P<message>.*)$"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernels.device.execution.executor import Execution, check, run
+from kernels.device.execution.in_turn import Call, run_in_turn
 from kernels.device.execution.schedule import Budget, Schedule
 from kernels.device.memory.placement import Buffer
 from kernels.device.ptx.expansion import load_program
@@ -12,6 +13,7 @@ from kernels.device.ptx.program import Program
 __all__ = [
     "Budget",
     "Buffer",
+    "Call",
     "Execution",
     "Malformed",
     "Program",
@@ -20,4 +22,5 @@ __all__ = [
     "check",
     "load_program",
     "run",
+    "run_in_turn",
 ]

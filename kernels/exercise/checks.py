@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kernels.exercise.model import MOST_COMPILATIONS, Binding, Case, Exercise, InputKind, Operation, Role
+from kernels.exercise.model import MOST_COMPILATIONS, Binding, Case, Exercise, InputKind, Launched, Operation, Role
 from kernels.exercise.solution_checks import check_solution, values_problem
 from kernels.exercise.table import ExerciseError
 from kernels.expression import ExpressionError
@@ -14,6 +14,9 @@ from kernels.launch import MOST_THREADS, LaunchError
 
 REGISTERS = range(16, 256)
 """The limits on a thread's registers that the compiler takes."""
+
+MOST_LAUNCHES = 32
+"""Launches of a case. Each one may use a whole budget of instructions."""
 
 _MOST_ELEMENTS = (1 << 31) - 1
 """An `int` indexes no more."""
@@ -36,6 +39,8 @@ def check_whole(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(path, "tile.allowed", "tiles are between 1 and `tile.largest`")
     if exercise.max_registers is not None and exercise.max_registers not in REGISTERS:
         raise ExerciseError(path, "max_registers", f"expected {REGISTERS[0]} to {REGISTERS[-1]}")
+    if len(exercise.launches) > MOST_LAUNCHES:
+        raise ExerciseError(path, "then", f"a case has at most {MOST_LAUNCHES} launches with the first")
     if exercise.section is not None and exercise.operation is not Operation.SUM:
         raise ExerciseError(path, "section", "only a sum has sections")
     _check_names(exercise, path)
@@ -96,14 +101,34 @@ def _check_operands(exercise: Exercise, path: Path) -> None:
 
 
 def _check_parameters(exercise: Exercise, path: Path) -> None:
-    bound = [parameter.operand for parameter in exercise.parameters if parameter.operand]
     expected = [operand.name for operand in exercise.operands if operand.binding is Binding.PARAMETER]
-    if sorted(bound) != sorted(expected):
-        reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
+    every: set[str] = set()
+    for where, launched in _launches(exercise):
+        bound = [parameter.operand for parameter in launched.parameters if parameter.operand]
+        every |= set(bound)
+        if len(set(bound)) < len(bound) or not set(bound) <= set(expected):
+            reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
+            raise ExerciseError(path, f"{where}parameters", reason)
+        for parameter in launched.parameters:
+            if parameter.size and parameter.size not in exercise.sizes:
+                raise ExerciseError(path, f"{where}parameters", f"`{parameter.size}` is not one of `sizes`")
+        if _types(launched) != _types(exercise.kernels[launched.kernel]):
+            reason = f"an earlier launch of `{launched.kernel}` has other types"
+            raise ExerciseError(path, f"{where}parameters", reason)
+    if missing := [name for name in expected if name not in every]:
+        reason = f"each operand bound as a parameter needs one: {', '.join(missing)} has none"
         raise ExerciseError(path, "parameters", reason)
-    for parameter in exercise.parameters:
-        if parameter.size and parameter.size not in exercise.sizes:
-            raise ExerciseError(path, "parameters", f"`{parameter.size}` is not one of `sizes`")
+
+
+def _launches(exercise: Exercise) -> Iterator[tuple[str, Launched]]:
+    """Yield all launches, each with its place in the file."""
+    yield "", exercise
+    for index, further in enumerate(exercise.then):
+        yield f"then[{index}].", further
+
+
+def _types(launched: Launched) -> list[str]:
+    return [parameter.ctype.removeprefix("const ") for parameter in launched.parameters]
 
 
 def _check_inputs(exercise: Exercise, path: Path) -> None:
@@ -168,7 +193,8 @@ def _check_case(exercise: Exercise, tile: int, own: Mapping[str, int], sizes: Ma
     """Check that a case has fitting shapes, a launch and constants."""
     names = exercise.names(tile, sizes, own)
     _check_shapes(exercise, sizes, names, path)
-    exercise.launch.resolve(names)
+    for launched in exercise.launches:
+        launched.launch.resolve(names)
     for constant in exercise.constants:
         constant.value.evaluate(names)
     for work in (exercise.work.flops, exercise.work.bytes):
@@ -197,8 +223,9 @@ def _check_block_of_largest_tile(exercise: Exercise, sizes: Mapping[str, int], p
 
 def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:
     shapes = [operand.shape(names) for operand in (*exercise.inputs, *exercise.outputs)]
-    problem = "" if min(map(min, shapes)) >= 1 else "an operand has no elements"
-    most = max(rows * columns for rows, columns in shapes)
+    every = [operand.shape(names) for operand in exercise.operands]
+    problem = "" if min(map(min, every)) >= 1 else "an operand has no elements"
+    most = max(rows * columns for rows, columns in every)
     if most > _MOST_ELEMENTS:
         problem = f"an operand has {most:,} elements; {_MOST_ELEMENTS:,} are the most"
     problem = problem or _PROBLEMS.get(exercise.operation, _no_problem)(exercise, names, shapes)
@@ -261,6 +288,7 @@ def _check_closer_looks(exercise: Exercise, path: Path) -> None:
         names = exercise.names(rule.tile or exercise.tile, rule.sizes)
         try:
             _check_shapes(exercise, rule.sizes, names, path)
-            exercise.launch.resolve(names)
+            for launched in exercise.launches:
+                launched.launch.resolve(names)
         except (ExpressionError, LaunchError) as error:
             raise ExerciseError(path, key, str(error)) from None

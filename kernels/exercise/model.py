@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from kernels.exercise.values import EXACT, UNSAID, ElementType, Tolerance, Values, WorkRule
 from kernels.expression import Expression
@@ -35,6 +36,7 @@ class Role(StrEnum):
     INPUT = "input"
     OUTPUT = "output"
     INOUT = "inout"  # it has values before the launch, and results after it
+    SCRATCH = "scratch"  # it only passes values on: unset at first, and never compared
 
 
 class Layout(StrEnum):
@@ -182,6 +184,26 @@ class Parameter:
     value: Expression | float | None = None
 
 
+class Launched(Protocol):
+    """A kernel that a file must define, and its launch."""
+
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+    @property
+    def launch(self) -> LaunchRule: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherLaunch:
+    """A launch after the exercise's first one, of the same kernel or of another one. Memory keeps its contents."""
+
+    kernel: str
+    parameters: tuple[Parameter, ...]
+    launch: LaunchRule
+
+
 @dataclass(frozen=True, slots=True)
 class CaseRule:
     """Sizes as expressions of the tile and the macros, and the kinds of input to try with them."""
@@ -241,6 +263,7 @@ class Exercise:
     tolerance: of the operation SOLUTION; 0 for exact results
     work: what one launch computes and moves, for the operation SOLUTION
     solution_text: of the operation SOLUTION; "" if it isn't known here
+    then: the launches after the first, for the operation SOLUTION
     """
 
     name: str
@@ -276,6 +299,20 @@ class Exercise:
     tolerance: Tolerance = EXACT
     work: WorkRule = UNSAID
     solution_text: str = ""
+    then: tuple[FurtherLaunch, ...] = ()
+
+    @property
+    def launches(self) -> tuple[Launched, ...]:
+        """All launches of a case, in their order."""
+        return (self, *self.then)
+
+    @property
+    def kernels(self) -> dict[str, Launched]:
+        """The first launch of each kernel, by the kernel's name."""
+        found: dict[str, Launched] = {}
+        for each in self.launches:
+            found.setdefault(each.kernel, each)
+        return found
 
     @property
     def root(self) -> Path:
@@ -303,8 +340,8 @@ class Exercise:
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
-        """The operands that are written; exactly one if a result is compared."""
-        return tuple(operand for operand in self.operands if operand.role is not Role.INPUT)
+        """The operands that have results; exactly one if a result is compared."""
+        return tuple(operand for operand in self.operands if operand.role in {Role.OUTPUT, Role.INOUT})
 
     @property
     def output(self) -> Operand:

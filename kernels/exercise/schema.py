@@ -11,7 +11,17 @@ from pathlib import Path
 
 from kernels.exercise.checks import check_whole
 from kernels.exercise.model import JUDGE_VERSION as JUDGE_VERSION  # noqa: PLC0414 - for whoever keeps what depends on it
-from kernels.exercise.model import AnalysisRule, CaseRule, Constant, Exercise, GoalRule, InputKind, Metric, Operation
+from kernels.exercise.model import (
+    AnalysisRule,
+    CaseRule,
+    Constant,
+    Exercise,
+    FurtherLaunch,
+    GoalRule,
+    InputKind,
+    Metric,
+    Operation,
+)
 from kernels.exercise.operand_table import read_operand, read_parameter
 from kernels.exercise.table import ExerciseError, Table
 from kernels.exercise.values import Tolerance, WorkRule
@@ -27,8 +37,9 @@ _NEEDS_SOLUTION = re.compile(r"""^[ \t]*+operation[ \t]*+=[ \t]*+["']solution["'
 _FIELDS = (
     "title", "operation", "kernel", "sizes", "metric", "largest_on_cpu", "parameters", "operands", "tile", "launch",
     "ranking", "analysis", "phases", "cases", "macros", "size_macros", "constants", "section", "fmad", "max_registers",
-    "warp_races", "goals", "curve", "tolerance", "work", "solution",
+    "warp_races", "goals", "curve", "tolerance", "work", "solution", "then",
 )  # fmt: skip
+_LAUNCH = ("grid", "block", "shared")
 # Fields that change no verdict and no measurement.
 _OUTSIDE_DIGEST = {"title", "analysis", "curve", "phases", "goals"}
 
@@ -171,6 +182,7 @@ def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise
         tolerance=_tolerance(table.table("tolerance", optional=True)),
         work=_work(table.table("work", optional=True), sizes),
         solution_text=table.text("solution", default=""),
+        then=tuple(_further(entry, names) for entry in table.tables("then", may_be_empty=True)),
     )
 
 
@@ -185,8 +197,19 @@ def _work(table: Table, sizes: tuple[str, ...]) -> WorkRule:
     return WorkRule(*(table.expression(key, sizes) if table.has(key) else None for key in fields))
 
 
+def _further(table: Table, names: tuple[str, ...]) -> FurtherLaunch:
+    table.only("kernel", "parameters", *_LAUNCH)
+    entries = table.tables("parameters", may_be_empty=True)
+    parameters = tuple(read_parameter(entry, names) for entry in entries)
+    return FurtherLaunch(table.name("kernel"), parameters, _launch_rule(table, names))
+
+
 def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
-    table.only("grid", "block", "shared")
+    table.only(*_LAUNCH)
+    return _launch_rule(table, names)
+
+
+def _launch_rule(table: Table, names: tuple[str, ...]) -> LaunchRule:
     return LaunchRule(
         grid=table.dimensions("grid", names),
         block=table.dimensions("block", names),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kernels.exercise.model import ANY, FIXED, Exercise, Metric, Operand, Operation, Role
+from kernels.exercise.model import ANY, FIXED, Exercise, Metric, Operand, Operation, Parameter, Role
 from kernels.exercise.table import ExerciseError
 from kernels.exercise.values import EXACT, LARGEST_HALF, UNSAID, ElementType, ValueKind, Values
 from kernels.expression import Expression
@@ -30,14 +30,23 @@ def check_solution(exercise: Exercise, path: Path) -> None:
             raise ExerciseError(path, f"operands[{index}].binding", reason)
         for field, reason in _problems(exercise, operand):
             raise ExerciseError(path, f"operands[{index}].{field}", reason)
+    if exercise.then and exercise.size_macros:
+        # the code of large sizes is sampled before it goes to a GPU, and later launches can't be sampled
+        raise ExerciseError(path, "then", "with several launches, sizes must be parameters instead of macros")
+    _check_types(exercise, exercise.parameters, path, "")
+    for index, further in enumerate(exercise.then):
+        _check_types(exercise, further.parameters, path, f"then[{index}].")
+
+
+def _check_types(exercise: Exercise, parameters: Sequence[Parameter], path: Path, where: str) -> None:
     types = {operand.name: operand.type for operand in exercise.operands}
-    for index, parameter in enumerate(exercise.parameters):
+    for index, parameter in enumerate(parameters):
         if parameter.operand is None or parameter.operand not in types:
             continue
         pointed = parameter.ctype.removeprefix("const ").removesuffix("*")
         if pointed not in types[parameter.operand].spellings:
             reason = f"`{parameter.operand}` has elements of the type `{types[parameter.operand].value}`"
-            raise ExerciseError(path, f"parameters[{index}].type", reason)
+            raise ExerciseError(path, f"{where}parameters[{index}].type", reason)
 
 
 def _check_others(exercise: Exercise, path: Path) -> None:
@@ -49,12 +58,14 @@ def _check_others(exercise: Exercise, path: Path) -> None:
         raise ExerciseError(path, "tolerance", only)
     if exercise.work != UNSAID:
         raise ExerciseError(path, "work", only)
+    if exercise.then:
+        raise ExerciseError(path, "then", only)
     for index, operand in enumerate(exercise.operands):
         for field, given in (
             ("type", operand.type is not ElementType.FLOAT),
             ("values", operand.values is not None),
             ("planes", operand.planes is not None),
-            ("role", operand.role is Role.INOUT),
+            ("role", operand.role in {Role.INOUT, Role.SCRATCH}),
             ("order", operand.order != FIXED),
         ):
             if given:
@@ -69,14 +80,14 @@ def _check_others(exercise: Exercise, path: Path) -> None:
 
 def _order_problem(exercise: Exercise, operand: Operand) -> str:
     """Why the operand can't have its order; "" if it can."""
-    if operand.role is Role.INPUT or not operand.vector:
+    if operand not in exercise.outputs or not operand.vector:
         return "only a result that is a vector may have any order"
     if operand.order == ANY:
         return ""
     columns = {each.name: each for each in exercise.operands if each.name in exercise.sorted_by(operand)[:-1]}
     first = columns.get(operand.order)
     before = exercise.operands[: exercise.operands.index(operand)]
-    if first not in before or first.role is Role.INPUT or not first.vector or first.order not in {FIXED, ANY}:
+    if first not in before or first not in exercise.outputs or not first.vector or first.order not in {FIXED, ANY}:
         return 'expected "fixed", "any" or the name of an earlier output, a vector in one of these orders'
     if first.rows.text != operand.rows.text:
         return f"`{first.name}` must have the same `rows`"
@@ -89,11 +100,11 @@ def _problems(exercise: Exercise, operand: Operand) -> Iterator[tuple[str, str]]
     """The field and the reason of each mistake in one operand."""
     extents = {"planes": operand.planes, "rows": operand.rows, "cols": operand.cols}
     for field, extent in extents.items():
-        if extent is not None and not extent.names <= set(exercise.sizes):
+        if extent is not None and operand.role is not Role.SCRATCH and not extent.names <= set(exercise.sizes):
             yield field, "a solution's operand may use sizes only, so that all tiles have the same results"
-    if operand.role is Role.OUTPUT:
+    if operand.role in {Role.OUTPUT, Role.SCRATCH}:
         if operand.values is not None:
-            yield "values", "an output has no values before the launch; use the role `inout`"
+            yield "values", f"an operand with the role `{operand.role}` has no values before the launch"
         return
     if operand.values is None:
         yield "values", "this field is missing"

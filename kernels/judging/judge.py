@@ -16,10 +16,10 @@ from kernels.facts import Facts
 from kernels.judging.compare import NEVER_WRITTEN, POISON, Mismatch, Output, mismatch, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
-from kernels.judging.limits import launch_finding
+from kernels.judging.limits import launch_finding, with_launch
 from kernels.judging.operations import results, work
 from kernels.judging.outcomes import CUT_SHORT, REPEATED, TOO_LARGE, Outcome, merge, size_text, value_text, wrong_answer
-from kernels.judging.plan import CasePlan, Plan
+from kernels.judging.plan import CasePlan, LaunchPlan, Plan
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
 from kernels.wording import part_of
@@ -118,7 +118,7 @@ def full_budget(case: CasePlan, needed: int | None = None) -> Budget:
 
     needed: by the exercise's solution in all threads; None if it doesn't run
     """
-    threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
+    threads = min((launch.threads * launch.blocks for launch in case.launches), default=1)
     most = 50_000 + 2_000 * case.weight
     share = min(12_000 + 200 * (work(case) // threads), most)
     if needed is None:
@@ -161,7 +161,13 @@ def _judge_case(
 
 
 def _full_budget(case: CasePlan, inputs: dict[str, Matrix], need: Need | None) -> Budget:
-    return full_budget(case, need(case, buffers(case, inputs)) if need is not None else None)
+    needed = need(case, buffers(case.by_solution(), inputs)) if need is not None else None
+    return full_budget(case, needed)
+
+
+def _solved(case: CasePlan, inputs: dict[str, Matrix], solve: Solve | None) -> Mapping[str, Matrix] | None:
+    """Each matrix after a run of the solution, which may have other scratch memory."""
+    return None if solve is None else solve(case, buffers(case.by_solution(), inputs))
 
 
 def judge_run(plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> tuple[Finding, ...]:
@@ -186,7 +192,7 @@ def _judge_execution(
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
         return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True, ran=execution)
-    solved = solve(case, buffers(case, inputs)) if solve is not None else None
+    solved = _solved(case, inputs, solve)
     runs = [results(case, plan.tile, inputs, ran, solved) for ran in (execution, *execution.others)]
     if (bad := _open_element(runs)) is not None:
         return _by_order(case, bad, found, execution)
@@ -257,9 +263,9 @@ def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], executi
     )
 
 
-def arguments(case: CasePlan) -> list[str | int | float]:
+def arguments(launched: CasePlan | LaunchPlan) -> list[str | int | float]:
     """The kernel's arguments; a name means a pointer to that buffer."""
-    return [a.matrix if a.matrix is not None else a.value for a in case.arguments]
+    return [a.matrix if a.matrix is not None else a.value for a in launched.arguments]
 
 
 def constants(case: CasePlan) -> dict[str, bytes]:
@@ -283,21 +289,29 @@ def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
 
 def _in_case(finding: Finding, case: CasePlan) -> Finding:
     example = replace(finding.example or Example(), case=case.name)
-    return replace(finding, example=example)
+    message = with_launch(finding.message, case, example.launch)
+    return replace(finding, message=message, example=example)
 
 
 def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
     """The finding. If the launch itself is too large, its message gives the blocks that the size needs."""
-    launch = case.launch
+    example, launch = finding.example or Example(), _launch_of(finding, case)
     # Only a launch with too many blocks runs too long without an example.
-    if finding.kind is not Verdict.TIME_LIMIT or launch is None or finding.example != Example():
+    if finding.kind is not Verdict.TIME_LIMIT or launch is None or example != Example(launch=example.launch):
         return finding
     x, y, _ = launch.block
     needed = max((-(-matrix.columns // x) * -(-matrix.rows // y) for matrix in case.matrices), default=1)
     if needed >= launch.blocks:
         return finding
     message = f"The launch has {launch.blocks:,} blocks. {size_text(case)} needs only {needed:,}."
-    return replace(finding, message=message, line=case.launch_lines.get("grid"))
+    line = case.launch_lines.get("grid") if example.launch < 2 else None
+    return replace(finding, message=message, line=line)
+
+
+def _launch_of(finding: Finding, case: CasePlan) -> Launch | None:
+    """The launch in which a finding was made; None if the case can't be launched."""
+    number = finding.example.launch if finding.example is not None else 0
+    return case.launches[max(0, number - 1)] if case.launches else None
 
 
 def _kinds(findings: Iterable[Finding]) -> str:
@@ -342,13 +356,13 @@ def _with_wrong_value(
     need: Need | None,
 ) -> tuple[Finding, ...]:
     """The findings. The first race between warps gets an incorrect value that another order of the warps causes."""
-    races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
+    races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, _launch_of(f, o.case)))
     outcome, race = next(races, (None, None))
     if outcome is None or race is None:
         return findings
     at = [_place(finding) for finding in findings].index(_place(race))
     # A run that stopped early has unwritten elements, which prove nothing about the race.
-    if any(finding.kind in _INCOMPLETE for finding in outcome.findings):
+    if _is_incomplete(outcome.case, outcome.findings):
         return findings
     case = outcome.case
     inputs = make_inputs(case, seed)
@@ -357,9 +371,9 @@ def _with_wrong_value(
         execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
     except LostError:
         return findings
-    if any(finding.kind in _INCOMPLETE for finding in execution.findings):
+    if _is_incomplete(case, execution.findings):
         return findings
-    solved = solve(case, buffers(case, inputs)) if solve is not None else None
+    solved = _solved(case, inputs, solve)
     assert outcome.ran is not None, "a case with a race keeps its run"
     serial, usual = (results(case, plan.tile, inputs, ran, solved) for ran in (execution, outcome.ran))
     for output, before in zip(serial, usual, strict=True):
@@ -374,6 +388,12 @@ def _with_wrong_value(
     text = f"If warps run one at a time, {value_text(bad, 'becomes')} ({size_text(case)})."
     message = f"{findings[at].message} {text}"
     return (*findings[:at], replace(findings[at], message=message), *findings[at + 1 :])
+
+
+def _is_incomplete(case: CasePlan, findings: Iterable[Finding]) -> bool:
+    """Whether a run may have stopped early. Of several launches, those after an error don't run."""
+    errors = [finding.kind for finding in findings if finding.severity is Severity.ERROR]
+    return any(kind in _INCOMPLETE or (case.then and kind is not Verdict.DATA_RACE) for kind in errors)
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

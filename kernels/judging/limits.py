@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kernels.compile.diagnostics import Resources
 from kernels.judging.plan import CasePlan
-from kernels.launch import Launch
+from kernels.launch import Launch, launch_text
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import byte_size
 
@@ -28,6 +30,23 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
         return None
     key, message = found
     return Finding(Verdict.RESOURCE_LIMIT, message, case.launch_lines.get(key), example=Example(case=case.name))
+
+
+def further_finding(case: CasePlan, resources: Mapping[str, Resources]) -> Finding | None:
+    """Why a launch after the case's first one doesn't fit. resources: by kernel."""
+    for number, further in enumerate(case.then, 2):
+        found = _too_much(further.launch, resources[further.kernel])
+        if found is not None:
+            message = with_launch(found[1], case, number)
+            return Finding(Verdict.RESOURCE_LIMIT, message, example=Example(case=case.name, launch=number))
+    return None
+
+
+def with_launch(message: str, case: CasePlan, number: int) -> str:
+    """A finding's message with the number of its launch, from 1; 0 for a case with a single one."""
+    if not number:
+        return message
+    return f"{message} {launch_text(number, [case.kernel, *(each.kernel for each in case.then)])}"
 
 
 def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:

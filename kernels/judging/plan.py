@@ -5,17 +5,18 @@ A plan has plain values only. The process that runs it needs neither the exercis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kernels.exercise import Case, Exercise, InputKind, Operation, Role
 from kernels.exercise.input_words import case_words
+from kernels.exercise.model import Launched
 from kernels.exercise.sizes import unranked
 from kernels.expression import Expression
 from kernels.facts import Facts, Mistake
 from kernels.judging.operand_plan import Argument, MatrixPlan, plan_argument, plan_matrix
-from kernels.launch import MOST_THREADS, Launch, LaunchError
+from kernels.launch import MOST_THREADS, Launch, LaunchError, launch_text
 from kernels.source.array_shapes import array_shapes
 from kernels.source.launch.question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -34,14 +35,29 @@ class ConstantPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """A launch after a case's first one.
+
+    kernel: its name in the source
+    """
+
+    kernel: str
+    launch: Launch
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SolutionLaunch:
-    """The launch of the exercise's own solution for a case, and its module variables.
+    """What the exercise's own solution has of its own in a case, because its tile may be another one.
 
     Its compilation is the solution's with the number `CasePlan.module`.
     """
 
     launch: Launch
     constants: tuple[ConstantPlan, ...]
+    arguments: tuple[Argument, ...]
+    matrices: tuple[MatrixPlan, ...]
+    then: tuple[LaunchPlan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,8 @@ class CasePlan:
     solution: for the operation SOLUTION, once its file was read
     absolute, ulps: the tolerance of the operation SOLUTION
     flops, moved, worked: operations, bytes and elements of one launch that the exercise declares; 0 for none
+    kernel: the exercise's name of the kernel that is launched first
+    then: the launches after the first
     """
 
     name: str
@@ -82,6 +100,13 @@ class CasePlan:
     flops: int = 0
     moved: int = 0
     worked: int = 0
+    kernel: str = ""
+    then: tuple[LaunchPlan, ...] = ()
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """All launches in their order; none if the case can't be launched."""
+        return () if self.launch is None else (self.launch, *(each.launch for each in self.then))
 
     @property
     def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
@@ -91,17 +116,25 @@ class CasePlan:
     @property
     def given(self) -> tuple[MatrixPlan, ...]:
         """The matrices that have values before the launch."""
-        return tuple(matrix for matrix in self.matrices if matrix.role is not Role.OUTPUT)
+        return tuple(matrix for matrix in self.matrices if matrix.role in {Role.INPUT, Role.INOUT})
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that the kernel writes."""
-        return tuple(matrix for matrix in self.matrices if matrix.role is not Role.INPUT)
+        """The matrices that have results."""
+        return tuple(matrix for matrix in self.matrices if matrix.role in {Role.OUTPUT, Role.INOUT})
 
     def by_solution(self) -> CasePlan:
-        """This case with the launch of the exercise's solution."""
-        assert self.solution is not None, "only a case with a solution is run by it"
-        return replace(self, launch=self.solution.launch, constants=self.solution.constants)
+        """This case with the launches of the exercise's solution."""
+        own = self.solution
+        assert own is not None, "only a case with a solution is run by it"
+        return replace(
+            self,
+            launch=own.launch,
+            constants=own.constants,
+            arguments=own.arguments,
+            matrices=own.matrices,
+            then=own.then,
+        )
 
     @property
     def symbols(self) -> dict[str, str]:
@@ -191,10 +224,16 @@ def with_solution(exercise: Exercise, source: Source, case: CasePlan) -> CasePla
     raise (LaunchError): the solution can't be launched at these sizes
     """
     tile = source.tile(exercise, None)
-    names = source.launch_names(exercise, tile, case.sizes)
-    launch = exercise.launch.override(source.launch).resolve(names)
-    constants = _constants(exercise, exercise.names(tile, case.sizes, source.macros), {})
-    return replace(case, solution=SolutionLaunch(launch, constants))
+    launch = exercise.launch.override(source.launch).resolve(source.launch_names(exercise, tile, case.sizes))
+    names = exercise.names(tile, case.sizes, source.macros)
+    solution = SolutionLaunch(
+        launch,
+        _constants(exercise, names, {}),
+        _arguments(exercise, case.sizes, names),
+        _matrices(exercise, names, {}),
+        tuple(_further(exercise, source, tile, case.sizes)),
+    )
+    return replace(case, solution=solution)
 
 
 def _plan(exercise: Exercise, tile: int, seed: str, cases: Sequence[CasePlan]) -> Plan:
@@ -226,19 +265,18 @@ def select_cases(plan: Plan, text: str) -> Plan:
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
     names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
     lines = source.globals if source is not None else {}
-    arguments = tuple(plan_argument(parameter, case.sizes, names) for parameter in exercise.parameters)
     launch, problem = _resolve_launch(exercise, source, tile, case)
+    then, further_problem = _resolve_further(exercise, source, tile, case)
+    problem = problem or further_problem
     return CasePlan(
         name=case.name,
         sizes=dict(case.sizes),
         inputs=case.inputs,
         turn=turn,
         on_cpu=case.on_cpu,
-        matrices=tuple(
-            plan_matrix(operand, exercise.sorted_by(operand), names, lines) for operand in exercise.operands
-        ),
-        arguments=arguments,
-        launch=launch,
+        matrices=_matrices(exercise, names, lines),
+        arguments=_arguments(exercise, case.sizes, names),
+        launch=None if problem is not None else launch,
         problem=problem,
         launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
         operation=exercise.operation,
@@ -251,7 +289,25 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         flops=_value(exercise.work.flops, names),
         moved=_value(exercise.work.bytes, names),
         worked=_value(exercise.work.elements, names),
+        kernel=exercise.kernel,
+        then=then,
     )
+
+
+def _arguments(launched: Launched, sizes: Mapping[str, int], names: Mapping[str, int]) -> tuple[Argument, ...]:
+    return tuple(plan_argument(parameter, sizes, names) for parameter in launched.parameters)
+
+
+def _matrices(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[MatrixPlan, ...]:
+    return tuple(plan_matrix(operand, exercise.sorted_by(operand), names, lines) for operand in exercise.operands)
+
+
+def _further(exercise: Exercise, source: Source | None, tile: int, sizes: Mapping[str, int]) -> Iterator[LaunchPlan]:
+    """The launches after the first. Raises LaunchError at the first that no device supports."""
+    names = exercise.names(tile, sizes, source.macros if source is not None else None)
+    found = source.launch_names(exercise, tile, sizes) if source is not None and exercise.then else names
+    for each in exercise.then:
+        yield LaunchPlan(each.kernel, each.launch.resolve(found), _arguments(each, sizes, names))
 
 
 def _constants(exercise: Exercise, names: Mapping[str, int], lines: Mapping[str, int]) -> tuple[ConstantPlan, ...]:
@@ -283,6 +339,20 @@ def _resolve_launch(
             facts = Facts(Mistake.LARGE_TILE, largest_tile=largest_fitting(exercise))
         example = Example(case=case.name)
         return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=example, facts=facts)
+
+
+def _resolve_further(
+    exercise: Exercise, source: Source | None, tile: int, case: Case
+) -> tuple[tuple[LaunchPlan, ...], Finding | None]:
+    """The launches of one case after the first, or the reason against one of them."""
+    made: list[LaunchPlan] = []
+    try:
+        made.extend(_further(exercise, source, tile, case.sizes))
+    except LaunchError as error:
+        number, line = len(made) + 2, source.tile_line if source is not None else None
+        message = f"{error} {launch_text(number, [each.kernel for each in exercise.launches])}"
+        return (), Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name, launch=number))
+    return tuple(made), None
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:

@@ -36,6 +36,9 @@ def explained(report: Report, lines: Sequence[str]) -> Explanation:
     """
     if len(lines) > _LONGEST:
         lines = ()
+    if report.launches:
+        # the threads of the first launch say nothing about a mistake in another one
+        report = replace(report, launch=None)
     step = next_step(report, lines)
     found = Explanation(
         cause=cause(report, lines),

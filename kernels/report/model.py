@@ -80,6 +80,7 @@ class Report:
     warnings: the compiler's warnings, cut at a limit
     launch, launch_sizes: of the largest case that ran; no sizes in reports of older versions
     launch_note: where its block comes from, if not from the exercise or a launch comment
+    launches: the kernels of all launches in their order, if a case has several; `launch` is the first
     seed: 128 bits in hex that reproduce the inputs of every case
     isolation: the protections that this machine's sandbox lacks
     seconds: time per step
@@ -115,6 +116,7 @@ class Report:
     measured_occupancy: MeasuredOccupancy | None = None
     unmade_checks: tuple[str, ...] = ()
     launch_note: str = ""
+    launches: tuple[str, ...] = ()
     ptx: tuple[CodeLine, ...] = ()
     explanation: Explanation | None = None
     schema: int = SCHEMA
@@ -130,7 +132,11 @@ def launch_sentence(report: Report) -> str:
     if report.launch is None:
         return ""
     case = ", ".join(filter(None, ("largest case", sizes_text(report.launch_sizes))))
-    return f"Launched as {report.launch.text} ({case}). {report.launch_note}".rstrip()
+    sentence = f"Launched as {report.launch.text} ({case}). {report.launch_note}".rstrip()
+    if not report.launches:
+        return sentence
+    first, number = report.launches[0], len(report.launches)
+    return f"{sentence} This is the first of {number} launches, `{first}`. Counts and occupancy are for it alone."
 
 
 def first_error(findings: tuple[Finding, ...], verdict: Verdict) -> Finding | None:

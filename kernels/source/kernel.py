@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kernels.exercise import Exercise
-from kernels.exercise.model import Parameter
+from kernels.exercise.model import Launched, Parameter
 from kernels.facts import Facts, Mistake
 from kernels.source.constants import Macro
 from kernels.source.statements import statements
@@ -155,7 +155,8 @@ def name_of_kernel(
     launched: names of kernels that the file's host code launches
     """
     wanted, hidden = exercise.kernel, {macro.name for macro in macros}
-    if any(kernel.name == wanted for kernel in kernels) or _may_be_hidden(exercise, macros):
+    # With several kernels, only names tell which one is launched when.
+    if exercise.then or any(kernel.name == wanted for kernel in kernels) or _may_be_hidden(exercise, macros):
         return wanted, None
     fitting = {
         kernel.name: kernel
@@ -177,12 +178,12 @@ def name_of_kernel(
     return name, Finding(Verdict.REJECTED, message, fitting[name].line, severity=Severity.WARNING)
 
 
-def _may_be_hidden(exercise: Exercise, macros: Sequence[Macro]) -> bool:
+def _may_be_hidden(exercise: Launched, macros: Sequence[Macro]) -> bool:
     return any(macro.name == exercise.kernel or _mentions_global(macro) for macro in macros)
 
 
 def check_kernel(
-    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: Sequence[Token], name: str
+    exercise: Launched, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: Sequence[Token], name: str
 ) -> Finding | None:
     """A finding if the file has no kernel that the exercise can launch.
 
@@ -215,23 +216,25 @@ def _rejected(line: int | None, message: str) -> Finding:
     return Finding(Verdict.REJECTED, message, line=line)
 
 
-def _missing(exercise: Exercise, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
+def _missing(exercise: Launched, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
     """A finding that lists the kernels found, with the closest name."""
     wanted = exercise.kernel
     unmarked = _unmarked(wanted, tokens)
     if unmarked is not None:
         return _rejected(unmarked, f"`{wanted}` isn't a kernel yet. Write `__global__` before its `void`.")
     if not kernels:
+        lacks = "no kernel, because it has no `__global__` function"
+        if any(token.text == "__global__" for token in tokens):
+            lacks = f"no kernel `{wanted}`"
         return _rejected(
-            None,
-            f"The file has no kernel, because it has no `__global__` function. Define "
-            f"`__global__ void {wanted}({expected_parameters(exercise)})`.",
+            None, f"The file has {lacks}. Define `__global__ void {wanted}({expected_parameters(exercise)})`."
         )
     names = {kernel.name: kernel for kernel in kernels}
     folded = {name.casefold(): name for name in reversed(names)}
     near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
     near = near or (next(iter(names)) if len(names) == 1 else None)
-    if near is not None and not names[near].template and not names[near].namespace and names[near].defined:
+    launchable = near is not None and not (names[near].template or names[near].namespace)
+    if near is not None and launchable and names[near].defined and not _fits(exercise, names[near], set()):
         return _wrong_parameters(exercise, names[near])
     found = ", ".join(f"`{name}` (line {kernel.line})" for name, kernel in list(names.items())[:_MOST_NAMED])
     if near is None:
@@ -249,12 +252,12 @@ def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
     return None
 
 
-def expected_parameters(exercise: Exercise) -> str:
-    """The parameter list that the exercise's kernel must have."""
+def expected_parameters(exercise: Launched) -> str:
+    """The parameter list that the kernel must have."""
     return ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
 
 
-def _wrong_parameters(exercise: Exercise, kernel: Kernel) -> Finding:
+def _wrong_parameters(exercise: Launched, kernel: Kernel) -> Finding:
     found = ", ".join(_spelled(parameter) for parameter in kernel.parameters)
     message = (
         f"`{kernel.name}` has different parameters from the exercise. "
@@ -291,7 +294,7 @@ def _spelled(parameter: Sequence[Token]) -> str:
     return text.replace(" *", "*").replace(" [", "[").replace("[ ]", "[]").replace(" ]", "]")
 
 
-def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
+def _fits(exercise: Launched, kernel: Kernel, hidden: set[str]) -> bool:
     """Whether the kernel fits the exercise's arguments, as far as the text shows."""
     if any(token.text in hidden for parameter in kernel.parameters for token in parameter):
         return True

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernels.exercise import Exercise
+from kernels.exercise.model import Launched
 from kernels.exercise.values import ElementType
 from kernels.expression import Expression, ExpressionError
 from kernels.launch import LaunchOverride
@@ -147,7 +148,11 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
     findings = [*check_includes(seen, text), *check_lines(seen)]
     findings += [*check_host_code(tokens), *check_blanks(seen)]
     kernel, renamed = name_of_kernel(exercise, kernels, macros, rest.launched)
-    findings += _list(_check_kernel(exercise, kernels, macros, tokens, text, kernel))
+    for name, launched in exercise.kernels.items():
+        others = exercise.kernels.keys() - {name}
+        candidates = [each for each in kernels if each.name not in others]
+        graded = kernel if launched is exercise else name
+        findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
     doubtful = doubtful_names(seen, given, exercise.size_macros.keys())
     defaults = own_defaults(items, frozenset({exercise.tile_name, *exercise.macros}))
@@ -217,7 +222,7 @@ def _default_tile(
 
 
 def _check_kernel(
-    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: list[Token], text: str, name: str
+    exercise: Launched, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: list[Token], text: str, name: str
 ) -> Finding | None:
     """A finding if the kernel is missing, or hidden by a character that looks like another one."""
     finding = check_kernel(exercise, kernels, macros, tokens, name)

@@ -324,6 +324,7 @@ def test_the_example_in_the_documentation_is_an_exercise(folder):
         "constants[0].",
         "tolerance.",
         "work.",
+        "then[0].",
     ],
 )
 def test_every_field_is_documented(folder, where):
@@ -332,6 +333,7 @@ def test_every_field_is_documented(folder, where):
     text += '[[goals]]\ntext = "x"\ncounter = "branches"\nat_most = 0\n'
     text += '[[constants]]\nsymbol = "x"\nvalue = 3\n'
     text += "[tolerance]\nulps = 1\n[work]\nbytes = 1\n"
+    text += '[[then]]\nkernel = "x"\ngrid = "1"\nblock = "1"\n'
     anchor = {
         "": "kernel = ",
         "tile": "default = ",
@@ -343,6 +345,7 @@ def test_every_field_is_documented(folder, where):
         "constants": "value = 3",
         "tolerance": "ulps = 1",
         "work": "bytes = 1",
+        "then": 'kernel = "x"',
     }[table]
     separator = ", " if table in {"operands", "parameters"} else "\n"
     (folder / "exercise.toml").write_text(text.replace(anchor, f"surprise = 1{separator}{anchor}", 1))

@@ -151,7 +151,7 @@ def test_an_error_before_an_unknown_instruction_fails_its_case():
 
 def test_a_race_in_one_run_counts_though_a_later_run_cannot_be_made(monkeypatch):
     racing = request_for(TILED.solution.read_text("utf-8").replace("__syncthreads();", ""), "Width=17")
-    real, runs = device.run, []
+    real, runs = device.run_in_turn, []
 
     def second_fails(*given, **named):
         runs.append(given)
@@ -159,7 +159,7 @@ def test_a_race_in_one_run_counts_though_a_later_run_cannot_be_made(monkeypatch)
             raise device.Unsupported("an instruction", 7)
         return real(*given, **named)
 
-    monkeypatch.setattr(device, "run", second_fails)
+    monkeypatch.setattr(device, "run_in_turn", second_fails)
     response = check(racing)
 
     kinds = [finding.kind for finding in response.findings]

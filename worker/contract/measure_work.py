@@ -38,6 +38,7 @@ class WireCode:
     cubin: in base64
     entry: mangled name of the kernel; "" for the judge's module, which has several
     globals: mangled names of module variables, by their names in the source
+    others: mangled names of the kernels that are launched after `entry`, by their names in the source
     """
 
     ptx: str
@@ -45,6 +46,7 @@ class WireCode:
     entry: str = ""
     globals: Mapping[str, str] = field(default_factory=dict)
     resources: Resources | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cubin_bytes(self) -> bytes:

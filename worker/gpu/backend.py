@@ -73,7 +73,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The duration of one launch.
+    """The duration of one launch, or of several in a row.
 
     ms: between two events of the device
     host_ms: by the host's clock, from before the first event until the second was seen
@@ -93,6 +93,15 @@ class Used:
 
 
 Argument = Memory | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One launch of a kernel."""
+
+    kernel: Kernel
+    launch: Launch
+    arguments: tuple[Argument, ...]
 
 
 class Backend(Protocol):
@@ -141,8 +150,13 @@ class Backend(Protocol):
     def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
         """Start one of the judge's own kernels, which always ends."""
 
-    def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """Run a kernel and wait for its end. Raises DeviceFault, with TIME after `seconds`."""
+    def timed(
+        self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float, then: Sequence[Call] = ()
+    ) -> Timed:
+        """Run a kernel and wait for its end. Raises DeviceFault, with TIME after `seconds`.
+
+        then: launches that follow at once; their time counts, too
+        """
 
     def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
         """Multiply two row-major matrices with the device's library in full single precision, timed."""

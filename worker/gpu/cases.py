@@ -48,7 +48,7 @@ class SmallCases:
         """Run the exercise's solution on memory of its own."""
         operands = place(self._backend, self._solution[case.module], case.by_solution())
         values = {buffer.name: buffer.values for buffer in buffers}
-        for matrix in case.matrices:
+        for matrix in operands.case.matrices:
             operands.write(self._backend, matrix, values[matrix.name])
         run_solution(self._backend, operands, self._seconds)
         return self._contents(operands)
@@ -61,8 +61,7 @@ class SmallCases:
         try:
             operands = place(self._backend, self._modules[case.module], case)
             self._fill(operands, values)
-            assert case.launch is not None, "only a case that can be launched is run"
-            self._backend.timed(operands.kernel, case.launch, operands.arguments, self._seconds)
+            operands.timed(self._backend, self._seconds)
             findings = tuple(self._hurt(operands))
             values = self._contents(operands)
         except DeviceFault as fault:

@@ -22,7 +22,7 @@ from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
 from kernels.verdict import Finding, Severity, Verdict
-from worker.gpu.backend import GUARD_WORDS, Argument, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
+from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 
 _FIRST_PLACE, _APART = 1 << 40, 1 << 32
 _MEMORY_WORDS = 1 << 28
@@ -194,11 +194,15 @@ class CpuBackend:
         except DeviceFault as fault:
             self._fault = self._fault or fault
 
-    def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """Run a kernel. `seconds` becomes a limit for each thread's instructions."""
+    def timed(
+        self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float, then: Sequence[Call] = ()
+    ) -> Timed:
+        """Run a kernel. `seconds` becomes a limit for each thread's instructions in each launch."""
         self.wait()
-        self._run(kernel, launch, arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
-        return self._took(self._clock(launch))
+        calls = (Call(kernel, launch, tuple(arguments)), *then)
+        for call in calls:
+            self._run(call.kernel, call.launch, call.arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
+        return self._took(sum(self._clock(call.launch) for call in calls))
 
     def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
         """Multiply with numpy."""

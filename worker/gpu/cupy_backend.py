@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
-from worker.gpu.backend import GUARD_WORDS, Argument, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
+from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 from worker.gpu.cuda_errors import fault_kind
 from worker.gpu.device_class import device_class
 from worker.gpu.nvml import ClockReader, gpus
@@ -169,11 +169,21 @@ class CupyBackend:
 
     def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
         self._start()
-        self._run(kernel, launch, arguments)
+        self._prepared(kernel, launch, arguments)()
 
-    def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
-        """Run one launch between two events, with a timeout by the host's clock."""
-        return self._timed(lambda: self._run(kernel, launch, arguments), seconds)
+    def timed(
+        self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float, then: Sequence[Call] = ()
+    ) -> Timed:
+        """Run one launch or several between two events, with a timeout by the host's clock."""
+        calls = (Call(kernel, launch, tuple(arguments)), *then)
+        # prepare all before the first event, so that the device needn't wait between two launches
+        starts = [self._prepared(call.kernel, call.launch, call.arguments) for call in calls]
+
+        def start() -> None:
+            for each in starts:
+                each()
+
+        return self._timed(start, seconds)
 
     def multiply(self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int) -> Timed:
         """Multiply with cuBLAS. Its matrices are column-major, so this computes the transposed product."""
@@ -228,16 +238,21 @@ class CupyBackend:
         ended = time.perf_counter()
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
-    def _run(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
-        # These objects must live until the launch: the driver gets only their addresses.
+    def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
+        """A function that starts a kernel."""
         values = [_parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(each) for each in values))
-        _of_kernel(
-            lambda: driver.launchKernel(
-                kernel.handle.function, *launch.grid, *launch.block, launch.shared, _STREAM,
-                ctypes.addressof(places), 0,
-            )
-        )  # fmt: skip
+
+        def start(_alive: object = values) -> None:
+            # The values must live until the launch: the driver gets only their addresses.
+            _of_kernel(
+                lambda: driver.launchKernel(
+                    kernel.handle.function, *launch.grid, *launch.block, launch.shared, _STREAM,
+                    ctypes.addressof(places), 0,
+                )
+            )  # fmt: skip
+
+        return start
 
     def _start(self) -> None:
         """Mark the begin of a batch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from kernels.judging.compare import POISON
 from kernels.judging.drawn_values import DTYPES
 from kernels.judging.inputs import Matrix
 from kernels.judging.operand_plan import MatrixPlan
-from kernels.judging.plan import CasePlan
+from kernels.judging.plan import CasePlan, LaunchPlan
 from worker.contract.measure_work import WireCode
-from worker.gpu.backend import Argument, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
+from worker.gpu.backend import Argument, Backend, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed
 
+_EMPTY = frozenset({Role.OUTPUT, Role.SCRATCH})
 POISON_WORD = int(np.array([POISON]).view(np.uint32)[0])
 """Outputs are filled with this value before a launch. So are the bytes after a matrix up to a whole word."""
 
@@ -25,10 +26,12 @@ class Loaded:
     """A compilation on the device.
 
     globals: mangled names of module variables, by their names in the source
+    others: the kernels that are launched after the first, by their names in the source
     """
 
     kernel: Kernel
     globals: Mapping[str, str]
+    others: Mapping[str, Kernel] = field(default_factory=dict)
 
 
 class Modules:
@@ -43,8 +46,10 @@ class Modules:
         """The compilation `CasePlan.module`. Raises DeviceFault if the device refuses it."""
         if number not in self._loaded:
             code = self._codes[number]
-            kernel = self._backend.load(Code(code.ptx, code.cubin_bytes), code.entry)
-            self._loaded[number] = Loaded(kernel, code.globals)
+            whole = Code(code.ptx, code.cubin_bytes)
+            kernel = self._backend.load(whole, code.entry)
+            others = {name: self._backend.load(whole, entry) for name, entry in code.others.items()}
+            self._loaded[number] = Loaded(kernel, code.globals, others)
         return self._loaded[number]
 
 
@@ -54,7 +59,8 @@ class Operands:
 
     memories: by name; matrices that are module variables use the module's memory
     guarded: all other matrices, which have guard zones
-    constants: module variables of one int, with their values at every launch
+    constants: module variables of one int, with their values before the first launch
+    then: the launches after the first
     solution: of the exercise's solution, for the operation SOLUTION
     """
 
@@ -65,11 +71,18 @@ class Operands:
     arguments: tuple[Argument, ...]
     constants: tuple[tuple[Memory, int], ...]
     solution: Operands | None = None
+    then: tuple[Call, ...] = ()
+
+    def timed(self, backend: Backend, seconds: float) -> Timed:
+        """Run all launches and wait for their end. Raises like `Backend.timed`."""
+        launch = self.case.launch
+        assert launch is not None, "only a case that can be launched is run"
+        return backend.timed(self.kernel, launch, self.arguments, seconds, self.then)
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
         """The matrices that are empty before a launch."""
-        return tuple(matrix for matrix in self.case.matrices if matrix.role is Role.OUTPUT)
+        return tuple(matrix for matrix in self.case.matrices if matrix.role in _EMPTY)
 
     def of(self, matrix: MatrixPlan) -> Memory:
         return self.memories[matrix.name]
@@ -108,12 +121,21 @@ def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
         kernel=loaded.kernel,
         memories=memories,
         guarded=tuple(guarded),
-        arguments=tuple(memories[each.matrix] if each.matrix is not None else each.value for each in case.arguments),
+        arguments=_arguments(case, memories),
         constants=tuple(
             (backend.variable(loaded.kernel, loaded.globals[constant.symbol]), constant.value & 0xFFFF_FFFF)
             for constant in case.constants
         ),
+        then=tuple(
+            # the kernel of the first launch may be launched again
+            Call(loaded.others.get(each.kernel, loaded.kernel), each.launch, _arguments(each, memories))
+            for each in case.then
+        ),
     )
+
+
+def _arguments(launched: CasePlan | LaunchPlan, memories: Mapping[str, Memory]) -> tuple[Argument, ...]:
+    return tuple(memories[each.matrix] if each.matrix is not None else each.value for each in launched.arguments)
 
 
 def place_all(backend: Backend, modules: Modules, solution: Modules, case: CasePlan) -> Operands:

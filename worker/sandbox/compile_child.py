@@ -9,7 +9,7 @@ from typing import Any
 
 from kernels.compile import nvrtc
 from kernels.compile.compilation import MEMORY_MESSAGE, Compilation
-from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.compile.diagnostics import Diagnostic, Entry, Resources
 from kernels.facts import Facts
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding, Severity, Verdict
@@ -34,6 +34,7 @@ class CompileRequest:
     kernels: tuple[str, ...] = ()
     parameters: tuple[str, ...] | None = None
     max_registers: int | None = None
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +112,11 @@ def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
             )
         made = response["compilation"]
         said = tuple(Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"])
+        others = {name: Entry(each["name"], Resources(**each["resources"])) for name, each in made["others"].items()}
         return Compilation(
             **made | {
                 "cubin": base64.b64decode(made["cubin"]), "resources": Resources(**made["resources"]),
-                "diagnostics": said,
+                "diagnostics": said, "others": others,
             }
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:

@@ -29,7 +29,8 @@ def compile_step(request: dict[str, Any]) -> dict[str, Any]:
     if "names" in request:
         return {"values": evaluate(**request)}
     lists = {name: tuple(request[name]) for name in ("symbols", "kernels", "parameters") if request[name] is not None}
-    wanted = request | lists
+    others = {name: tuple(types) for name, types in request["others"].items()}
+    wanted = request | lists | {"others": others}
     result = compile_source(**wanted)
     if isinstance(result, tuple):
         return {

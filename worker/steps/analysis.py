@@ -111,8 +111,8 @@ def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Pr
     if counted.problem is not None:
         return _stopped(begun, (counted.problem,), clock, stages)
     evidence, occupancy = explain(look, made, counted)
-    if note := _older(look, made):
-        evidence = replace(evidence, notes=(note, *evidence.notes))
+    notes = filter(None, (_first_of(look), _older(look, made)))
+    evidence = replace(evidence, notes=(*notes, *evidence.notes))
     return replace(
         begun,
         evidence=evidence,
@@ -121,6 +121,13 @@ def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Pr
         isolation=stages.isolation(),
         seconds=dict(clock.seconds),
     )
+
+
+def _first_of(look: Look) -> str:
+    case = look.plan.cases[0]
+    if not case.then:
+        return ""
+    return f"This is about the first of {len(case.launches)} launches, `{case.kernel}`."
 
 
 def _older(look: Look, made: Compilation) -> str:

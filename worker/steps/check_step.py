@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from kernels.judging.limits import with_launch
 from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
@@ -88,9 +89,7 @@ def _check(request: CheckRequest) -> CheckResponse:
     seen: list[Finding] = []
     reached = _Reached()
     try:
-        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules]
-        for each in loaded:
-            device.check(each.program)
+        loaded = [Loaded.checked(module) for module in request.modules]
         if unfit := misfits_in(request.plan, loaded):
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
@@ -137,7 +136,11 @@ class _Reached:
     def add(self, case: CasePlan, reason: device.Unsupported) -> None:
         self._first = self._first or reason.finding
         self._findings += (
-            replace(finding, example=replace(finding.example or Example(), case=case.name))
+            replace(
+                finding,
+                message=with_launch(finding.message, case, finding.example.launch if finding.example else 0),
+                example=replace(finding.example or Example(), case=case.name),
+            )
             for finding in reason.findings
         )
 
@@ -168,7 +171,7 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
     reached: collects the instructions that aren't emulated
     """
     from kernels import device
-    from kernels.judging.judge import LostError, arguments, constants
+    from kernels.judging.judge import LostError, constants
     from kernels.judging.outcomes import size_text
 
     begun: set[str] = set()
@@ -176,16 +179,13 @@ def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding], reached: 
 
     def run(case: CasePlan, buffers: Sequence[Buffer], schedule: Schedule, budget: Budget) -> Execution:
         nonlocal printed
-        assert case.launch is not None, "only a case that can be launched is run"
         if case.name not in begun:
             begun.add(case.name)
             tell(case.name)
         on = loaded[case.module]
         try:
-            execution = device.run(
-                on.program,
-                case.launch,
-                arguments(case),
+            execution = device.run_in_turn(
+                on.calls(case),
                 buffers,
                 symbols=on.named(case.symbols),
                 shapes=case.shapes,
@@ -242,15 +242,12 @@ class _Solver:
 
     def _solve(self, case: CasePlan, buffers: Sequence[Buffer]) -> Execution:
         from kernels import device
-        from kernels.judging.judge import arguments, constants, full_budget
+        from kernels.judging.judge import constants, full_budget
 
         case, on = case.by_solution(), self._loaded[case.module]
-        assert case.launch is not None, "a solution has a launch"
         try:
-            execution = device.run(
-                on.program,
-                case.launch,
-                arguments(case),
+            execution = device.run_in_turn(
+                on.calls(case),
                 buffers,
                 symbols=on.named(case.symbols),
                 state=on.named(constants(case)),
@@ -272,9 +269,7 @@ def _solver(modules: Sequence[Module]) -> _Solver | None:
     from kernels import device
 
     try:
-        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in modules]
-        for each in loaded:
-            device.check(each.program)
+        loaded = [Loaded.checked(module) for module in modules]
     except device.Unsupported as reason:
         raise _needs_gpu(reason) from reason
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from kernels.compile.bundle import header_texts
 from kernels.exercise import Exercise
+from kernels.exercise.model import Launched
 from kernels.judging.plan import Plan
 from kernels.source.source_file import Source
 from worker.sandbox.compile_child import CompileRequest, EvaluateRequest
@@ -56,8 +57,13 @@ def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
         headers=_headers(source, task.cache),
         # the text doesn't show a kernel that a macro declares
         kernels=tuple(dict.fromkeys((source.kernel, *source.kernels))),
-        parameters=tuple(parameter.ctype for parameter in exercise.parameters),
+        parameters=_types(exercise),
+        others={name: _types(each) for name, each in exercise.kernels.items() if name != exercise.kernel},
     )
+
+
+def _types(launched: Launched) -> tuple[str, ...]:
+    return tuple(parameter.ctype for parameter in launched.parameters)
 
 
 def evaluate_request(task: Task, source: Source, names: Sequence[str], defines: Mapping[str, str]) -> EvaluateRequest:

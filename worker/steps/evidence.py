@@ -84,7 +84,8 @@ def fits(plan: Plan) -> bool:
 
 def module_of(made: Compilation) -> Module:
     """The parts of a compilation that a run needs."""
-    return Module(made.ptx, made.entry, made.globals, made.resources)
+    others = {name: each.name for name, each in made.others.items()}
+    return Module(made.ptx, made.entry, made.globals, made.resources, others)
 
 
 def meaning(
@@ -138,7 +139,8 @@ def meaning(
         counted.evidence,
         subject,
         bound=lambda totals: _light(totals, plan, target.device).milliseconds,
-        light=(bound,),
+        # the bound of the first launch says little about the time of all
+        light=() if case.then else (bound,),
         goals=goals(exercise, case.sizes, plan.tile, totals, source.macros) if _has_goals(exercise, plan) else (),
         broken=bool(errors),
     )

@@ -10,7 +10,7 @@ from typing import Protocol
 from kernels.compile.compilation import Compilation
 from kernels.exercise import Operation
 from kernels.exercise.sizes import misfit
-from kernels.judging.limits import launch_finding
+from kernels.judging.limits import further_finding, launch_finding
 from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.measurement import Measurement
 from kernels.occupancy.driver_answer import MeasuredOccupancy, by_driver
@@ -107,11 +107,38 @@ def _can_run(case: CasePlan, made: Made) -> bool:
     """Whether this case has a checked compilation that the device can launch."""
     if case.launch is None or case.problem is not None or case.module >= len(made.compilations):
         return False
-    return launch_finding(case, made.compilations[case.module].resources) is None
+    code = made.compilations[case.module]
+    return launch_finding(case, code.resources) is None and further_problem(case, code) is None
+
+
+def further_problem(case: CasePlan, made: Compilation) -> Finding | None:
+    """Why a launch after the case's first doesn't fit; None if all do."""
+    resources = {case.kernel: made.resources, **{name: each.resources for name, each in made.others.items()}}
+    return further_finding(case, resources)
+
+
+def with_problems(plan: Plan, made: Sequence[Compilation]) -> Plan:
+    """The plan, with a problem in each case with a later launch that doesn't fit."""
+    return replace(
+        plan,
+        cases=tuple(
+            replace(case, problem=case.problem or further_problem(case, made[case.module]))
+            if case.then and case.module < len(made)
+            else case
+            for case in plan.cases
+        ),
+    )
 
 
 def _on_the_wire(made: Compilation) -> WireCode:
-    return WireCode(made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources)
+    return WireCode(
+        made.ptx,
+        base64.b64encode(made.cubin).decode(),
+        made.entry,
+        dict(made.globals),
+        made.resources,
+        {name: each.name for name, each in made.others.items()},
+    )
 
 
 class Measures(Protocol):

@@ -71,6 +71,7 @@ class Execution:
     unordered: two atomics whose order is open, if known and if another order changes operands or finds unset values
     reached: the instruction that isn't emulated and ended the run
     unwritten: for outputs with elements of 8 or 16 bits, the elements that lack a written byte
+    valid: the bytes that were written, in the form of `Buffer.valid`
     """
 
     findings: tuple[Finding, ...]
@@ -84,6 +85,11 @@ class Execution:
     unordered: Finding | None = None
     reached: Unsupported | None = None
     unwritten: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    valid: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
 
 
 class _Prepared:
@@ -149,6 +155,7 @@ def run(
     blocks: Sequence[int] | None = None,
     wrap: Wrap | None = None,
     sizes: str = "",
+    carries: bool = False,
 ) -> Execution:
     """Run a kernel to its end, whatever it does, and return the results.
 
@@ -162,6 +169,8 @@ def run(
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: wraps every step, to observe it
     sizes: of the case, for messages
+    carries: whether a later launch gets all memory, not only values
+
     raise (Unsupported): threads reach a feature that isn't emulated
     """
     _keep_memory()
@@ -179,7 +188,7 @@ def run(
         if not (observe and races):
             return _whole(run_once(Unwatched(), frozenset()).result)
         written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
-        return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races))
+        return _whole(_with_races(prepared, run_once, launch.threads, written, warp_races, carries=carries))
 
 
 def _whole(result: Execution) -> Execution:
@@ -193,7 +202,7 @@ def _whole(result: Execution) -> Execution:
 
 
 def _with_races(
-    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
+    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity, *, carries: bool
 ) -> Execution:
     """Run a launch and look for data races.
 
@@ -203,8 +212,8 @@ def _with_races(
     """
     first = _in_one_order(prepared, run_once, threads, written, severity)
     result = first.result
-    if errors := _errors(result):
-        pair = _unordered(prepared, run_once, written, severity) if first.mixed and _unset_only(errors) else None
+    if errors := result.errors:
+        pair = _unordered(prepared, run_once, written, severity) if first.mixed and unset_only(errors) else None
         # The value may only come later, from the atomic that the pair names.
         same = pair is not None and pair.array == errors[0].array
         return replace(result, unordered=pair) if same else result
@@ -221,12 +230,12 @@ def _with_races(
             if order.group == 1 and once.asked_who_is_active:
                 break
             ran = once.result
-        errors = _errors(ran)
+        errors = ran.errors
         # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
         if more := tuple(finding for finding in errors if finding.kind is not Verdict.TIME_LIMIT):
-            pair = _unordered(prepared, run_once, written, severity) if _unset_only(more) else None
+            pair = _unordered(prepared, run_once, written, severity) if unset_only(more) else None
             return replace(result, findings=(*result.findings, *more), unordered=pair)
-        if not errors and any(_differ(values, result.values[name]) for name, values in ran.values.items()):
+        if not errors and (differ(ran.values, result.values) or (carries and _leaves_other(ran, result))):
             others.append(ran)
     if not others:
         return result
@@ -240,16 +249,19 @@ def _place_text(name: str) -> tuple[Example, str]:
     )
 
 
-def _unset_only(errors: Sequence[Finding]) -> bool:
+def unset_only(errors: Sequence[Finding]) -> bool:
+    """Whether all errors are reads of unset values, which the order of two atomics may explain."""
     return all(finding.kind is Verdict.UNINITIALIZED_READ for finding in errors)
 
 
-def _errors(result: Execution) -> tuple[Finding, ...]:
-    return tuple(finding for finding in result.findings if finding.severity is Severity.ERROR)
+def differ(some: Mapping[str, NDArray[Any]], others: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether two runs left different bytes in a buffer."""
+    return any(not np.array_equal(values.view(np.uint8), others[name].view(np.uint8)) for name, values in some.items())
 
 
-def _differ(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return not np.array_equal(one.view(np.uint8), other.view(np.uint8))
+def _leaves_other(one: Execution, other: Execution) -> bool:
+    """Whether two runs left other memory for a later launch than the operands' values."""
+    return one.state != other.state or differ(one.valid, other.valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +436,7 @@ class _Launch:
             None if self._counting is None else self._counting.result(),
             reached=self._reached,
             unwritten=self._layout.unwritten(buffers),
+            valid=self._layout.valid(buffers),
         )
 
     def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ class Buffer:
     values: elements of 1, 2, 4 or 8 bytes
     planes: of a three-dimensional operand
     initialised: whether the kernel may read it before writing it
+    valid: otherwise, for each word a bit for each byte that an earlier launch wrote; None for none
     """
 
     name: str
@@ -37,6 +38,7 @@ class Buffer:
     initialised: bool
     columns: int = 0
     planes: int = 0
+    valid: NDArray[np.uint8] | None = None
 
 
 class Layout:
@@ -91,6 +93,11 @@ class Layout:
                 found[buffer.name] = elements.min(axis=1) == 0
         return found
 
+    def valid(self, buffers: Sequence[Buffer]) -> dict[str, NDArray[np.uint8]]:
+        """Return `Buffer.valid` for a later launch."""
+        masks = {buffer.name: self._placed[buffer.name].valid for buffer in buffers}
+        return {name: mask for name, mask in masks.items() if mask is not None}
+
     def writers(self, buffer: Buffer) -> frozenset[int]:
         return frozenset(self._placed[buffer.name].writers)
 
@@ -112,6 +119,8 @@ class Layout:
         allocation = self._globals.place(
             buffer.name, "global", given.size, (), initialised=buffer.initialised or not self._observe, words=words
         )
+        if allocation.valid is not None and buffer.valid is not None:
+            allocation.valid[:] = buffer.valid
         allocation.element = buffer.values.itemsize
         if buffer.planes:
             rows = buffer.values.size // (buffer.planes * buffer.columns)

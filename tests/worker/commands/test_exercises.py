@@ -207,3 +207,18 @@ def test_what_is_not_there_is_said_in_one_line():
         assert result.exit_code == 2
         assert len(result.stderr.strip().splitlines()) == 1
         assert result.stdout == ""
+
+
+def test_the_kernels_of_all_launches_are_listed(tmp_path: Path):
+    mine = shutil.copytree(BUILT_IN / "vector-addition", tmp_path / "mine")
+    section = DOCUMENTATION.read_text("utf-8").split("### Several launches")[1]
+    (mine / "exercise.toml").write_text(section.split("```toml\n")[1].split("```")[0])
+    listed = json.loads(run("mine", "--exercises", str(tmp_path), "--json").stdout)
+    kernels = [
+        "__global__ void partialSums(const int* values, int* partial, int n)",
+        "__global__ void addSums(const int* partial, int* sum, int count)",
+    ]
+    assert listed["kernels"] == kernels
+    assert listed["launches"] == ["partialSums", "addSums"]
+    lines = [line.strip() for line in run("--exercises", str(tmp_path)).stdout.splitlines()]
+    assert lines.index(kernels[1]) == lines.index(kernels[0]) + 1

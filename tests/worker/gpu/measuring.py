@@ -63,9 +63,22 @@ def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
         exercise.fmad,
         plan.module_symbols,
         headers=header_texts(source.text, KEPT),
+        kernels=source.kernels,
+        others={
+            name: tuple(parameter.ctype for parameter in each.parameters)
+            for name, each in exercise.kernels.items()
+            if name != exercise.kernel
+        },
     )
     assert isinstance(made, Compilation), made
-    return WireCode(made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources)
+    return WireCode(
+        made.ptx,
+        base64.b64encode(made.cubin).decode(),
+        made.entry,
+        dict(made.globals),
+        made.resources,
+        {name: each.name for name, each in made.others.items()},
+    )
 
 
 def request_for(
@@ -207,8 +220,8 @@ class Scripted(CpuBackend):
         super().wait()
         self.batch_open = False
 
-    def timed(self, kernel, launch, arguments, seconds):
-        super().timed(kernel, launch, arguments, seconds)
+    def timed(self, kernel, launch, arguments, seconds, then=()):
+        super().timed(kernel, launch, arguments, seconds, then)
         self.launches += 1
         self.after(arguments)
         ms = self.ms.pop(0) if len(self.ms) > 1 else self.ms[0]

@@ -309,10 +309,10 @@ class Failing(Scripted):
             raise DeviceFault(FaultKind.RESOURCES, "out of memory")
         return super().take(words, guarded=guarded)
 
-    def timed(self, kernel, launch, arguments, seconds):
+    def timed(self, kernel, launch, arguments, seconds, then=()):
         if self.words == 1 << 40 and arguments[-1] == RANKING:
             raise DeviceFault(self.kind, "as the test has it")
-        return super().timed(kernel, launch, arguments, seconds)
+        return super().timed(kernel, launch, arguments, seconds, then)
 
 
 @pytest.mark.parametrize(

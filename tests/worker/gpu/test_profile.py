@@ -237,8 +237,8 @@ class Watched(CpuBackend):
             self.last = memory
         return memory
 
-    def timed(self, kernel, launch, arguments, seconds):
-        done = super().timed(kernel, launch, arguments, seconds)
+    def timed(self, kernel, launch, arguments, seconds, then=()):
+        done = super().timed(kernel, launch, arguments, seconds, then)
         self.launches += 1
         assert isinstance(self.last, Memory)
         self.output = self.read(self.last)

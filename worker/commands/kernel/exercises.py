@@ -124,7 +124,11 @@ def _listed(found: Sequence[Exercise], malformed: Sequence[ExerciseError]) -> An
 
 
 def _text(exercise: Exercise) -> str:
-    lines = [*declarations(exercise), signature(exercise), f"tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}"]
+    lines = [
+        *declarations(exercise),
+        *signatures(exercise),
+        f"tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}",
+    ]
     title = f"{click.style(exercise.name, bold=True)}: {exercise.title}"
     return "\n".join([title, *(f"    {line}" for line in lines)])
 
@@ -178,7 +182,9 @@ def _summary(exercise: Exercise) -> dict[str, Any]:
     return {
         "name": exercise.name,
         "title": exercise.title,
-        "kernel": signature(exercise),
+        "kernel": signatures(exercise)[0],
+        "launches": [each.kernel for each in exercise.launches],
+        "kernels": signatures(exercise),
         "globals": declarations(exercise),
         "sizes": list(exercise.sizes),
         "tile": exercise.tile,
@@ -194,10 +200,11 @@ def declarations(exercise: Exercise) -> list[str]:
     return [*bound, *(constant.declaration for constant in exercise.constants)]
 
 
-def signature(exercise: Exercise) -> str:
-    """The kernel's declaration that a student's file must have."""
-    parameters = ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
-    return f"__global__ void {exercise.kernel}({parameters})"
+def signatures(exercise: Exercise) -> list[str]:
+    """The declarations of the kernels that a student's file must have."""
+    from kernels.source.kernel import expected_parameters
+
+    return [f"__global__ void {name}({expected_parameters(each)})" for name, each in exercise.kernels.items()]
 
 
 def _sizes(exercise: Exercise) -> list[str]:

@@ -171,10 +171,8 @@ class DrawnInputs:
 
 def run_solution(backend: Backend, solution: Operands, seconds: float) -> None:
     """Run the exercise's solution, whose inputs are in its memory. Raises SolutionFault."""
-    case = solution.case
-    assert case.launch is not None, "a solution has a launch"
     empty(backend, solution)
     try:
-        backend.timed(solution.kernel, case.launch, solution.arguments, seconds)
+        solution.timed(backend, seconds)
     except DeviceFault as fault:
-        raise SolutionFault(f"the exercise's solution fails at {case.name}: {fault}") from fault
+        raise SolutionFault(f"the exercise's solution fails at {solution.case.name}: {fault}") from fault

@@ -28,7 +28,8 @@ def operand_bytes(case: CasePlan) -> int:
     """Bytes of all operands, each counted once, or as the exercise declares."""
     if case.moved:
         return case.moved
-    return sum(matrix.bytes * (2 if matrix.role is Role.INOUT else 1) for matrix in case.matrices)
+    counted = (matrix for matrix in case.matrices if matrix.role is not Role.SCRATCH)
+    return sum(matrix.bytes * (2 if matrix.role is Role.INOUT else 1) for matrix in counted)
 
 
 def elements(case: CasePlan) -> int:

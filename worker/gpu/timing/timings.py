@@ -167,16 +167,10 @@ def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -
     """
     inputs = fill(bench.backend, bench.judge, operands, kind, bench.fresh.inputs())
     bench.backend.flush()
-    run = _run(bench, operands)
+    run = operands.timed(bench.backend, bench.launch_seconds)
     # Drawn after the launch, so the kernel can't prepare for the check.
     vector = bench.fresh.vector()
     return inputs.fault(vector, number, bench.launch_seconds) or run
-
-
-def _run(bench: Bench, operands: Operands) -> Timed:
-    launch = operands.case.launch
-    assert launch is not None, "only a case that can be launched is timed"
-    return bench.backend.timed(operands.kernel, launch, operands.arguments, bench.launch_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +190,7 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
     inputs = fill(bench.backend, bench.judge, operands, kind_of(operands.case, 0), bench.fresh.inputs())
     changes = any(matrix.role is Role.INOUT for matrix in operands.case.matrices)
     began = bench.now()
-    run = _run(bench, operands)
+    run = operands.timed(bench.backend, bench.launch_seconds)
     unused = bench.fresh.vector()
     before = bench.clock_mhz
     # after other work, the first launch is already a look at the clock
@@ -206,7 +200,7 @@ def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
             if changes:
                 # A counter that goes on from the last launch may be an index out of bounds.
                 inputs.fill()
-            run = _run(bench, operands)
+            run = operands.timed(bench.backend, bench.launch_seconds)
         clock = bench.backend.clocks().sm_mhz
         if clock and abs(clock - before) <= _SAME_CLOCK * clock:
             break
