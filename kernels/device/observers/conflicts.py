@@ -51,8 +51,7 @@ class Order:
         self._stores = self._atomic & np.array([site.stores for site in sites], np.bool_)
         self._changes = [site.change if by_order or site.stores else "" for site in sites]
         self._alone = np.array([change == OLD for change in self._changes], np.bool_)
-        looks = [site.change == OLD or site.kind is Kind.READ for site in sites]
-        self._looks = self._atomic & np.array(looks, np.bool_)
+        self._looks = self._atomic & np.array([site.looks for site in sites], np.bool_)
         number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
@@ -286,7 +285,7 @@ class Order:
         events = entries["event"]
         there = there[np.argsort(events[there], kind="stable")]
         sites = entries["site"][there]
-        seers = there[(self._updates | (self._atomic & ~self._writes))[sites]]
+        seers = there[self._looks[sites]]
         found = np.zeros(len(earlier), np.bool_)
         if not len(seers):
             return found

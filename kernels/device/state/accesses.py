@@ -68,6 +68,11 @@ class Where:
         """Whether it is an atomic that sets a value, whatever was there."""
         return self.change == STORE
 
+    @property
+    def looks(self) -> bool:
+        """Whether it is a read, or an atomic whose old value counts. Others can't know which changes came before."""
+        return self.kind is Kind.READ or self.change == OLD
+
 
 @dataclass(slots=True, eq=False)
 class Access:

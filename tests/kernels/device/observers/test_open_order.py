@@ -49,6 +49,29 @@ def test_an_exchange_whose_old_value_is_dropped_hands_nothing_on(device):
 
 
 @pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) word = 9u;  //@ two\n  P[t] = 1;", 1),
+        ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) P[0] = word;  //@ two", 1),
+        (
+            "t += blockIdx.x * 64; kept[t] = t; __threadfence(); atomicAdd(&word, 1u);  //@ one\n"
+            "  atomicAdd(&word, 1u); __threadfence(); P[t] = kept[n - 1 - t];  //@ two",
+            2,
+        ),
+    ],
+    ids=["store", "load", "fences"],
+)
+def test_an_update_whose_old_value_is_dropped_orders_nothing(device, body, grid):
+    text = f"{WORD}__device__ int kept[128];\n{HEAD} {{\n  {THREAD}\n  {body}\n}}"
+
+    found = device.run(text, grid=grid, block=64, n=128).findings
+
+    assert (Verdict.DATA_RACE, {line(text, "one"), line(text, "two")}) in [
+        (each.kind, {each.line, each.other_line}) for each in found
+    ]
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "atomicExch(&word, 7u);",
