@@ -18,6 +18,8 @@ __device__ void store(unsigned int* to, unsigned int value) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" :: "l"(to), "r"(value) : "memory");  //@ store
 }
 """
+FENCES = """t += blockIdx.x * 64; kept[t] = t; __threadfence(); atomicAdd(&word, 1u);  //@ one
+  atomicAdd(&word, 1u); __threadfence(); P[t] = kept[n - 1 - t];  //@ two"""
 
 
 @pytest.mark.parametrize("store", ["atomicExch(&word, (unsigned int)t / 48)", "store(&word, t / 48)"])
@@ -53,11 +55,7 @@ def test_an_exchange_whose_old_value_is_dropped_hands_nothing_on(device):
     [
         ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) word = 9u;  //@ two\n  P[t] = 1;", 1),
         ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) P[0] = word;  //@ two", 1),
-        (
-            "t += blockIdx.x * 64; kept[t] = t; __threadfence(); atomicAdd(&word, 1u);  //@ one\n"
-            "  atomicAdd(&word, 1u); __threadfence(); P[t] = kept[n - 1 - t];  //@ two",
-            2,
-        ),
+        (FENCES, 2),
     ],
     ids=["store", "load", "fences"],
 )
