@@ -47,7 +47,10 @@ STORE = "store"
 """The change of an atomic that sets a value. Two such atomics commute if their values are equal."""
 
 OLD = "old"
-"""The change of an atomic whose old value matters. It doesn't commute even with itself."""
+"""The change of an atomic whose old value is used. It doesn't commute even with itself."""
+
+BLIND = "blind"
+"""The change of an atomic whose old value isn't used, but that doesn't commute even with itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,10 @@ def test_an_exchange_whose_old_value_is_dropped_hands_nothing_on(device):
         ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) word = 9u;  //@ two\n  P[t] = 1;", 1),
         ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) P[0] = word;  //@ two", 1),
         (FENCES, 2),
+        ("atomicInc(&word, 200u);  //@ one\n  if (t == 63) { atomicInc(&word, 200u); word = 9u; }  //@ two", 1),
+        ("atomicCAS(&word, 0u, 5u);  //@ one\n  if (t == 63) { atomicCAS(&word, 0u, 5u); word = 9u; }  //@ two", 1),
     ],
-    ids=["store", "load", "fences"],
+    ids=["store", "load", "fences", "counted", "compare and swap"],
 )
 def test_an_update_whose_old_value_is_dropped_orders_nothing(device, body, grid):
     text = f"{WORD}__device__ int kept[128];\n{HEAD} {{\n  {THREAD}\n  {body}\n}}"
