@@ -117,7 +117,7 @@ class Mismatch:
 
     element: the first incorrect element, row by row, in the course's notation.
     found: its value, or NEVER_WRITTEN; right: its expected value, with the tolerance if there is one
-    values: both as numbers; empty unless both are finite
+    values: both as numbers; empty if the element was never written or one isn't finite
     """
 
     wrong: int
@@ -133,7 +133,8 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
     if not wrong.any():
         return None
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
-    found = output.actual[row, column]
+    found, right = output.actual[row, column], output.expected.values[row, column]
+    written = not is_poison(found[np.newaxis])[0]
     element, allowed = Element(output.names[-1], (row,) if output.vector else (row, column)), ""
     if isinstance(output, Solved):
         element, allowed = output.name_of(row, column), output.allowed and f" ({output.allowed})"
@@ -141,9 +142,9 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         wrong=int(wrong.sum()),
         elements=wrong.size,
         element=element,
-        found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else _number(found, found.dtype),
-        right=_number(output.expected.values[row, column], found.dtype) + allowed,
-        values=finite(float(found), float(output.expected.values[row, column])),
+        found=_number(found, found.dtype) if written else NEVER_WRITTEN,
+        right=_number(right, found.dtype) + allowed,
+        values=finite(float(found), float(right)) if written else (),
     )
 
 

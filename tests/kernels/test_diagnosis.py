@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from kernels.facts import Element
-from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, Transposed, mismatch, show, wrong_elements
+from kernels.judging.compare import (
+    NEVER_WRITTEN,
+    POISON,
+    Product,
+    Solved,
+    Transposed,
+    mismatch,
+    show,
+    with_poison,
+    wrong_elements,
+)
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Expected
 from kernels.judging.outcomes import explain
@@ -207,6 +217,15 @@ def test_an_element_that_nobody_wrote_is_called_so():
     found = mismatch(product, wrong_elements(product.actual, product.expected))
     assert found is not None
     assert (str(found.element), found.found) == ("P[1][1]", NEVER_WRITTEN)
+
+
+def test_an_unwritten_whole_number_has_no_value():
+    actual = with_poison(np.array([[1, 2]], np.int16), np.array([[False, True]]))
+    expected = Expected(np.array([[1.0, 2.0]]), np.zeros((1, 2)))
+    solved = Solved(expected, actual, TILE, ("P",), vector=False, name_of=lambda *at: Element("P", at))
+    found = mismatch(solved, wrong_elements(actual, expected))
+    assert found is not None
+    assert (found.found, found.values) == (NEVER_WRITTEN, ())
 
 
 def test_the_place_of_elements_never_written_is_said_once():

@@ -152,7 +152,7 @@ class _Relation:
         self.after_looked: dict[int, int] = defaultdict(int)
         for x, y in self.sees:
             self._after_seen[x.node][y.atomic.bytes] |= self.after[y.node]
-            self.after_looked[x.node] |= self.after[y.node] if y.atomic.looks else 0
+            self.after_looked[x.node] |= self.after[y.node]
 
     def after_seen(self, node: int, byte: int) -> int:
         """What comes after an atomic that sees this one: on that one's bytes, it also comes after this one."""
@@ -245,7 +245,7 @@ class _Relation:
         return gone_on
 
     def _seen(self) -> Iterator[tuple[_AtomicNode, _AtomicNode]]:
-        """Every atomic with every later one that sees it; a load leaves nothing to be seen, a store sees nothing."""
+        """Every atomic with every later one that sees it, and uses what it finds. A load leaves nothing to be seen."""
         for location, order in self._trace.effects.items():
             earlier: list[_AtomicNode] = []
             for place in order:
@@ -253,7 +253,7 @@ class _Relation:
                 if y is None:
                     earlier.clear()  # a plain store lies between
                 elif y.atomic.bytes[:2] == location[:2]:  # the address: atomics of two widths race as it is
-                    yield from ((x, y) for x in earlier if x.atomic.writes and y.atomic.reads)
+                    yield from ((x, y) for x in earlier if x.atomic.writes and y.atomic.reads and y.atomic.looks)
                     if not y.atomic.reads:
                         earlier.clear()  # it takes the place of what was there, as a plain store does
                     earlier.append(y)

@@ -368,8 +368,9 @@ class Lowering(Operands):
         results = tuple(each for each in targets if each is not None)
         # The compiler turns a branch into a selection or a logical operation. Then an unset value may decide nothing.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
-        if item.opcode in {"and.pred", "or.pred"} and results and not any(negated) and not set(results) & set(sources):
-            follows = item.opcode.removesuffix(".pred")
+        verb = item.opcode.split(".", 1)[0]
+        if verb in {"and", "or"} and results and not any(negated) and not set(results) & set(sources):
+            follows = verb
         return LoweredStep(run, pc, sources, results, follows)
 
     def _computation(

@@ -31,6 +31,7 @@ from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
+from kernels.device.state.values import INTEGER
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
@@ -227,22 +228,27 @@ class ChunkRun:
         machine = self._machine
         unset = machine.unset
         for step in block.steps:
+            if not unset.origins:
+                step.run(machine, mask)
+                continue
+            # The instruction may change its own guard.
+            guarded = self._guarded(step.pc, mask)
             step.run(machine, mask)
-            if unset.origins:
-                self._follow(step, mask)
+            if step.follows != "own" and (guarded is None or guarded.count):
+                self._follow(step, guarded)
+
+    def _guarded(self, pc: int, mask: Mask | None) -> Mask | None:
+        """Return the threads that an instruction's guard lets through."""
+        machine = self._machine
+        guard = self._lowering.program.instructions[pc].guard
+        if guard is None:
+            return mask
+        number = self._lowering.program.registers[guard.register.name]
+        machine.unset.use(number, pc, mask, BRANCH)
+        return machine.narrow(mask, machine.registers[number].dense(np.dtype(np.bool_)) != guard.negated)
 
     def _follow(self, step: LoweredStep, mask: Mask | None) -> None:
         machine = self._machine
-        guard = self._lowering.program.instructions[step.pc].guard
-        if guard is not None:
-            number = self._lowering.program.registers[guard.register.name]
-            machine.unset.use(number, step.pc, mask, BRANCH)
-            holds = machine.registers[number].dense(np.dtype(np.bool_)) != guard.negated
-            mask = machine.narrow(mask, holds)
-            if mask is not None and not mask.count:
-                return
-        if step.follows == "own":
-            return
         if step.follows == "choice":
             one, two, condition = step.sources
             if condition not in machine.unset.origins:
@@ -250,8 +256,8 @@ class ChunkRun:
                 machine.unset.choose(step.results[0], holds, (one, two), mask)
                 return
         if step.follows in {"and", "or"} and not machine.unset.origins.keys().isdisjoint(step.sources):
-            values = [machine.registers[each].dense(np.dtype(np.bool_)) for each in step.sources]
-            decides = [each == (step.follows == "or") for each in values]
+            values = [each.dense(INTEGER[each.bits]) for each in (machine.registers[one] for one in step.sources)]
+            decides = [each == (~each.dtype.type(0) if step.follows == "or" else 0) for each in values]
             machine.unset.combine(step.results[0], step.sources, decides, mask)
             return
         machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")

@@ -16,7 +16,7 @@ from kernels.device.arithmetic.rounding.error_terms import odd_sum
 from kernels.device.memory.access import Step, scope_of
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
-from kernels.device.state.accesses import OLD, STORE, Kind, Part, Strength
+from kernels.device.state.accesses import BLIND, OLD, STORE, Kind, Part, Strength
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
@@ -192,8 +192,10 @@ def _change(form: AtomicForm, *, used: bool) -> str:
     """Return the change as `Where` names it. An exchange whose old value isn't used is a store."""
     if form.name == "exch" and not used:
         return STORE
-    if used or form.name in {"exch", "cas", "inc", "dec"}:
+    if used:
         return OLD
+    if form.name in {"cas", "inc", "dec"}:
+        return BLIND
     return f"{form.name}.{form.dtype.str[1:]}"
 
 

@@ -266,7 +266,7 @@ class Clocks:
     def update(self, access: Access, unit: int, *, acquires: bool, releases: bool) -> None:
         """Apply atomics to their locations, thread by thread in order. A plain store ends what was released there."""
         where = access.where
-        sees, sets = where.kind is not Kind.WRITE, where.kind.writes
+        sees, sets = where.looks, where.kind.writes
         shared = access.allocation.space == "shared"
         there = self.locations.of(access)
         offsets, lanes = offsets_of(self._machine, access, unit)
@@ -285,7 +285,7 @@ class Clocks:
                 scopes.append((Strength.DEVICE, None))
             seen = {scope: location.get(key, NOTHING) for scope, key in scopes} if sees else {}
             # A plain store replaces what atomics released at the location.
-            if sets and not sees:
+            if where.kind is Kind.WRITE:
                 location.clear()
             if sets and not fails:
                 self._release(location, scopes, thread, column, now=releases)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.entries import Entries
 from kernels.device.observers.knowledge import Ids, Knowledge, Moment
-from kernels.device.state.accesses import OLD, STORE, Kind, Strength, Where
+from kernels.device.state.accesses import BLIND, OLD, STORE, Kind, Strength, Where
 from kernels.device.state.geometry import WARP
 
 Index = NDArray[np.intp]
@@ -50,9 +50,8 @@ class Order:
         self._updates = np.array([site.kind is Kind.UPDATE for site in sites], np.bool_)
         self._stores = self._atomic & np.array([site.stores for site in sites], np.bool_)
         self._changes = [site.change if by_order or site.stores else "" for site in sites]
-        self._alone = np.array([change == OLD for change in self._changes], np.bool_)
-        looks = [site.change == OLD or site.kind is Kind.READ for site in sites]
-        self._looks = self._atomic & np.array(looks, np.bool_)
+        self._alone = np.array([change in {OLD, BLIND} for change in self._changes], np.bool_)
+        self._looks = self._atomic & np.array([site.looks for site in sites], np.bool_)
         number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
         self._change = np.array([number[change] for change in self._changes], np.int64)
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
@@ -242,7 +241,7 @@ class Order:
         # PTX orders two atomics only if they use exactly the same bytes.
         atomic = first.strength is second.strength is Strength.DEVICE and first.size == second.size
         changes = self._changes[one], self._changes[other]
-        commute = changes[0] == changes[1] and changes[0] not in {OLD, STORE}
+        commute = changes[0] == changes[1] and changes[0] not in {OLD, BLIND, STORE}
         if atomic and (commute or (not self._by_order and changes != (STORE, STORE))):
             return False
         return first.kind.writes or second.kind.writes
@@ -286,7 +285,7 @@ class Order:
         events = entries["event"]
         there = there[np.argsort(events[there], kind="stable")]
         sites = entries["site"][there]
-        seers = there[(self._updates | (self._atomic & ~self._writes))[sites]]
+        seers = there[self._looks[sites]]
         found = np.zeros(len(earlier), np.bool_)
         if not len(seers):
             return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import OLD, Access, Cells, Kind, Numbers, Strength, Where
+from kernels.device.state.accesses import BLIND, OLD, Access, Cells, Kind, Numbers, Strength, Where
 from kernels.device.state.machine import Machine, Unwatched
 
 _MOST_PENDING = 4096
@@ -109,7 +109,7 @@ class SuspectFinder(Unwatched):
     polls: the loads with which threads wait
     clean: signatures of intervals without suspects; kept over launches, because most intervals repeat
     by_order: whether all atomics of several threads are suspects, because their order may matter
-    old: whether a thread used the old value of an atomic
+    old: whether a thread used the old value of an atomic, or an atomic doesn't commute with itself
     mixed: whether atomics that don't commute used one variable; in shared memory, between two barriers
     """
 
@@ -208,7 +208,7 @@ class SuspectFinder(Unwatched):
     def _look_at_changes(self, space: str) -> None:
         for variable in [each for each in self._changes if each[0] == space]:
             changes = self._changes.pop(variable)
-            self.old |= OLD in changes
+            self.old |= not changes.isdisjoint({OLD, BLIND})
             self.mixed |= len(changes) > 1
 
     def _enter_in_grid(self, access: Access) -> None:

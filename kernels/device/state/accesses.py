@@ -47,7 +47,10 @@ STORE = "store"
 """The change of an atomic that sets a value. Two such atomics commute if their values are equal."""
 
 OLD = "old"
-"""The change of an atomic whose old value matters. It doesn't commute even with itself."""
+"""The change of an atomic whose old value is used. It doesn't commute even with itself."""
+
+BLIND = "blind"
+"""The change of an atomic whose old value isn't used, but that doesn't commute even with itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,11 @@ class Where:
     def stores(self) -> bool:
         """Whether it is an atomic that sets a value, whatever was there."""
         return self.change == STORE
+
+    @property
+    def looks(self) -> bool:
+        """Whether it is a read, or an atomic whose old value counts. Others can't know which changes came before."""
+        return self.kind is Kind.READ or self.change == OLD
 
 
 @dataclass(slots=True, eq=False)

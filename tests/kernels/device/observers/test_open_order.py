@@ -18,6 +18,8 @@ __device__ void store(unsigned int* to, unsigned int value) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" :: "l"(to), "r"(value) : "memory");  //@ store
 }
 """
+FENCES = """t += blockIdx.x * 64; kept[t] = t; __threadfence(); atomicAdd(&word, 1u);  //@ one
+  atomicAdd(&word, 1u); __threadfence(); P[t] = kept[n - 1 - t];  //@ two"""
 
 
 @pytest.mark.parametrize("store", ["atomicExch(&word, (unsigned int)t / 48)", "store(&word, t / 48)"])
@@ -46,6 +48,27 @@ def test_an_exchange_whose_old_value_is_dropped_hands_nothing_on(device):
     assert {(each.kind, each.line, each.other_line) for each in found} == {
         (KIND, line(text, "one"), line(text, first)) for first in ("store", "all")
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) word = 9u;  //@ two\n  P[t] = 1;", 1),
+        ("atomicAdd(&word, 1u);  //@ one\n  if (t == 63) P[0] = word;  //@ two", 1),
+        (FENCES, 2),
+        ("atomicInc(&word, 200u);  //@ one\n  if (t == 63) { atomicInc(&word, 200u); word = 9u; }  //@ two", 1),
+        ("atomicCAS(&word, 0u, 5u);  //@ one\n  if (t == 63) { atomicCAS(&word, 0u, 5u); word = 9u; }  //@ two", 1),
+    ],
+    ids=["store", "load", "fences", "counted", "compare and swap"],
+)
+def test_an_update_whose_old_value_is_dropped_orders_nothing(device, body, grid):
+    text = f"{WORD}__device__ int kept[128];\n{HEAD} {{\n  {THREAD}\n  {body}\n}}"
+
+    found = device.run(text, grid=grid, block=64, n=128).findings
+
+    assert (Verdict.DATA_RACE, {line(text, "one"), line(text, "two")}) in [
+        (each.kind, {each.line, each.other_line}) for each in found
+    ]
 
 
 @pytest.mark.parametrize(

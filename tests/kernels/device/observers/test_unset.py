@@ -260,6 +260,10 @@ def test_a_guard_of_a_store_that_nobody_set(device):
         ("odd || seen == 3", True),
         ("!odd && seen == 3", True),
         ("odd && seen == 3 && cells[t] == 3", False),
+        ("t % 2 & seen", False),
+        ("(t % 2 - 1 | seen) != 3", False),
+        ("t % 2 | seen", True),
+        ("-2 & seen", True),
     ],
 )
 def test_what_is_already_decided_needs_no_value(device, condition, harms):
@@ -270,6 +274,23 @@ def test_what_is_already_decided_needs_no_value(device, condition, harms):
   if (odd) cells[t] = 3;
   int seen = cells[t];  //@ read
   P[t] = ({condition}) ? 1 : 2;
+}}"""
+
+    found = device.run(text).findings
+
+    assert [(each.kind, each.line) for each in found] == [(KIND, line(text, "read"))] * harms
+
+
+@pytest.mark.parametrize(("first", "harms"), [("ne", False), ("eq", True)])
+def test_a_comparison_that_changes_its_own_guard(device, first, harms):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ int cells[32];
+  if (t & 1) cells[t] = 3;
+  int seen = cells[t], both;  //@ read
+  asm("{{ .reg .pred p; setp.{first}.s32 p, %1, 0; @p setp.eq.s32 p, %2, 3; selp.s32 %0, 1, 0, p; }}"
+      : "=r"(both) : "r"(t & 1), "r"(seen));
+  P[t] = both;
 }}"""
 
     found = device.run(text).findings
