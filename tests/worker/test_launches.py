@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import ExerciseError
+from kernels.facts import Diagnosed, Facts
 from kernels.launch import Launch
 from kernels.report.explanation import explained
 from kernels.report.model import Report, launch_sentence
-from kernels.report.old_messages import with_facts
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide
 from tests.gpu.solutions import Machine
 from tests.marks import linux
@@ -387,19 +387,18 @@ def test_the_warps_of_a_race_are_those_of_its_launch(tmp_path):
 
 
 def test_the_first_launch_is_no_clue_about_another_one():
-    one = with_facts(
-        Report(
-            verdict=Verdict.WRONG_ANSWER,
-            message="",
-            exercise="steps",
-            device="cpu",
-            arch="sm_90",
-            tile=32,
-            findings=(Finding(Verdict.WRONG_ANSWER, "Elements of `y` are unwritten."),),
-            checks=(CaseCheck("n=100 random", CaseStatus.FAILED, "4 of 100 elements incorrect"),),
-            launch=Launch((3, 1, 1), (32, 1, 1), 0),
-            launch_sizes={"n": 100},
-        )
+    unwritten = Facts(diagnoses=(Diagnosed("partly_written", "Elements of `y` are unwritten."),))
+    one = Report(
+        verdict=Verdict.WRONG_ANSWER,
+        message="",
+        exercise="steps",
+        device="cpu",
+        arch="sm_90",
+        tile=32,
+        findings=(Finding(Verdict.WRONG_ANSWER, "", facts=unwritten),),
+        checks=(CaseCheck("n=100 random", CaseStatus.FAILED, "", incorrect=4, elements=100),),
+        launch=Launch((3, 1, 1), (32, 1, 1), 0),
+        launch_sizes={"n": 100},
     )
     assert "96 threads" in explained(one, ()).step
     assert "96 threads" not in explained(replace(one, launches=("step",) * 4), ()).step
