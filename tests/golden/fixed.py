@@ -43,7 +43,7 @@ class _Fixed(datetime, metaclass=_Always):
 
 
 def fix_clock(patch: pytest.MonkeyPatch) -> None:
-    """Stop the clock of every module of ours. Imports the whole server, so that none comes later."""
+    """Stop the clock of every module of Tilelab. Imports the whole server, so that none comes later."""
     for module in pkgutil.walk_packages(server.__path__, "server."):
         importlib.import_module(module.name)
     for name, found in sorted(sys.modules.items()):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernels.device.observers.entries import Entries
 from kernels.device.observers.knowledge import Ids, Knowledge, Moment
-from kernels.device.state.accesses import BLIND, OLD, STORE, Kind, Strength, Where
+from kernels.device.state.accesses import NEVER_COMMUTES, STORE, Kind, Strength, Where
 from kernels.device.state.geometry import WARP
 
 Index = NDArray[np.intp]
@@ -50,7 +50,7 @@ class Order:
         self._updates = np.array([site.kind is Kind.UPDATE for site in sites], np.bool_)
         self._stores = self._atomic & np.array([site.stores for site in sites], np.bool_)
         self._changes = [site.change if by_order or site.stores else "" for site in sites]
-        self._alone = np.array([change in {OLD, BLIND} for change in self._changes], np.bool_)
+        self._alone = np.array([change in NEVER_COMMUTES for change in self._changes], np.bool_)
         self._looks = self._atomic & np.array([site.looks for site in sites], np.bool_)
         number = {change: at for at, change in enumerate(dict.fromkeys(self._changes))}
         self._change = np.array([number[change] for change in self._changes], np.int64)
@@ -241,7 +241,7 @@ class Order:
         # PTX orders two atomics only if they use exactly the same bytes.
         atomic = first.strength is second.strength is Strength.DEVICE and first.size == second.size
         changes = self._changes[one], self._changes[other]
-        commute = changes[0] == changes[1] and changes[0] not in {OLD, BLIND, STORE}
+        commute = changes[0] == changes[1] and changes[0] not in NEVER_COMMUTES | {STORE}
         if atomic and (commute or (not self._by_order and changes != (STORE, STORE))):
             return False
         return first.kind.writes or second.kind.writes

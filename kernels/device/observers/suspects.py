@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.state.accesses import BLIND, OLD, Access, Cells, Kind, Numbers, Strength, Where
+from kernels.device.state.accesses import NEVER_COMMUTES, Access, Cells, Kind, Numbers, Strength, Where
 from kernels.device.state.machine import Machine, Unwatched
 
 _MOST_PENDING = 4096
@@ -208,7 +208,7 @@ class SuspectFinder(Unwatched):
     def _look_at_changes(self, space: str) -> None:
         for variable in [each for each in self._changes if each[0] == space]:
             changes = self._changes.pop(variable)
-            self.old |= not changes.isdisjoint({OLD, BLIND})
+            self.old |= not changes.isdisjoint(NEVER_COMMUTES)
             self.mixed |= len(changes) > 1
 
     def _enter_in_grid(self, access: Access) -> None:

@@ -52,6 +52,8 @@ OLD = "old"
 BLIND = "blind"
 """The change of an atomic whose old value isn't used, but that doesn't commute even with itself."""
 
+NEVER_COMMUTES = frozenset({OLD, BLIND})
+
 
 @dataclass(frozen=True, slots=True)
 class Where:
