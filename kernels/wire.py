@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -42,6 +43,8 @@ def to_plain(value: object) -> Any:
         return value.value
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
+    if isinstance(value, datetime):
+        return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -203,7 +206,20 @@ def _enum(cls: type[Enum], data: object) -> Enum:
         raise WireError(f"{data!r} is not a {cls.__name__}") from None
 
 
+def zoned_time(data: object) -> datetime:
+    """A time in ISO 8601 with its zone, in UTC; raise WireError."""
+    try:
+        moment = datetime.fromisoformat(data)  # type: ignore[arg-type]
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise _needed("a time with its zone, such as 2027-01-31T12:00:00Z")
+
+
 def _scalar(cls: Any, data: object) -> Any:
+    if cls is datetime:
+        return zoned_time(data)
     if cls is float and type(data) is int:
         return float(data)
     if type(data) is not cls:

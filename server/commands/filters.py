@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 import click
 
-from kernels.verdict import Verdict
 from server.commands.course_times import read_time
 from server.commands.options import together
 from server.courses.models import Course
 from server.courses.service import is_device_class
-from server.staff.submissions.queries import SubmissionCriteria
-from server.submissions.models import Mode
+from server.staff.acts.act import Field
+from server.staff.submissions.criteria import FIELDS, SubmissionCriteria
 from worker.commands.root import WrongUse
 
-filter_options = together(
-    click.option("--student", default="", help="Only people whose name or email contains this."),
-    click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only this verdict."),
-    click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only submissions (rank) or checks."),
-    click.option("--device", default="", metavar="CLASS", help="Only this device class; cpu means not measured."),
-    click.option("--worker", default="", metavar="NAME", help="Only graded by a worker whose name begins with this."),
-    click.option("--since", metavar="TIME", help="Only submitted at or after this time."),
-    click.option("--until", metavar="TIME", help="Only submitted up to this time."),
-)  # fmt: skip
-"""Add these options to a command, which passes them to `filtered`."""
+
+def filter_options(*without: str) -> Callable[[Any], Any]:
+    """Options that a command passes to `criteria_from`. without: the fields that it sets itself."""
+    return together(*(_option(field) for field in FIELDS if field.name not in without))
 
 
-def filtered(asked: SubmissionCriteria, course: Course, given: Mapping[str, Any]) -> SubmissionCriteria:
-    """Narrow a query by these options. Raises WrongUse for an invalid time or device class."""
-    times: dict[str, Any] = {
-        name: _time(name, given[name], course) for name in ("since", "until") if given[name] is not None
-    }
-    if given["device"] and not is_device_class(given["device"]):
-        raise WrongUse(f"--device {given['device']!r}: use a device class such as h200, or cpu.")
-    return replace(
-        asked, student=given["student"], verdict=given["verdict"] or "", mode=given["mode"] or "",
-        device=given["device"], worker=given["worker"], **times,
-    )  # fmt: skip
+def criteria_from(course: Course, given: Mapping[str, Any]) -> SubmissionCriteria:
+    """The criteria in these options. Raises WrongUse for an invalid time or device class."""
+    return SubmissionCriteria(
+        **{field.name: _value(field, given[field.name], course) for field in FIELDS if given[field.name] is not None}
+    )
+
+
+def _option(field: Field) -> Callable[[Any], Any]:
+    asked = field.asked
+    if asked.flags:
+        return click.option(asked.flags, field.name, default=None, help=asked.help)
+    chosen = click.Choice([value for value, _ in field.choices]) if field.choices else None
+    return click.option(f"--{field.name}", type=chosen, metavar=asked.value, help=asked.help)
+
+
+def _value(field: Field, given: Any, course: Course) -> Any:
+    if field.kind is datetime:
+        return _time(field.name, given, course)
+    if field.asked.flags:
+        return "yes" if given else "no"
+    if field.name == "device" and given and not is_device_class(given):
+        raise WrongUse(f"--device {given!r}: use a device class such as h200, or cpu.")
+    return field.kind(given)
 
 
 def _time(name: str, text: str, course: Course) -> datetime:

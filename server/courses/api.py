@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import datetime
 
 from flask import Blueprint, Response, jsonify
 from sqlalchemy import select
@@ -12,7 +13,7 @@ from server.accounts.digest import digest_of
 from server.accounts.identity import bearer_token, person_asking
 from server.accounts.models import ApiToken, Person, Scope
 from server.courses.models import Course, Membership, Role
-from server.http.operation import Moment, operation
+from server.http.operation import operation
 from server.http.site import site
 
 me = Blueprint("me", __name__)
@@ -38,7 +39,7 @@ class TokenAnswer:
     """
 
     name: str
-    expires_at: Moment | None
+    expires_at: datetime | None
     scopes: tuple[Scope, ...]
 
 
@@ -66,7 +67,7 @@ def show() -> Response:
     person = person_asking()
     with site().readers.begin() as session:
         answer = _answer(session, person, bearer_token())
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 def _answer(session: Session, person: Person, token: str) -> MeAnswer:
@@ -82,7 +83,5 @@ def _answer(session: Session, person: Person, token: str) -> MeAnswer:
         CourseAnswer(row.course.slug, row.course.title, row.role, row.course.archived_at is not None)
         for row in session.scalars(query)
     )
-    expires = None if kept.expires_at is None else kept.expires_at.isoformat()
-    return MeAnswer(
-        person.name, person.email, person.admin, person.time_zone, courses, TokenAnswer(kept.name, expires, kept.allows)
-    )
+    kept_token = TokenAnswer(kept.name, kept.expires_at, kept.allows)
+    return MeAnswer(person.name, person.email, person.admin, person.time_zone, courses, kept_token)

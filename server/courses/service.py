@@ -20,7 +20,10 @@ from server.courses.titles import title_line, title_mistake
 from worker.contract.architectures import ARCHES
 
 DEFAULT_ARCH = "sm_90"
-_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
+SHORT_NAME = r"[a-z0-9][a-z0-9._\-]{0,59}"
+"""The pattern of a short name of a course, an assignment or an exercise."""
+
+_SLUG = re.compile(SHORT_NAME)
 DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 """The pattern of a device class, such as h200."""
 

@@ -21,7 +21,7 @@ from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, results
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
-from server.http.operation import Moment, Range, Reads, Text
+from server.http.operation import Range, Reads, Text
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
 MOST_POINTS = 1000
@@ -74,15 +74,15 @@ class ExperimentAnswer:
     points: int
     ended: int
     failed: int
-    paused_until: Moment | None
+    paused_until: datetime | None
     device_class: str
     arch: str
     exercise: ExperimentExerciseAnswer
     definition: Mapping[str, Any]
     search: str
     kernels: tuple[KernelAnswer, ...]
-    created_at: Moment
-    ended_at: Moment | None
+    created_at: datetime
+    ended_at: datetime | None
     own: bool
     shared: bool
 
@@ -126,7 +126,7 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
         points=found.points,
         ended=found.ended,
         failed=failed(session, found),
-        paused_until=None if paused is None else paused.isoformat(),
+        paused_until=paused,
         device_class=found.device_class or CPU,
         arch=found.arch,
         exercise=ExperimentExerciseAnswer(
@@ -138,8 +138,8 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
             KernelAnswer(names[name], digest(text), text if visible.named else None, submissions.get(name))
             for name, text in kernels_of(found.plan).items()
         ),
-        created_at=found.created_at.isoformat(),
-        ended_at=None if found.ended_at is None else found.ended_at.isoformat(),
+        created_at=found.created_at,
+        ended_at=found.ended_at,
         own=visible.own,
         shared=found.shared_at is not None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from server.accounts import limits
 from server.accounts.identity import need_staff_scope, person_asking, too_many_requests
 from server.accounts.models import Scope
 from server.courses.models import Role
-from server.courses.service import DEVICE_CLASS, find_course, role_in
+from server.courses.service import DEVICE_CLASS, SHORT_NAME, find_course, role_in
 from server.experiments.access import STARTS, refused
 from server.experiments.answers import (
     PUBLIC_ID,
@@ -41,7 +41,6 @@ from server.text import storable
 experiments = Blueprint("experiments", __name__)
 
 _NONE = {404: "There is no such experiment, or you may not see it."}
-_NAME = r"[a-z0-9][a-z0-9._\-]{0,59}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class ExperimentRequest:
     pause_before_deadlines: start no point in the 2 hours before a deadline of the course
     """
 
-    course: Annotated[str, Text(_NAME)]
+    course: Annotated[str, Text(SHORT_NAME)]
     definition: Annotated[str, Text(shortest=1, longest=100_000)]
     kernels: Mapping[str, str]
     axes: tuple[str, ...] = ()
@@ -105,7 +104,7 @@ def begin() -> tuple[Response, int, dict[str, str]]:
         raise refused(error) from error
     with site().readers.begin() as session:
         answer = _answer(session, person, public_id, now)
-    return jsonify(asdict(answer)), 201, {"Location": answer.url}
+    return jsonify(answer), 201, {"Location": answer.url}
 
 
 @experiments.get("/experiments/<public_id>")
@@ -114,7 +113,7 @@ def look_up(public_id: str) -> Response:
     """Read an experiment, as its owner or course staff. Members of the course read shared ones."""
     person = person_asking().id
     with site().readers.begin() as session:
-        return jsonify(asdict(_answer(session, person, public_id, datetime.now(UTC))))
+        return jsonify(_answer(session, person, public_id, datetime.now(UTC)))
 
 
 @experiments.get("/experiments/<public_id>/points")
@@ -133,7 +132,7 @@ def points(public_id: str) -> Response:
     following = None
     if len(found) > len(shown):
         following = url_for(".points", public_id=public_id, after=shown[-1].number, limit=asked.limit)
-    return jsonify(asdict(points_answer(shown, following)))
+    return jsonify(points_answer(shown, following))
 
 
 @experiments.get("/experiments/<public_id>/points.csv")

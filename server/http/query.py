@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
+from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from flask import request
 
+from kernels.wire import WireError, zoned_time
 from server.http.operation import Range, Text
 from server.http.problems import Refused
 
@@ -33,11 +35,12 @@ def read_query(cls: type[T]) -> T:
 
 
 def _read(annotation: Any, name: str, text: str) -> Any:
-    origin = get_origin(annotation)
-    if origin in (Union, types.UnionType):
-        (annotation,) = [choice for choice in get_args(annotation) if choice is not type(None)]
-        return _read(annotation, name, text)
-    inner, *more = get_args(annotation) if origin is Annotated else (annotation,)
+    inner, *more = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    if get_origin(inner) in (Union, types.UnionType):
+        (inner,) = [choice for choice in get_args(inner) if choice is not type(None)]
+        return _read(Annotated[(inner, *more)] if more else inner, name, text)
+    if inner is datetime:
+        return _moment(name, text)
     if inner is int:
         return _number(name, text, more)
     if isinstance(inner, type) and issubclass(inner, Enum):
@@ -65,6 +68,13 @@ def _number(name: str, text: str, more: list[Any]) -> int:
     if not _DIGITS.fullmatch(text) or not bounds.least <= int(text) <= bounds.most:
         raise _invalid(f"`{name}` must be a whole number from {bounds.least:,} to {bounds.most:,}.")
     return int(text)
+
+
+def _moment(name: str, text: str) -> datetime:
+    try:
+        return zoned_time(text)
+    except WireError as error:
+        raise _invalid(f"`{name}` must be {error.needed}.") from None
 
 
 def _invalid(detail: str) -> Refused:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
 from server.grading.models import JobState
-from server.http.operation import Moment, moment_text
 from server.staff.grades.gradebook import Cell, Line
 from server.staff.progress.attempts import Tries
 from server.staff.progress.listed import Listed
@@ -34,8 +34,8 @@ class MemberAnswer:
     email: str
     role: Role
     section: str
-    joined_at: Moment
-    dropped_at: Moment | None
+    joined_at: datetime
+    dropped_at: datetime | None
     came_with_code: bool
     was_here: bool
 
@@ -121,7 +121,7 @@ class ProgressLineAnswer:
     state: State
     stuck: str
     attempts: int
-    last_at: Moment | None
+    last_at: datetime | None
     last_submission: str | None
     last_verdict: Verdict | None
 
@@ -161,7 +161,7 @@ class CourseSubmissionAnswer:
     name: str
     email: str
     mode: Mode
-    created_at: Moment
+    created_at: datetime
     late: bool
     state: JobState
     regraded: bool
@@ -189,8 +189,8 @@ class StudentWorkAnswer:
     """
 
     title: str
-    due_at: Moment | None
-    closes_at: Moment | None
+    due_at: datetime | None
+    closes_at: datetime | None
     grade: StudentGradeAnswer
 
 
@@ -207,8 +207,8 @@ class StudentAnswer:
 def member_answer(member: Member) -> MemberAnswer:
     """A line of the roster."""
     return MemberAnswer(
-        member.person_id, member.name, member.email, member.role, member.section, member.joined_at.isoformat(),
-        moment_text(member.dropped_at), member.came_with_code, member.was_here,
+        member.person_id, member.name, member.email, member.role, member.section, member.joined_at,
+        member.dropped_at, member.came_with_code, member.was_here,
     )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def progress_line(member: Member, found: Listed, tries: Tries | None) -> Progres
     return ProgressLineAnswer(
         number, member.name, member.email, member.section, found.states[number], found.reasons.get(number, ""),
         *(0, None, None, None) if tries is None
-        else (tries.count, tries.last_at.isoformat(), tries.public_id, tries.verdict),
+        else (tries.count, tries.last_at, tries.public_id, tries.verdict),
     )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def course_submission(row: Row) -> CourseSubmissionAnswer:
     """A line of the course's list of submissions."""
     return CourseSubmissionAnswer(
         row.public_id, f"/api/v1/submissions/{row.public_id}", row.assignment, row.person_id, row.student, row.email,
-        row.mode, row.created_at.isoformat(), row.late, row.state, row.regraded, row.verdict, row.gflops,
+        row.mode, row.created_at, row.late, row.state, row.regraded, row.verdict, row.gflops,
         row.not_ranked,
     )  # fmt: skip
 
@@ -248,7 +248,7 @@ def student_answer(student: Student) -> StudentAnswer:
 
 
 def _work(work: Work) -> StudentWorkAnswer:
-    due_at, closes_at = moment_text(work.deadlines.due_at), moment_text(work.deadlines.closes_at)
+    due_at, closes_at = work.deadlines.due_at, work.deadlines.closes_at
     return StudentWorkAnswer(work.assignment.title, due_at, closes_at, _grade(work.assignment, work.cell))
 
 

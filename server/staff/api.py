@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from flask import Response, jsonify, url_for
 from sqlalchemy.orm import Session
 
-from kernels.verdict import Verdict
+from kernels.wire import to_plain
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
 from server.courses.models import Course, Role
-from server.courses.service import DEVICE_CLASS
-from server.grading.models import JobState
-from server.http.operation import Moment, Range, Text, operation
+from server.http.operation import Range, Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
@@ -37,16 +35,7 @@ from server.staff.answers import (
     progress_line,
     student_answer,
 )
-from server.staff.api_desk import (
-    NAME,
-    PERSON,
-    REFUSES,
-    assignment_here,
-    course_for_staff,
-    member_here,
-    staff_api,
-    time_of,
-)
+from server.staff.api_desk import NAME, PERSON, REFUSES, assignment_here, course_for_staff, member_here, staff_api
 from server.staff.assignments import api as extensions_api
 from server.staff.exercises import api as exercises_api
 from server.staff.grades import api as grades_api
@@ -58,9 +47,9 @@ from server.staff.roster.service import Member, Wanted, place, roster
 from server.staff.students.queries import read_student
 from server.staff.submissions import api as regrades_api
 from server.staff.submissions import staging_api
-from server.staff.submissions.queries import SubmissionCriteria, listing
+from server.staff.submissions.criteria import SubmissionCriteria
+from server.staff.submissions.queries import listing
 from server.staff.talk import api as announcements_api
-from server.submissions.models import Mode
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
 
@@ -127,29 +116,12 @@ class ProgressQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class CourseSubmissionsQuery:
+class CourseSubmissionsQuery(SubmissionCriteria):
     """The submissions to return; without a parameter, any.
 
-    assignment: its short name
-    student: an email, or a part of a name or email; person: a student's ID, instead of `student`
-    late: yes for late ones, no for the others
-    device: the device class to measure on; cpu for none
-    worker: the beginning of the name of a worker that graded it
-    since, until: the time of the submission, in ISO 8601 with a time zone
     before: only submissions before this one, as in the `next` URL of an answer
     """
 
-    assignment: NAME | None = None
-    student: _TEXT = ""
-    person: PERSON | None = None
-    verdict: Verdict | None = None
-    state: JobState | None = None
-    mode: Mode | None = None
-    late: Annotated[str, Text("yes|no")] | None = None
-    device: Annotated[str, Text(DEVICE_CLASS)] | None = None
-    worker: Annotated[str, Text("[!-~]{1,100}")] | None = None
-    since: Moment | None = None
-    until: Moment | None = None
     before: PUBLIC_ID | None = None
     limit: Annotated[int, Range(1, 100)] = 50
 
@@ -173,7 +145,7 @@ def show_roster(course: str) -> Response:
         page, more = _page(session, here, members, asked.after, asked.limit)
     _note_export(person, here, "roster", people=len(page))
     following = _next(".show_roster", asked, page, more, course=course)
-    return jsonify(asdict(RosterAnswer(tuple(map(member_answer, page)), len(members), following)))
+    return jsonify(RosterAnswer(tuple(map(member_answer, page)), len(members), following))
 
 
 @staff_api.get("/courses/<course>/grades")
@@ -191,7 +163,7 @@ def show_grades(course: str) -> Response:
     following = _next(".show_grades", asked, page, more, course=course)
     rows = tuple(graded_student(book.assignments, line) for line in book.lines)
     points = {one.slug: one.most_points for one in book.assignments}
-    return jsonify(asdict(GradebookAnswer(points, rows, len(members), following)))
+    return jsonify(GradebookAnswer(points, rows, len(members), following))
 
 
 @staff_api.get("/courses/<course>/assignments/<assignment>/progress")
@@ -220,7 +192,7 @@ def show_progress(course: str, assignment: str) -> Response:
         total=len(found.members),
         next=_next(".show_progress", asked, page, more, course=course, assignment=assignment),
     )
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.get("/courses/<course>/submissions")
@@ -232,9 +204,9 @@ def show_submissions(course: str) -> Response:
     person, asked = person_asking(), read_query(CourseSubmissionsQuery)
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
-        page, before = _listing(session, person, here, _criteria(asked), asked.before, asked.limit)
+        page, before = _listing(session, person, here, asked, asked.before, asked.limit)
     following = url_for(".show_submissions", course=course, **_given(asked), before=before) if before else None
-    return jsonify(asdict(CourseSubmissionsAnswer(page, following)))
+    return jsonify(CourseSubmissionsAnswer(page, following))
 
 
 @staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>")
@@ -245,7 +217,7 @@ def show_student(course: str, person: int) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, asking, course)
         answer = student_answer(read_student(session, here.id, member_here(session, here.id, person)))
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>/submissions")
@@ -261,20 +233,11 @@ def show_attempts(course: str, person: int) -> Response:
     asking, asked = person_asking(), read_query(AttemptsQuery)
     with site().readers.begin() as session:
         here = course_for_staff(session, asking, course)
-        criteria = SubmissionCriteria(person=str(member_here(session, here.id, person).person_id))
+        criteria = SubmissionCriteria(person=member_here(session, here.id, person).person_id)
         page, before = _listing(session, asking, here, criteria, asked.before, asked.limit)
     more: dict[str, Any] = {"limit": asked.limit, "before": before}
     following = url_for(".show_attempts", course=course, person=person, **more) if before else None
-    return jsonify(asdict(CourseSubmissionsAnswer(page, following)))
-
-
-def _criteria(asked: CourseSubmissionsQuery) -> SubmissionCriteria:
-    return SubmissionCriteria(
-        assignment=asked.assignment or "", student=asked.student, verdict=asked.verdict or "",
-        state=asked.state or "", mode=asked.mode or "", late=asked.late or "", device=asked.device or "",
-        worker=asked.worker or "", person=str(asked.person or ""),
-        since=time_of("since", asked.since), until=time_of("until", asked.until),
-    )  # fmt: skip
+    return jsonify(CourseSubmissionsAnswer(page, following))
 
 
 def _page(
@@ -306,7 +269,7 @@ def _listing(
 
 def _given(asked: Any) -> Mapping[str, Any]:
     """The parameters of the next page, without its start."""
-    given = {name: value for name, value in asdict(asked).items() if name not in {"after", "before"}}
+    given = {name: value for name, value in to_plain(asked).items() if name not in {"after", "before"}}
     return {name: value for name, value in given.items() if value not in {None, ""}}
 
 

@@ -18,7 +18,7 @@ from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.courses.local_time import MomentError, read_moment
 from server.courses.models import Assignment, Course, Role
-from server.courses.service import CourseError, find_assignment, find_course, is_staff, role_in
+from server.courses.service import SHORT_NAME, CourseError, find_assignment, find_course, is_staff, role_in
 from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Range, Text, operation
 from server.http.problems import Problem, Refused, problem_response
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 staff_api = Blueprint("staff_api", __name__)
 
-NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
+NAME = Annotated[str, Text(SHORT_NAME)]
 PERSON = Annotated[int, Range(1, 2**53 - 1)]
 CONFIRM = Annotated[str, Text("[0-9a-f]{64}|")]
 """The digest of the losses that a request confirms; "" for none."""

@@ -21,7 +21,8 @@ from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.form_merge import SHOWN, merge, shown_form
 from server.staff.progress.forecast import forecast
 from server.staff.progress.states import Bar, bars
-from server.staff.submissions.queries import Part, SubmissionCriteria, listing
+from server.staff.submissions.criteria import SubmissionCriteria
+from server.staff.submissions.queries import Part, listing
 from server.talk.comments.queries import count_open
 from server.talk.requests.queries import count_requests
 

@@ -10,16 +10,16 @@ from typing import Annotated
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from server.courses.service import is_staff, visible_assignment
+from server.courses.service import SHORT_NAME, is_staff, visible_assignment
 from server.grading.metric import metric_of
-from server.http.operation import Moment, Range, Text
+from server.http.operation import Range, Text
 from server.standings.board_query import MARK, mark_of, position_at
 from server.standings.columns import columns_for, first_order
 from server.standings.queries import Ranked
 from server.standings.ranks import class_of
 from server.standings.service import board
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
+_NAME = re.compile(SHORT_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class LineAnswer:
     occupancy: float | None
     ms: float | None
     launch: str
-    reached_at: Moment
+    reached_at: datetime
     you: bool
     listed: bool
     name: str
@@ -91,7 +91,7 @@ class BoardAnswer:
     metric: str
     columns: tuple[str, ...]
     sort: str
-    frozen_at: Moment | None
+    frozen_at: datetime | None
     lines: tuple[LineAnswer, ...]
     own: LineAnswer | None
     more: bool
@@ -146,7 +146,7 @@ def read_board(
         metric=metric.value,
         columns=columns,
         sort=f"{'-' if turned else ''}{order}",
-        frozen_at=None if frozen_at is None else frozen_at.isoformat(),
+        frozen_at=frozen_at,
         lines=tuple(map(line, standings.rows)),
         own=None if standings.own is None else line(standings.own),
         more=standings.more,
@@ -181,7 +181,7 @@ def _checked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineA
         occupancy=ranked.occupancy or None,
         ms=ranked.ms,
         launch=f"{tile}{ranked.launch}".removesuffix(" · "),
-        reached_at=ranked.reached_at.isoformat(),
+        reached_at=ranked.reached_at,
         you=you,
         listed=ranked.listed,
         name=ranked.name if staff else ranked.shown,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 from flask import Blueprint, Response, jsonify
 
 from server.accounts.identity import has_scope, person_asking
 from server.accounts.models import Scope
+from server.courses.service import SHORT_NAME
 from server.http.operation import Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
@@ -17,7 +17,7 @@ from server.standings.answers import BoardAnswer, BoardQuery, NoSuchPlace, read_
 
 leaderboards = Blueprint("leaderboards", __name__)
 
-_NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
+_NAME = Annotated[str, Text(SHORT_NAME)]
 
 
 @leaderboards.get("/leaderboards/<course>/<assignment>/<device_class>")
@@ -53,4 +53,4 @@ def show(course: str, assignment: str, device_class: str) -> Response:
             404, "no_such_assignment", "There is no such assignment",
             "Check its name, COURSE/ASSIGNMENT, such as demo/tiled. You may not be in its course.",
         )  # fmt: skip
-    return jsonify(asdict(board))
+    return jsonify(board)

@@ -55,8 +55,8 @@ class StepAnswer:
     state: str
     seconds: float | None
     attempt: int
-    queued_at: str | None = None
-    started_at: str | None = None
+    queued_at: datetime | None = None
+    started_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +109,13 @@ def _part_of_check(
     state = str(step.state)
     if step.state is StepState.DONE and report is not None and name not in seconds:
         state = _NOT_RUN
-    return StepAnswer(name, state, seconds.get(name), step.attempt, *_times(step))
+    return StepAnswer(name, state, seconds.get(name), step.attempt, step.queued_at, step.started_at)
 
 
 def _measure(step: StepStatus | None, *, over: bool) -> StepAnswer:
     if step is None:
         return StepAnswer("measure", _NOT_RUN if over else str(StepState.QUEUED), None, 0)
-    return StepAnswer("measure", str(step.state), step.seconds, step.attempt, *_times(step))
-
-
-def _times(step: StepStatus) -> tuple[str, str | None]:
-    return step.queued_at.isoformat(), None if step.started_at is None else step.started_at.isoformat()
+    return StepAnswer("measure", str(step.state), step.seconds, step.attempt, step.queued_at, step.started_at)
 
 
 def read_submission(session: Session, person_id: int, public_id: str, now: datetime) -> SubmissionAnswer | None:

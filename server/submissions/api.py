@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -115,7 +114,7 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     url = url_for("submissions.look_up", public_id=accepted.submission.public_id)
     logger.info("accepted submission %s", accepted.submission.public_id)
     answer = AcceptedAnswer(accepted.submission.public_id, url, accepted.position)
-    return jsonify(asdict(answer)), 202, {"Location": url}
+    return jsonify(answer), 202, {"Location": url}
 
 
 @submissions.get("/submissions")
@@ -140,7 +139,7 @@ def own() -> Response:
         )  # fmt: skip
     lines, more = found
     further = url_for(".own", **_given(asked), before=lines[-1].id) if more else None
-    return jsonify(asdict(OwnAnswer(tuple(lines), further)))
+    return jsonify(OwnAnswer(tuple(lines), further))
 
 
 @submissions.get("/submissions/<public_id>")
@@ -153,7 +152,7 @@ def look_up(public_id: str) -> Response:
         answer = read_submission(session, person, public_id, datetime.now(UTC))
     if answer is None:
         raise _no_submission()
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @submissions.get("/submissions/<public_id>/events")

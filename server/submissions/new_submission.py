@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from server.accounts import limits
 from server.courses.models import MOST_LATE_DAYS, SOURCE_BYTES
-from server.courses.service import DEVICE_CLASS, is_device_class
+from server.courses.service import DEVICE_CLASS, SHORT_NAME, is_device_class
 from server.database.storage import is_nearly_full
 from server.http.concurrency_limit import arrived
 from server.http.json_body import invalid, json_object
@@ -25,7 +25,7 @@ from server.submissions.refusals import DiskFull
 from server.submissions.service import Accepted, SubmissionInput, accept, find_earlier
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
-ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
+ASSIGNMENT = f"{SHORT_NAME}/{SHORT_NAME}"
 KEY = r"[\x21-\x7e]{1,200}"
 
 _ASSIGNMENT = re.compile(ASSIGNMENT)

@@ -16,7 +16,7 @@ from server.courses.models import Assignment, Membership
 from server.courses.service import visible_assignment
 from server.grading.metric import metric_of
 from server.grading.models import Job, JobState, Result
-from server.http.operation import Moment, Range, Text
+from server.http.operation import Range, Text
 from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
@@ -72,7 +72,7 @@ class OwnLineAnswer:
     assignment: str
     mode: Mode
     device_class: str
-    created_at: Moment
+    created_at: datetime
     state: JobState
     verdict: Verdict | None
     measured: MeasuredAnswer | None
@@ -148,7 +148,7 @@ def _line(
         assignment=f"{row.assignment.course.slug}/{row.assignment.slug}",
         mode=row.mode,
         device_class=row.device_class,
-        created_at=row.created_at.isoformat(),
+        created_at=row.created_at,
         state=state,
         verdict=verdict,
         measured=None

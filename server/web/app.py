@@ -6,8 +6,10 @@ from functools import partial
 from typing import Any
 
 from flask import Flask
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from kernels.wire import to_plain
 from server.accounts.access import attach_view_as, zone_of_viewer
 from server.accounts.cookies import attach_form_guard
 from server.accounts.identity import owner_of
@@ -53,7 +55,16 @@ from server.web.openapi import description
 from server.web.pages import pages
 
 
+class _Json(DefaultJSONProvider):
+    """JSON of data classes, with times in ISO 8601. Fields stay in their order."""
+
+    default = staticmethod(to_plain)
+    sort_keys = False
+
+
 class _Application(Flask):
+    json_provider_class = _Json
+
     def log_exception(self, exc_info: Any) -> None:
         """Log like every system error; the framework would log the whole address with its secrets."""
         log_fault(exc_info[1])
@@ -66,7 +77,6 @@ def create_app(settings: Settings) -> Flask:
     """
     app = _Application("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
-    app.json.sort_keys = False  # type: ignore[attr-defined]
     site = attach_site(app, settings)
     attach_concurrency_limit(app, BodySizes(), partial(owner_of, site))
     attach_live(app, site)

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from enum import Enum
 from inspect import cleandoc
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -14,7 +15,10 @@ from server.http.operation import Range, Reads, Text
 
 Schema = dict[str, Any]
 
-_SCALARS: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_SCALARS: Mapping[Any, Schema] = {
+    str: {"type": "string"}, bool: {"type": "boolean"}, int: {"type": "integer"}, float: {"type": "number"},
+    datetime: {"type": "string", "format": "date-time"},
+}  # fmt: skip
 _SUFFIX = "Answer"
 _NAMES = re.compile(r"(?<![a-z_])([a-z_]++(?:, [a-z_]++){0,16}+): ")
 _WORDS = {"None": "null", "True": "true", "False": "false"}
@@ -37,7 +41,7 @@ class Schemas:
         if annotation is Any:
             return {}
         if annotation in _SCALARS:
-            return {"type": _SCALARS[annotation]}
+            return dict(_SCALARS[annotation])
         if origin is Annotated:
             inner, *more = get_args(annotation)
             return self._bounded(inner, more)
@@ -135,7 +139,12 @@ def summary(cls: Any) -> str:
 
 
 def field_texts(cls: Any) -> dict[str, str]:
-    """A docstring's text for each field: `name: meaning` or `one, other: meaning`."""
+    """The docstrings' text for each field, also inherited ones: `name: meaning` or `one, other: meaning`."""
+    bases = (base for base in reversed(cls.__mro__) if dataclasses.is_dataclass(base))
+    return {name: text for base in bases for name, text in _own_texts(base).items()}
+
+
+def _own_texts(cls: Any) -> dict[str, str]:
     names = {field.name for field in dataclasses.fields(cls)}
     text = " ".join(cleandoc(cls.__doc__ or "").split())
     marks = [mark for mark in _NAMES.finditer(text) if _all_in(mark[1], names)]

@@ -22,7 +22,7 @@ from server.grading.models import Job, JobState
 from server.staff.jobs import Filter, JobLine, whole_job
 from server.staff.jobs import jobs as find_jobs
 from server.staff.losses import CONFIRMED
-from server.staff.submissions.queries import SubmissionCriteria
+from server.staff.submissions.criteria import SubmissionCriteria
 from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import begin, plan
 from server.submissions.changes import NotPossible, cancel, retry

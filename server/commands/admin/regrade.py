@@ -8,11 +8,10 @@ import click
 from sqlalchemy.orm import Session
 
 from server.commands.database import database_in_use
-from server.commands.filters import filter_options, filtered
+from server.commands.filters import criteria_from, filter_options
 from server.commands.names import assignment_named
 from server.commands.options import even_if_lower
 from server.staff.losses import CONFIRMED
-from server.staff.submissions.queries import SubmissionCriteria
 from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import Planned, begin, begin_staged, plan, runs
 from server.submissions.changes import NotPossible
@@ -22,13 +21,12 @@ from worker.commands.root import WrongUse
 
 @click.command()
 @click.argument("assignment", metavar="COURSE/ASSIGNMENT")
-@click.option("--submission", default="", metavar="ID", help="Only this submission.")
-@filter_options
+@filter_options("assignment")
 @click.option("--stage", "staged", is_flag=True, help="Change nothing until you apply the new verdicts.")
 @click.option("--dry-run", is_flag=True, help="Only show how many.")
 @even_if_lower
 @answering()
-def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, even_if_lower: bool, **given: Any) -> Answer:
+def regrade(assignment: str, staged: bool, dry_run: bool, even_if_lower: bool, **given: Any) -> Answer:
     """Regrade an assignment's submissions with its current settings.
 
     Without --stage, each new verdict counts when it is ready. If students may lose points, the command names them and
@@ -47,11 +45,11 @@ def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, even_
     number = 0
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, assignment)
-        asked = filtered(SubmissionCriteria(found.slug, one=submission), found.course, given)
+        asked = criteria_from(found.course, given | {"assignment": found.slug})
         planned = plan(session, found.course_id, asked)
-        if submission and not planned.submissions:
+        if asked.submission and not planned.submissions:
             raise WrongUse(
-                f"{assignment} has no matching submission {submission}. `tilelab admin submissions` lists all."
+                f"{assignment} has no matching submission {asked.submission}. `tilelab admin submissions` lists all."
             )
         made = [] if dry_run or not planned.count else _begin(session, planned, staged, even_if_lower)
         if made and not staged:

@@ -15,10 +15,9 @@ from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
-from server.commands.filters import filter_options, filtered
+from server.commands.filters import criteria_from, filter_options
 from server.commands.names import assignment_named, course_named
-from server.grading.models import JobState
-from server.staff.submissions.queries import Row, SubmissionCriteria, listing
+from server.staff.submissions.queries import Row, listing
 from server.submissions.models import Submission
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -26,24 +25,12 @@ from worker.commands.root import WrongUse
 
 @click.command()
 @click.argument("course")
-@click.option("--assignment", default="", help="Only this assignment, by its short name.")
-@filter_options
-@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
-@click.option("--late/--in-time", "late", default=None, help="Only late or only punctual submissions.")
+@filter_options()
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
 @click.option("--after", default="", metavar="ID", help="Only submissions older than this one, for the next page.")
 @answering()
 @in_session
-def submissions(
-    session: Session,
-    course: str,
-    assignment: str,
-    state: str | None,
-    late: bool | None,
-    limit: int,
-    after: str,
-    **given: Any,
-) -> Answer:
+def submissions(session: Session, course: str, limit: int, after: str, **given: Any) -> Answer:
     """List the submissions of COURSE, newest first. Times are in the course's time zone.
 
     \b
@@ -52,13 +39,11 @@ def submissions(
       tilelab admin submissions cs483 --assignment tiled --student ada@university.edu --json
     """  # noqa: D301 - click reads the escape
     found = course_named(session, course)
-    if assignment:
-        assignment_named(session, f"{course}/{assignment}")
+    if given["assignment"]:
+        assignment_named(session, f"{course}/{given['assignment']}")
     if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
         raise WrongUse(f"--after: no submission {after}.")
-    lateness = "" if late is None else "yes" if late else "no"
-    asked = SubmissionCriteria(assignment, state=state or "", late=lateness)
-    part = listing(session, found.id, filtered(asked, found, given), after, limit)
+    part = listing(session, found.id, criteria_from(found, given), after, limit)
     zone = zone_of(found)
     data = [asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows]
     lines = _lines(part.rows, zone) if part.rows else ["No matching submissions."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from sqlalchemy.orm import Session
@@ -19,21 +20,32 @@ Fields = TypeVar("Fields")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How an act asks for a field, for Annotated.
+    """How people are asked for a field, for Annotated.
 
     json: its name in the API, if another
     argument: its name as an argument of verbs, which otherwise have an option
-    help: of that option
+    help: of that option; value: the name of its value; flags: its two flags, for yes and no
+    title, hint: on a page
+    any: the title of no choice; choices: the titles of values whose titles aren't their names
     """
 
     json: str = ""
     argument: str = ""
     help: str = ""
+    value: str | None = None
+    flags: str = ""
+    title: str = ""
+    hint: str = ""
+    any: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an act. kind: the type of its values without None; annotation: without how it is asked for."""
+    """A field that people are asked for.
+
+    kind: the type of its values without None; annotation: without how it is asked for
+    """
 
     name: str
     kind: type
@@ -45,6 +57,13 @@ class Field:
     @property
     def json(self) -> str:
         return self.asked.json or self.name
+
+    @property
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """Its values and their titles; none if any value is possible."""
+        if self.asked.choices or not issubclass(self.kind, Enum):
+            return self.asked.choices
+        return tuple((one.value, one.value.replace("_", " ")) for one in self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +100,7 @@ class Act(Generic[Fields]):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return tuple(_fields(self.asks))
+        return fields_of(self.asks)
 
     def carry_out(
         self, session: Session, on: Target, actor: Person | None, confirmed: str, change: Callable[[Fields], Fields]
@@ -96,6 +115,11 @@ class Act(Generic[Fields]):
             if wrong := self.wrong(given):
                 raise Mistakes(wrong)
             self.do(session, on.assignment, actor, on.person_id, given)
+
+
+def fields_of(cls: Any) -> tuple[Field, ...]:
+    """The fields that a data class declares."""
+    return tuple(_fields(cls))
 
 
 def _fields(cls: Any) -> Iterator[Field]:

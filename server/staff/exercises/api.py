@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from flask import Response, jsonify, request
@@ -18,7 +19,7 @@ from server.courses.models import Exercise
 from server.courses.service import CourseError, hold_course
 from server.grading.models import JobState
 from server.http.arrival import LARGEST_FORM
-from server.http.operation import Moment, Range, Text, operation
+from server.http.operation import Range, Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
@@ -118,7 +119,7 @@ class DraftAnswer:
     """
 
     version: str
-    saved_at: Moment
+    saved_at: datetime
     complete: bool
     unreadable: str
     kernels: tuple[CheckedKernelAnswer, ...]
@@ -170,7 +171,7 @@ def show_exercises(course: str) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
         answer = CourseExercisesAnswer(tuple(map(_answer, own_exercises(session, here.id))))
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.get(_ONE)
@@ -181,7 +182,7 @@ def show_exercise(course: str, name: str) -> Response:
     with site().readers.begin() as session:
         own = _own(session, course_for_staff(session, person, course).id, name)
         draft = None if own.draft is None else _draft_answer(own.draft, proof_of(session, own.draft))
-    return jsonify(asdict(ExerciseStateAnswer(_answer(own), draft)))
+    return jsonify(ExerciseStateAnswer(_answer(own), draft))
 
 
 @staff_api.post(_ONE)
@@ -205,7 +206,7 @@ def upload_exercise(course: str, name: str) -> Response:
         saved = save(session, desk.course(session), name, upload.files, desk.actor(session))
         answer = UploadAnswer(saved.changed, saved.row.version, saved.row.number, upload.left_out)
     revoke(site().settings.redis_url, saved.tickets)
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.post(f"{_ONE}/check")
@@ -218,7 +219,7 @@ def check_exercise(course: str, name: str) -> tuple[Response, int]:
         hold_course(session, row.id)
         tickets = start_proof(session, row, _draft(session, desk.course_id, name), desk.actor(session))
     revoke(site().settings.redis_url, tickets)
-    return jsonify(asdict(DoneAnswer(changed=True))), 202
+    return jsonify(DoneAnswer(changed=True)), 202
 
 
 @staff_api.post(f"{_ONE}/publish")
@@ -236,7 +237,7 @@ def publish_exercise(course: str, name: str) -> Response:
         if not proof_of(session, draft).complete:
             raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
         number = publish_draft(session, row, draft, desk.actor(session))
-    return jsonify(asdict(PublishedAnswer(number)))
+    return jsonify(PublishedAnswer(number))
 
 
 @staff_api.post(f"{_ONE}/discard")
@@ -247,7 +248,7 @@ def discard_exercise(course: str, name: str) -> Response:
     with site().sessions.begin() as session:
         tickets = discard(session, desk.course(session), name, desk.actor(session))
     revoke(site().settings.redis_url, tickets)
-    return jsonify(asdict(DoneAnswer(changed=True)))
+    return jsonify(DoneAnswer(changed=True))
 
 
 @staff_api.get(f"{_ONE}/files.zip")
@@ -301,4 +302,4 @@ def _draft_answer(row: Exercise, proof: Proof) -> DraftAnswer:
         CheckedKernelAnswer(one.file, one.tile, one.state, one.verdict, one.line, one.message, one.problem, one.warning)
         for one in proof.lines
     )
-    return DraftAnswer(row.version, row.added_at.isoformat(), proof.complete, proof.unreadable, kernels)
+    return DraftAnswer(row.version, row.added_at, proof.complete, proof.unreadable, kernels)

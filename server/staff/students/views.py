@@ -20,7 +20,8 @@ from server.staff.roster.service import Member, find_member
 from server.staff.students.queries import Student, read_notes, read_student
 from server.staff.students.service import add_staff_note, remove_staff_note
 from server.staff.students.view_as import begin_view, end_view
-from server.staff.submissions.queries import Part, SubmissionCriteria, listing
+from server.staff.submissions.criteria import SubmissionCriteria
+from server.staff.submissions.queries import Part, listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,9 @@ def stop_viewing(slug: str) -> Response:
 def _page(course: Membership, person: int, form: Form) -> str:
     with site().readers.begin() as session:
         member = _member(session, course, person)
-        criteria = SubmissionCriteria(person=str(person))
         page = StudentPage(
             desk_of(course, "roster"), read_student(session, course.course_id, member),
-            listing(session, course.course_id, criteria, asked("after", 40)),
+            listing(session, course.course_id, SubmissionCriteria(person=person), asked("after", 40)),
             read_notes(session, course.course_id, person), form,
         )  # fmt: skip
         return render_template("staff/student.html", page=page)

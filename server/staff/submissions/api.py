@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
 
 from flask import Response, jsonify
 from sqlalchemy.orm import Session
@@ -13,10 +12,8 @@ from kernels.verdict import Verdict
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.courses.models import Assignment
-from server.courses.service import DEVICE_CLASS
-from server.grading.models import JobState
 from server.http.json_body import invalid
-from server.http.operation import Moment, Text, operation
+from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.api_desk import (
@@ -33,10 +30,10 @@ from server.staff.api_desk import (
     lowering,
     read_change,
     staff_api,
-    time_of,
 )
 from server.staff.submissions import regrades
-from server.staff.submissions.queries import SubmissionCriteria, newest
+from server.staff.submissions.criteria import SubmissionCriteria
+from server.staff.submissions.queries import newest
 from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import (
     Planned,
@@ -50,37 +47,19 @@ from server.staff.submissions.regrades import (
 )
 from server.staff.submissions.staging import Staged, staged_in
 from server.submissions.changes import revoke
-from server.submissions.models import Mode
 
 _REGRADE = "/courses/<course>/regrades/<int(max=9007199254740991):number>"
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RegradeRequest:
+class RegradeRequest(SubmissionCriteria):
     """The submissions to regrade; without a field, any of the course.
 
-    assignment: its short name; submission: the ID of a single one
-    student: an email, or a part of a name or email
-    late: yes for late ones, no for the others
-    device: the device class to measure on; cpu for none
-    worker: the beginning of the name of a worker that graded it
-    since, until: the time of the submission, with its zone
     stage: change nothing until the regrade is applied
     confirm: the value of `confirm` in the problem `lowers_points`
     """
 
-    assignment: Annotated[str, Text("([a-z0-9][a-z0-9._\\-]{0,59})?")] = ""
-    submission: Annotated[str, Text("[0-9a-zA-Z]{0,32}")] = ""
-    student: Annotated[str, Text(longest=200)] = ""
-    verdict: Verdict | None = None
-    state: JobState | None = None
-    mode: Mode | None = None
-    late: Annotated[str, Text("yes|no|")] = ""
-    device: Annotated[str, Text(f"({DEVICE_CLASS})?")] = ""
-    worker: Annotated[str, Text("[!-~]{0,100}")] = ""
-    since: Moment | None = None
-    until: Moment | None = None
     stage: bool = False
     confirm: CONFIRM = ""
 
@@ -105,7 +84,7 @@ class RegradeAnswer:
     """A regrade and how many of its submissions are in each state. by: None for the command line."""
 
     id: int
-    at: Moment
+    at: datetime
     by: str | None
     assignment: str
     total: int
@@ -125,7 +104,7 @@ class StagedRegradeAnswer:
     """
 
     assignment: str
-    at: Moment
+    at: datetime
     by: str | None
     total: int
     waiting: int
@@ -171,7 +150,7 @@ def show_regrades(course: str) -> Response:
         here = course_for_staff(session, person, course)
         staged = tuple(map(staged_answer, staged_in(session, here.id)))
         answer = RegradesAnswer(staged, tuple(map(_answer, runs(session, here.id, _SHOWN))))
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.post("/courses/<course>/regrades")
@@ -189,11 +168,10 @@ def start_regrade(course: str) -> tuple[Response, int]:
     """
     desk = desk_of(course)
     asked = read_change(RegradeRequest)
-    criteria = _criteria(asked)
     with site().sessions.begin() as session:
         if asked.assignment:
             desk.assignment(session, asked.assignment)
-        planned = plan(session, desk.course_id, criteria, newest(session), most=regrades.MOST)
+        planned = plan(session, desk.course_id, asked, newest(session), most=regrades.MOST)
         if planned.more:
             raise invalid(f"More than {regrades.MOST:,} submissions match. Use `since` and `until`.")
         if asked.submission and not planned.submissions:
@@ -201,7 +179,7 @@ def start_regrade(course: str) -> tuple[Response, int]:
                 404, "no_such_submission", "There is no such submission", "No submission of the course matches."
             )
         answer = _begin(session, desk.course_id, planned, asked, desk.actor(session))
-    return jsonify(asdict(answer)), 202
+    return jsonify(answer), 202
 
 
 @staff_api.get(_REGRADE)
@@ -215,7 +193,7 @@ def show_regrade(course: str, number: int) -> Response:
         changed = tuple(
             ChangedVerdictAnswer(one.public_id, one.student, one.was, one.now) for one in changed_verdicts(session, run)
         )
-    return jsonify(asdict(RegradeProgressAnswer(_answer(run), changed)))
+    return jsonify(RegradeProgressAnswer(_answer(run), changed))
 
 
 @staff_api.post(f"{_REGRADE}/cancel")
@@ -227,7 +205,7 @@ def cancel_regrade(course: str, number: int) -> Response:
         run = _run(session, desk.course_id, number)
     revoke(site().settings.redis_url, cancel_waiting(site().sessions, run, desk.course_id, desk.person_id))
     with site().readers.begin() as session:
-        return jsonify(asdict(_answer(_run(session, desk.course_id, number))))
+        return jsonify(_answer(_run(session, desk.course_id, number)))
 
 
 @staff_api.errorhandler(MayLowerPoints)
@@ -239,7 +217,7 @@ def _name_risks(lowers: MayLowerPoints) -> Response:
 def staged_answer(staged: Staged) -> StagedRegradeAnswer:
     """A staged regrade and its progress."""
     return StagedRegradeAnswer(
-        staged.assignment, staged.at.isoformat(), staged.by, staged.total, staged.waiting, staged.running,
+        staged.assignment, staged.at, staged.by, staged.total, staged.waiting, staged.running,
         staged.done, staged.cancelled, staged.unjudged, staged.version,
     )  # fmt: skip
 
@@ -262,14 +240,6 @@ def _begin(
     return NewRegradeAnswer(len(made), planned.waiting, tuple(numbers), ())
 
 
-def _criteria(asked: RegradeRequest) -> SubmissionCriteria:
-    return SubmissionCriteria(
-        assignment=asked.assignment, one=asked.submission, student=asked.student, verdict=asked.verdict or "",
-        state=asked.state or "", mode=asked.mode or "", late=asked.late, device=asked.device,
-        worker=asked.worker, since=time_of("since", asked.since), until=time_of("until", asked.until),
-    )  # fmt: skip
-
-
 def _run(session: Session, course_id: int, number: int) -> Run:
     found = runs(session, course_id, 1, number)
     if not found:
@@ -279,6 +249,6 @@ def _run(session: Session, course_id: int, number: int) -> Run:
 
 def _answer(run: Run) -> RegradeAnswer:
     return RegradeAnswer(
-        run.number, run.at.isoformat(), run.by, run.assignment, run.total, run.waiting, run.running, run.done,
+        run.number, run.at, run.by, run.assignment, run.total, run.waiting, run.running, run.done,
         run.cancelled,
     )  # fmt: skip

@@ -8,36 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from kernels.verdict import Verdict
 from server.courses.access import Membership
 from server.courses.local_time import MomentError, read_moment, zone_named
 from server.courses.models import Role
 from server.courses.service import assignments_for, is_device_class
 from server.fleet.service import device_classes
-from server.grading.models import JobState
 from server.http.forms import Form
+from server.staff.acts.act import Field
 from server.staff.desk import looked_for
-from server.staff.submissions.queries import SubmissionCriteria
-from server.submissions.models import Mode
+from server.staff.submissions.criteria import FIELDS, SubmissionCriteria
 from server.submissions.service import CPU
 
-FIELDS = (
-    "assignment", "student", "verdict", "state", "mode", "late", "device", "one", "worker", "since", "until",
-)  # fmt: skip
+_LINKED = "submission"
 Choices = Mapping[str, tuple[tuple[str, str], ...]]
 """The choices of each select field: values and titles."""
-
-_TIMES = ("since", "until")
-
-_ALWAYS: Choices = {
-    "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
-    "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
-    "mode": (("", "Submissions and checks"), (Mode.RANK.value, "Submissions"), (Mode.CHECK.value, "Checks")),
-    "late": (("", "On time and late"), ("yes", "Late"), ("no", "On time")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +37,36 @@ class Filter:
     choices: Choices
 
     @property
+    def fields(self) -> list[Field]:
+        """The fields to show. A single submission is only chosen by links."""
+        return [one for one in FIELDS if one.name != _LINKED or self.form[_LINKED] or _LINKED in self.form.mistakes]
+
+    @property
     def given(self) -> dict[str, str]:
-        return {name: self.form[name] for name in FIELDS if self.form[name]}
+        return {each.name: self.form[each.name] for each in FIELDS if self.form[each.name]}
 
     @property
     def around(self) -> dict[str, str]:
         """The filter without a single submission: the list that contains it."""
-        return {name: value for name, value in self.given.items() if name != "one"}
+        return {name: value for name, value in self.given.items() if name != _LINKED}
 
     @property
     def words(self) -> list[str]:
-        labels = {
-            "late": "lateness", "device": "measured on", "one": "submission", "since": "submitted from",
-            "until": "submitted until",
-        }  # fmt: skip
         return [
-            f"{labels.get(name, name)}: {dict(self.choices.get(name, ())).get(value, value)}"
-            for name, value in self.given.items()
+            f"{each.asked.title.lower()}: {dict(self.choices.get(each.name, ())).get(value, value)}"
+            for each in FIELDS
+            if (value := self.form[each.name])
         ]
 
 
 def read_filter(session: Session, course: Membership, given: Mapping[str, str], now: datetime) -> Filter:
     """Read the filter; adds mistakes to the form."""
-    form = looked_for(given, *FIELDS)
+    form = looked_for(given, *(each.name for each in FIELDS))
     choices = _choices(session, course, form["device"], now)
     for name, offered in choices.items():
         form.choose(name, offered)
-    since, until = (_moment(form, name, course) for name in _TIMES)
-    words = {name: form[name] for name in FIELDS if name not in _TIMES}
-    return Filter(form, SubmissionCriteria(**words, since=since, until=until), choices)
+    values = {each.name: _value(form, each, course) for each in FIELDS}
+    return Filter(form, SubmissionCriteria(**values), choices)
 
 
 def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:
@@ -86,12 +75,20 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
     classes = {one.device_class for one in found} | set(device_classes(session, now))
     if is_device_class(device):
         classes.add(device)
-    named = ((name, name) for name in sorted(classes - {"", CPU}))
-    return {
-        "assignment": (("", "All assignments"), *((one.slug, one.title) for one in found)),
-        "device": (("", "Any device"), *named, (CPU, "Not measured")),
-        **_ALWAYS,
+    here = {
+        "assignment": [(one.slug, one.title) for one in found],
+        "device": [*((name, name) for name in sorted(classes - {"", CPU})), (CPU, "Not measured")],
     }
+    return {each.name: (("", each.asked.any), *here.get(each.name, each.choices)) for each in FIELDS if each.asked.any}
+
+
+def _value(form: Form, field: Field, course: Membership) -> Any:
+    text = form[field.name]
+    if field.kind is datetime:
+        return _moment(form, field.name, course)
+    if field.kind is str:
+        return text
+    return field.kind(text) if text and field.name not in form.mistakes else None
 
 
 def _moment(form: Form, name: str, course: Membership) -> datetime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, literal, or_, select, tuple_, union_all
@@ -17,6 +17,7 @@ from server.courses.service import assignments_for
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
 from server.staff.roster.service import is_called
+from server.staff.submissions.criteria import SubmissionCriteria
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.service import CPU
@@ -26,43 +27,6 @@ PAGE = 50
 
 _Latest = aliased(Job)
 _Judged = aliased(Job)
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionCriteria:
-    """Which submissions; "" for any.
-
-    assignment: its short name; student: a part of a name or email; late: "yes" or "no"
-    person: the student's ID, instead of `student`
-    device: the class to measure on, or CPU
-    one: the public ID of a single submission
-    worker: the beginning of a worker's name
-    since, until: limits of the submission time
-    """
-
-    assignment: str = ""
-    student: str = ""
-    verdict: str = ""
-    state: str = ""
-    mode: str = ""
-    late: str = ""
-    one: str = ""
-    worker: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    device: str = ""
-    person: str = ""
-
-    @property
-    def narrowed(self) -> str:
-        """The filter in words, for the audit. It names no person, because the entry outlives an erased person."""
-        said = (
-            ("verdict", self.verdict.replace("_", " ")), ("state", self.state), ("mode", self.mode),
-            ("late", self.late), ("submission", self.one), ("worker", self.worker), ("measured on", self.device),
-            ("students", "by name" if self.student else ""), ("submitted from", _minute(self.since)),
-            ("until", _minute(self.until)),
-        )  # fmt: skip
-        return ", ".join(f"{name} {value}" for name, value in said if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +133,7 @@ def _parts(session: Session, course_id: int, asked: SubmissionCriteria) -> list[
     """A query for each assignment of the filter: IDs and times of matching submissions."""
     found = assignments_for(session, course_id, Role.INSTRUCTOR)
     wanted = [one for one in found if asked.assignment in {"", one.slug}]
-    people = _people(session, course_id, asked.student) if not asked.person else [int(asked.person)]
+    people = _people(session, course_id, asked.student) if asked.person is None else [asked.person]
     if people is not None and not people:
         return []
     return [_part(one, asked, people) for one in wanted]
@@ -182,25 +146,25 @@ def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[in
         # Inlined: a course may have more people than a statement may have parameters.
         numbers = bindparam(None, people, Submission.person_id.type, expanding=True, literal_execute=True)
         query = query.where(Submission.person_id.in_(numbers))
-    if asked.one:
-        query = query.where(Submission.public_id == asked.one)
+    if asked.submission:
+        query = query.where(Submission.public_id == asked.submission)
     if asked.since is not None:
         query = query.where(Submission.created_at >= asked.since)
     if asked.until is not None:
         query = query.where(Submission.created_at <= asked.until)
     if asked.mode:
-        query = query.where(Submission.mode == Mode(asked.mode))
+        query = query.where(Submission.mode == asked.mode)
     if asked.device:
         measured_on = "" if asked.device == CPU else asked.device
         query = query.where(Submission.device_class == measured_on)
     if asked.late:
         query = _by_lateness(query, assignment, late=asked.late == "yes")
     if asked.state:
-        query = query.join(_Latest, _Latest.id == latest_job_id()).where(_Latest.state == JobState(asked.state))
+        query = query.join(_Latest, _Latest.id == latest_job_id()).where(_Latest.state == asked.state)
     if asked.verdict or asked.worker:
         query = query.join(_Judged, _Judged.id == Submission.judged_job_id)
     if asked.verdict:
-        query = query.where(_Judged.verdict == Verdict(asked.verdict))
+        query = query.where(_Judged.verdict == asked.verdict)
     if asked.worker:
         query = query.where(_had_a_part(asked.worker))
     return query
@@ -298,7 +262,3 @@ def _row(
         submission.mode, submission.created_at, due is not None and submission.created_at > due, job.state,
         job.kind is JobKind.REGRADE, verdict, gflops, not_ranked,
     )  # fmt: skip
-
-
-def _minute(moment: datetime | None) -> str:
-    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -17,7 +17,8 @@ from server.audit.service import note
 from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind, JobState
-from server.staff.submissions.queries import Chosen, SubmissionCriteria, chosen
+from server.staff.submissions.criteria import SubmissionCriteria
+from server.staff.submissions.queries import Chosen, chosen
 from server.staff.submissions.regrade_risk import refuse_unconfirmed
 from server.staff.submissions.staging import find_staged, stage
 from server.submissions.changes import NotPossible, cancel, regrade

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, jsonify
@@ -105,7 +105,7 @@ def show_staged(course: str, assignment: str) -> Response:
             raise Refused(404, "not_staged", "No regrade is staged", "Start one with `stage`.")
         found = progress(session, staged)
         shown = _preview(preview(session, staged)) if found.over else None
-    return jsonify(asdict(StagedProgressAnswer(staged_answer(found), shown)))
+    return jsonify(StagedProgressAnswer(staged_answer(found), shown))
 
 
 @staff_api.post(f"{_STAGED}/apply")
@@ -127,7 +127,7 @@ def apply_staged(course: str, assignment: str) -> Response:
             lower = tuple(_loss(found.slug, one) for one in changes.grades if one.lower)
             return losses_problem(lower, changes.digest)
         count = apply(session, found, desk.actor(session))
-    return jsonify(asdict(AppliedAnswer(count)))
+    return jsonify(AppliedAnswer(count))
 
 
 @staff_api.post(f"{_STAGED}/drop")
@@ -138,7 +138,7 @@ def drop_staged(course: str, assignment: str) -> Response:
     with site().sessions.begin() as session:
         tickets = drop(session, desk.assignment(session, assignment), desk.actor(session))
     revoke(site().settings.redis_url, tickets)
-    return jsonify(asdict(DoneAnswer(changed=True)))
+    return jsonify(DoneAnswer(changed=True))
 
 
 def _unconfirmed(changes: Preview, confirm: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,7 +13,8 @@ from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
-from server.http.operation import Moment, Range, Text, moment_text, operation
+from server.courses.service import SHORT_NAME
+from server.http.operation import Range, Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
@@ -65,7 +67,7 @@ class AnnouncementRequest:
 
     title: Annotated[str, Text(longest=LONGEST_TITLE)]
     text: Annotated[str, Text(longest=LONGEST_TEXT)]
-    assignment: Annotated[str, Text("([a-z0-9][a-z0-9._\\-]{0,59})?")] = ""
+    assignment: Annotated[str, Text(f"({SHORT_NAME})?")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,9 @@ class CourseAnnouncementAnswer:
     title: str
     text: str
     author: str | None
-    created_at: Moment
-    changed_at: Moment | None
-    withdrawn_at: Moment | None
+    created_at: datetime
+    changed_at: datetime | None
+    withdrawn_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def list_announcements(course: str) -> Response:
     if part.more:
         last = lines[-1].announcement.id
         following = url_for(".list_announcements", course=course, limit=asked.limit, before=last)
-    return jsonify(asdict(CourseAnnouncementsAnswer(lines, part.students, following)))
+    return jsonify(CourseAnnouncementsAnswer(lines, part.students, following))
 
 
 @staff_api.post(_ALL)
@@ -154,7 +156,7 @@ def publish_announcement(course: str) -> tuple[Response, int]:
     with site().sessions.begin() as session:
         about = desk.assignment(session, asked.assignment) if asked.assignment else None
         answer = _answer(announce(session, desk.course_id, about, desk.actor(session), given))
-    return jsonify(asdict(answer)), 201
+    return jsonify(answer), 201
 
 
 @staff_api.post(_ONE)
@@ -189,7 +191,7 @@ def _changed(desk: ApiDesk, number: int, change: Callable[[Session, Announcement
         found = _found(session, desk, number)
         change(session, found, desk.actor(session))
         answer = _answer(found)
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 def _given(title: str, text: str) -> Written:
@@ -208,6 +210,6 @@ def _found(session: Session, desk: ApiDesk, number: int) -> Announcement:
 def _answer(found: Announcement) -> CourseAnnouncementAnswer:
     return CourseAnnouncementAnswer(
         found.id, None if found.assignment is None else found.assignment.slug, found.title, found.text,
-        None if found.author is None else found.author.name, found.created_at.isoformat(),
-        moment_text(found.changed_at), moment_text(found.withdrawn_at),
+        None if found.author is None else found.author.name, found.created_at,
+        found.changed_at, found.withdrawn_at,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify
@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify
 from server.accounts.identity import person_asking
 from server.courses.models import Assignment, Counts, SpeedBy
 from server.courses.service import visible_assignments
-from server.http.operation import Moment, moment_text, operation
+from server.http.operation import operation
 from server.http.site import site
 from server.submissions.allowance import Allowance, allowances
 from server.submissions.grades.grade import Grade, own_grades
@@ -66,9 +66,9 @@ class AssignmentAnswer:
     device_class: str
     points: float
     open: bool
-    opens_at: Moment | None
-    due_at: Moment | None
-    closes_at: Moment | None
+    opens_at: datetime | None
+    due_at: datetime | None
+    closes_at: datetime | None
     late_percent_per_day: float
     late_percent_most: float
     goals_percent: float
@@ -105,7 +105,7 @@ def listed() -> Response:
         grades = own_grades(session, found, person)
         days = late_days_at(session, found, person, now)
         answers = tuple(_answer(each, mine[each.id], grades[each.id], days[each.id], now) for each in found)
-    return jsonify(asdict(AssignmentsAnswer(answers)))
+    return jsonify(AssignmentsAnswer(answers))
 
 
 def _answer(assignment: Assignment, mine: Allowance, grade: Grade, days: LateDays, now: datetime) -> AssignmentAnswer:
@@ -120,9 +120,9 @@ def _answer(assignment: Assignment, mine: Allowance, grade: Grade, days: LateDay
         device_class=assignment.device_class,
         points=assignment.most_points,
         open=opened and not deadlines.closed(now),
-        opens_at=moment_text(assignment.opens_at),
-        due_at=moment_text(deadlines.due_at),
-        closes_at=moment_text(deadlines.closes_at),
+        opens_at=assignment.opens_at,
+        due_at=deadlines.due_at,
+        closes_at=deadlines.closes_at,
         late_percent_per_day=assignment.late_percent_per_day,
         late_percent_most=assignment.late_percent_most,
         goals_percent=assignment.goals_percent,

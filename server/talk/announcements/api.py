@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
 from flask import Blueprint, Response, jsonify, request
 
 from server.accounts.identity import person_asking
-from server.http.operation import Moment, Range, operation
+from server.http.operation import Range, operation
 from server.http.query import read_query
 from server.http.site import site
 from server.talk.announcements.queries import Line, announcements_everywhere
@@ -45,8 +45,8 @@ class AnnouncementAnswer:
     title: str
     text: str
     author: str | None
-    created_at: Moment
-    changed_at: Moment | None
+    created_at: datetime
+    changed_at: datetime | None
     seen: bool
 
 
@@ -67,7 +67,7 @@ def listed() -> Response:
         part = announcements_everywhere(session, person, datetime.now(UTC), asked.limit, asked.before or 0)
         lines = tuple(_answer(line) for line in part.lines)
     after = f"{request.path}?limit={asked.limit}&before={lines[-1].id}" if part.more else None
-    return jsonify(asdict(AnnouncementsAnswer(lines, after)))
+    return jsonify(AnnouncementsAnswer(lines, after))
 
 
 def _answer(line: Line) -> AnnouncementAnswer:
@@ -79,7 +79,7 @@ def _answer(line: Line) -> AnnouncementAnswer:
         title=found.title,
         text=found.text,
         author=None if found.author is None else found.author.name,
-        created_at=found.created_at.isoformat(),
-        changed_at=None if found.changed_at is None else found.changed_at.isoformat(),
+        created_at=found.created_at,
+        changed_at=found.changed_at,
         seen=not line.new,
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import datetime
 
 from flask import Blueprint, Response, jsonify
 
 from server.accounts.identity import need_staff_scope, person_asking
-from server.http.operation import Moment, operation
+from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.own_submissions import PUBLIC_ID
@@ -25,7 +26,7 @@ class CommentAnswer:
     author: str | None
     staff: bool
     text: str
-    created_at: Moment
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,14 @@ def listed(public_id: str) -> Response:
             )  # fmt: skip
         need_staff_scope(own=found.person_id == person)
         threads = tuple(_answer(thread) for thread in threads_of(session, found.id))
-    return jsonify(asdict(CommentsAnswer(threads, f"/submissions/{public_id}/comments")))
+    return jsonify(CommentsAnswer(threads, f"/submissions/{public_id}/comments"))
 
 
 def _answer(thread: Thread) -> ThreadAnswer:
     said = tuple(
         CommentAnswer(
             each.id, None if each.author is None else each.author.name, each.by_staff, each.text,
-            each.created_at.isoformat(),
+            each.created_at,
         )
         for each in thread.comments
     )  # fmt: skip
