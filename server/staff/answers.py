@@ -7,37 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kernels.verdict import Verdict
-from server.courses.models import Assignment, Role
-from server.grading.models import JobState
+from server.courses.models import Assignment
 from server.staff.grades.gradebook import Cell, Line
 from server.staff.progress.attempts import Tries
 from server.staff.progress.listed import Listed
 from server.staff.progress.states import State
 from server.staff.roster.service import Member
 from server.staff.students.queries import Student, Work
-from server.staff.submissions.queries import Row
-from server.submissions.models import Mode
-
-
-@dataclass(frozen=True, slots=True)
-class MemberAnswer:
-    """A member of a course.
-
-    person: the ID; use it in other requests
-    dropped_at: None for a present member
-    came_with_code: whether the person joined with a code, and the email isn't confirmed
-    was_here: whether the person ever signed in or used a token
-    """
-
-    person: int
-    name: str
-    email: str
-    role: Role
-    section: str
-    joined_at: datetime
-    dropped_at: datetime | None
-    came_with_code: bool
-    was_here: bool
+from server.staff.submissions.queries import CourseSubmission
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +25,7 @@ class RosterAnswer:
     next: the next part's URL, None at the end
     """
 
-    members: tuple[MemberAnswer, ...]
+    members: tuple[Member, ...]
     total: int
     next: str | None
 
@@ -144,40 +121,13 @@ class AssignmentProgressAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class CourseSubmissionAnswer:
-    """A submission in a course's list; `url` has the details.
-
-    assignment: its short name
-    late: whether it came after the student's own deadline
-    state: queued, running, done or cancelled; regraded: whether a regrade is its latest grading
-    verdict: None before the first verdict; gflops: None if not measured
-    not_ranked: why its measurement isn't on the leaderboard; "" if it may be, or there is none
-    """
-
-    id: str
-    url: str
-    assignment: str
-    person: int
-    name: str
-    email: str
-    mode: Mode
-    created_at: datetime
-    late: bool
-    state: JobState
-    regraded: bool
-    verdict: Verdict | None
-    gflops: float | None
-    not_ranked: str
-
-
-@dataclass(frozen=True, slots=True)
 class CourseSubmissionsAnswer:
     """A page of a course's submissions, the latest first.
 
     next: the URL of the next page; None on the last
     """
 
-    submissions: tuple[CourseSubmissionAnswer, ...]
+    submissions: tuple[CourseSubmission, ...]
     next: str | None
 
 
@@ -198,18 +148,10 @@ class StudentWorkAnswer:
 class StudentAnswer:
     """A student in a course, with all assignments. total: the points; most: the most points possible."""
 
-    member: MemberAnswer
+    member: Member
     work: tuple[StudentWorkAnswer, ...]
     total: float
     most: float
-
-
-def member_answer(member: Member) -> MemberAnswer:
-    """A line of the roster."""
-    return MemberAnswer(
-        member.person_id, member.name, member.email, member.role, member.section, member.joined_at,
-        member.dropped_at, member.came_with_code, member.was_here,
-    )  # fmt: skip
 
 
 def graded_student(assignments: tuple[Assignment, ...], line: Line) -> GradedStudentAnswer:
@@ -232,19 +174,10 @@ def progress_line(member: Member, found: Listed, tries: Tries | None) -> Progres
     )  # fmt: skip
 
 
-def course_submission(row: Row) -> CourseSubmissionAnswer:
-    """A line of the course's list of submissions."""
-    return CourseSubmissionAnswer(
-        row.public_id, f"/api/v1/submissions/{row.public_id}", row.assignment, row.person_id, row.student, row.email,
-        row.mode, row.created_at, row.late, row.state, row.regraded, row.verdict, row.gflops,
-        row.not_ranked,
-    )  # fmt: skip
-
-
 def student_answer(student: Student) -> StudentAnswer:
     """A student's points and deadlines."""
     work = tuple(map(_work, student.work))
-    return StudentAnswer(member_answer(student.member), work, student.total, student.most)
+    return StudentAnswer(student.member, work, student.total, student.most)
 
 
 def _work(work: Work) -> StudentWorkAnswer:

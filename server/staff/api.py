@@ -29,9 +29,7 @@ from server.staff.answers import (
     GradebookAnswer,
     RosterAnswer,
     StudentAnswer,
-    course_submission,
     graded_student,
-    member_answer,
     progress_line,
     student_answer,
 )
@@ -48,7 +46,7 @@ from server.staff.students.queries import read_student
 from server.staff.submissions import api as regrades_api
 from server.staff.submissions import staging_api
 from server.staff.submissions.criteria import SubmissionCriteria
-from server.staff.submissions.queries import listing
+from server.staff.submissions.queries import Part, listing
 from server.staff.talk import api as announcements_api
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
@@ -145,7 +143,7 @@ def show_roster(course: str) -> Response:
         page, more = _page(session, here, members, asked.after, asked.limit)
     _note_export(person, here, "roster", people=len(page))
     following = _next(".show_roster", asked, page, more, course=course)
-    return jsonify(RosterAnswer(tuple(map(member_answer, page)), len(members), following))
+    return jsonify(RosterAnswer(tuple(page), len(members), following))
 
 
 @staff_api.get("/courses/<course>/grades")
@@ -204,9 +202,9 @@ def show_submissions(course: str) -> Response:
     person, asked = person_asking(), read_query(CourseSubmissionsQuery)
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
-        page, before = _listing(session, person, here, asked, asked.before, asked.limit)
-    following = url_for(".show_submissions", course=course, **_given(asked), before=before) if before else None
-    return jsonify(CourseSubmissionsAnswer(page, following))
+        part = _listing(session, person, here, asked, asked.before, asked.limit)
+    following = url_for(".show_submissions", course=course, **_given(asked), before=part.after) if part.after else None
+    return jsonify(CourseSubmissionsAnswer(part.rows, following))
 
 
 @staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>")
@@ -234,10 +232,10 @@ def show_attempts(course: str, person: int) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, asking, course)
         criteria = SubmissionCriteria(person=member_here(session, here.id, person).person_id)
-        page, before = _listing(session, asking, here, criteria, asked.before, asked.limit)
-    more: dict[str, Any] = {"limit": asked.limit, "before": before}
-    following = url_for(".show_attempts", course=course, person=person, **more) if before else None
-    return jsonify(CourseSubmissionsAnswer(page, following))
+        part = _listing(session, asking, here, criteria, asked.before, asked.limit)
+    more: dict[str, Any] = {"limit": asked.limit, "before": part.after}
+    following = url_for(".show_attempts", course=course, person=person, **more) if part.after else None
+    return jsonify(CourseSubmissionsAnswer(part.rows, following))
 
 
 def _page(
@@ -257,14 +255,13 @@ def _next(endpoint: str, asked: Any, page: Sequence[Member], more: bool, **path:
 
 def _listing(
     session: Session, person: Person, course: Course, criteria: SubmissionCriteria, before: str | None, limit: int
-) -> tuple[tuple[Any, ...], str]:
+) -> Part:
     if before is not None and visible_submission(session, person.id, before) is None:
         raise Refused(
             404, "no_such_place", "Invalid cursor",
             "`before` is not a submission that you may see. Use the `next` URL unchanged.",
         )  # fmt: skip
-    part = listing(session, course.id, criteria, before or "", limit)
-    return tuple(map(course_submission, part.rows)), part.after
+    return listing(session, course.id, criteria, before or "", limit)
 
 
 def _given(asked: Any) -> Mapping[str, Any]:

@@ -9,7 +9,6 @@ from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from kernels.wire import to_plain
 from server.accounts.access import attach_view_as, zone_of_viewer
 from server.accounts.cookies import attach_form_guard
 from server.accounts.identity import owner_of
@@ -22,6 +21,7 @@ from server.experiments.views import experiments_pages
 from server.history.views import history_pages
 from server.http.arrival import REQUEST_BYTES, BodySizes
 from server.http.concurrency_limit import attach_concurrency_limit
+from server.http.json_answer import answer_json
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
@@ -58,7 +58,7 @@ from server.web.pages import pages
 class _Json(DefaultJSONProvider):
     """JSON of data classes, with times in ISO 8601. Fields stay in their order."""
 
-    default = staticmethod(to_plain)
+    default = staticmethod(answer_json)
     sort_keys = False
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from inspect import cleandoc
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin
 
+from server.http.json_answer import answered_fields
 from server.http.operation import Range, Reads, Text
 
 Schema = dict[str, Any]
@@ -55,14 +56,13 @@ class Schemas:
 
     def properties(self, cls: type) -> Iterator[tuple[str, Schema, bool]]:
         """The fields of a data class: name, schema with description, whether it is required."""
-        hints = get_type_hints(cls, include_extras=True)
-        meanings = field_texts(cls)
-        for item in dataclasses.fields(cls):
-            schema = self.of(hints[item.name])
-            if meaning := meanings.get(item.name):
+        meanings, missing = field_texts(cls), dataclasses.MISSING
+        needed = {each.name for each in dataclasses.fields(cls) if each.default is each.default_factory is missing}
+        for name, json, annotation in answered_fields(cls):
+            schema = self.of(annotation)
+            if meaning := meanings.get(name):
                 schema = {**schema, "description": meaning}
-            missing = dataclasses.MISSING
-            yield item.name, schema, item.default is missing and item.default_factory is missing
+            yield json, schema, name in needed
 
     def body(self, cls: type) -> Schema:
         """The schema of a request: a field with a default is optional, and no other fields are allowed."""

@@ -17,7 +17,7 @@ from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, course_named
 from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
-from server.staff.submissions.regrades import Run, cancel_waiting, changed_verdicts, runs
+from server.staff.submissions.regrades import Regrade, cancel_waiting, changed_verdicts, runs
 from server.staff.submissions.staged_preview import Preview, preview
 from server.staff.submissions.staging import apply, drop, find_staged, progress
 from server.submissions.changes import NotPossible
@@ -74,8 +74,8 @@ def show(session: Session, course: str, number: int) -> Answer:
     of = course_named(session, course)
     found, zone = _run(session, of.id, number), zone_of(of)
     otherwise = changed_verdicts(session, found)
-    changed = [{"submission": one.public_id, "was": one.was.value, "now": one.now.value} for one in otherwise]
-    lines = [f"    {one.public_id}  {safe(one.student)}: {one.was.value} became {one.now.value}" for one in otherwise]
+    changed = [{"submission": one.public_id, "was": one.was, "now": one.now} for one in otherwise]
+    lines = [f"    {one.public_id}  {safe(one.student)}: {one.was} became {one.now}" for one in otherwise]
     return Answer(_shown(found) | {"turned": changed}, "\n".join([*_lines([found], zone), *lines]))
 
 
@@ -189,10 +189,7 @@ def _changes(found: Preview) -> list[str]:
         f"    {safe(one.student)} <{one.email}>: {_points(one.was)} -> {_points(one.now)} points"
         for one in found.grades
     ]
-    lines += [
-        f"    {one.public_id}  {safe(one.student)}: {one.was.value if one.was else 'none'} -> {one.now.value}"
-        for one in found.verdicts
-    ]
+    lines += [f"    {one.public_id}  {safe(one.student)}: {one.was or 'none'} -> {one.now}" for one in found.verdicts]
     lines += [
         f"    {safe(one.student)}: rank {one.was or '-'} -> {one.now or '-'} ({one.device_class or 'cpu'})"
         for one in found.ranks
@@ -206,10 +203,7 @@ def _points(grade: Grade) -> str:
 
 def _changes_shown(found: Preview) -> dict[str, Any]:
     return {
-        "verdicts": [
-            {"submission": one.public_id, "was": one.was and one.was.value, "now": one.now.value}
-            for one in found.verdicts
-        ],
+        "verdicts": [{"submission": one.public_id, "was": one.was, "now": one.now} for one in found.verdicts],
         "grades": [{"email": one.email, "was": one.was.points, "now": one.now.points} for one in found.grades],
         "ranks": [
             {"student": one.student, "device_class": one.device_class, "was": one.was, "now": one.now}
@@ -218,14 +212,14 @@ def _changes_shown(found: Preview) -> dict[str, Any]:
     }
 
 
-def _run(session: Session, course_id: int, number: int) -> Run:
+def _run(session: Session, course_id: int, number: int) -> Regrade:
     found = runs(session, course_id, 1, number)
     if not found:
         raise WrongUse(f"no regrade {number} in this course. `tilelab admin regrades list` shows all regrades.")
     return found[0]
 
 
-def _lines(found: Sequence[Run], zone: ZoneInfo) -> list[str]:
+def _lines(found: Sequence[Regrade], zone: ZoneInfo) -> list[str]:
     head = ["regrade", f"time ({zone.key})", "by", "assignment", "waiting", "running", "done", "cancelled"]
     rows = [
         [
@@ -237,7 +231,7 @@ def _lines(found: Sequence[Run], zone: ZoneInfo) -> list[str]:
     return table([head, *rows], "><<<>>>>", indent=0)
 
 
-def _shown(run: Run) -> dict[str, Any]:
+def _shown(run: Regrade) -> dict[str, Any]:
     return {
         "regrade": run.number,
         "at": run.at.isoformat(timespec="seconds"),

@@ -17,7 +17,7 @@ from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.filters import criteria_from, filter_options
 from server.commands.names import assignment_named, course_named
-from server.staff.submissions.queries import Row, listing
+from server.staff.submissions.queries import CourseSubmission, listing
 from server.submissions.models import Submission
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -52,7 +52,7 @@ def submissions(session: Session, course: str, limit: int, after: str, **given: 
     return Answer({"submissions": data, "next": part.after or None}, "\n".join(lines))
 
 
-def _lines(rows: Sequence[Row], zone: ZoneInfo) -> list[str]:
+def _lines(rows: Sequence[CourseSubmission], zone: ZoneInfo) -> list[str]:
     head = ["id", f"submitted ({zone.key})", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
     cells = [
         [

@@ -11,13 +11,11 @@ from flask import Response, jsonify, request
 from sqlalchemy.orm import Session
 
 from kernels.exercise import ExerciseError
-from kernels.verdict import Verdict
 from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.courses.exercise_upload import read_zip, write_zip
 from server.courses.models import Exercise
 from server.courses.service import CourseError, hold_course
-from server.grading.models import JobState
 from server.http.arrival import LARGEST_FORM
 from server.http.operation import Range, Text, operation
 from server.http.problems import Refused
@@ -34,7 +32,7 @@ from server.staff.api_desk import (
     refused_field,
     staff_api,
 )
-from server.staff.exercises.proof import Proof, proof_of, start_proof
+from server.staff.exercises.proof import CheckedKernel, Proof, proof_of, start_proof
 from server.staff.exercises.service import (
     OwnExercise,
     discard,
@@ -91,25 +89,6 @@ class CourseExercisesAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedKernelAnswer:
-    """A kernel of a draft's check.
-
-    state, verdict: None before the check begins; line: of the first finding, None for none
-    problem: why the verdict isn't the expected one; "" if it is, or isn't known yet
-    warning: why other inputs may hide the mistake; "" if no case says so
-    """
-
-    file: str
-    tile: int | None
-    state: JobState | None
-    verdict: Verdict | None
-    line: int | None
-    message: str
-    problem: str
-    warning: str
-
-
-@dataclass(frozen=True, slots=True)
 class DraftAnswer:
     """A draft and its check.
 
@@ -122,7 +101,7 @@ class DraftAnswer:
     saved_at: datetime
     complete: bool
     unreadable: str
-    kernels: tuple[CheckedKernelAnswer, ...]
+    kernels: tuple[CheckedKernel, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +277,4 @@ def _answer(own: OwnExercise) -> CourseExerciseAnswer:
 
 
 def _draft_answer(row: Exercise, proof: Proof) -> DraftAnswer:
-    kernels = tuple(
-        CheckedKernelAnswer(one.file, one.tile, one.state, one.verdict, one.line, one.message, one.problem, one.warning)
-        for one in proof.lines
-    )
-    return DraftAnswer(row.version, row.added_at, proof.complete, proof.unreadable, kernels)
+    return DraftAnswer(row.version, row.added_at, proof.complete, proof.unreadable, proof.lines)

@@ -35,12 +35,11 @@ _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
-class ProofLine:
-    """A kernel of the proof.
+class CheckedKernel:
+    """A kernel of a draft's check.
 
-    state, verdict: of its job; None before there is one
-    line, message: of its first finding with that verdict; None and "" for none
-    problem: why the verdict is unexpected; "" if it isn't, or isn't known yet
+    state, verdict: None before the check begins; line: of the first finding, None for none
+    problem: why the verdict isn't the expected one; "" if it is, or isn't known yet
     warning: why other inputs may hide the mistake; "" if no case says so
     """
 
@@ -58,7 +57,7 @@ class ProofLine:
 class Proof:
     """The proof of a version. unreadable: why this version of Tilelab can't judge it; "" if it can."""
 
-    lines: tuple[ProofLine, ...]
+    lines: tuple[CheckedKernel, ...]
     unreadable: str = ""
 
     @property
@@ -143,24 +142,24 @@ def _kernels(session: Session, row: Exercise) -> tuple[Content, Sequence[ProofKe
     return content, tuple(kernels)
 
 
-def _line(session: Session, exercise: Found, kernel: ProofKernel, job: Job | None) -> ProofLine:
+def _line(session: Session, exercise: Found, kernel: ProofKernel, job: Job | None) -> CheckedKernel:
     if job is None:
-        return ProofLine(kernel.file, kernel.tile, None)
+        return CheckedKernel(kernel.file, kernel.tile, None)
     if job.state is JobState.CANCELLED:
-        return ProofLine(kernel.file, kernel.tile, job.state, problem="an operator cancelled it; check again")
+        return CheckedKernel(kernel.file, kernel.tile, job.state, problem="an operator cancelled it; check again")
     if job.verdict is None:
-        return ProofLine(kernel.file, kernel.tile, job.state)
+        return CheckedKernel(kernel.file, kernel.tile, job.state)
     if job.verdict is Verdict.SYSTEM_ERROR:
-        return ProofLine(
+        return CheckedKernel(
             kernel.file, kernel.tile, job.state, job.verdict, problem="grading failed on our side; check again"
         )
     report = _report(session, job, job.verdict)
     if report is None:
-        return ProofLine(
+        return CheckedKernel(
             kernel.file, kernel.tile, job.state, job.verdict, problem="its report can't be read; check again"
         )
     leading = first_error(report.findings, report.verdict)
-    return ProofLine(
+    return CheckedKernel(
         kernel.file, kernel.tile, job.state, job.verdict, None if leading is None else leading.line,
         report.message, kernel.problem(exercise, report), kernel.warning(exercise, report),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
@@ -21,6 +21,7 @@ from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
 from server.enrolment.course_invitations import Invited, invite, needs_consent
 from server.enrolment.email_confirmation import secure_before_promotion
+from server.http.json_answer import INTERNAL, JsonName
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
 from server.text import composed
@@ -28,20 +29,23 @@ from server.text import composed
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A line of the roster.
+    """A member of a course.
 
+    person_id: the ID; use it in other requests
+    dropped_at: None for a present member
     has_password: whether the person ever set a password
+    came_with_code: whether the person joined with a code, and the email isn't confirmed
     was_here: whether the person ever signed in or used a token
     """
 
-    person_id: int
+    person_id: Annotated[int, JsonName("person")]
     name: str
     email: str
     role: Role
     section: str
     joined_at: datetime
     dropped_at: datetime | None
-    has_password: bool
+    has_password: Annotated[bool, INTERNAL]
     came_with_code: bool
     was_here: bool
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
-from kernels.verdict import Verdict
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.courses.models import Assignment
@@ -36,8 +35,9 @@ from server.staff.submissions.criteria import SubmissionCriteria
 from server.staff.submissions.queries import newest
 from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import (
+    ChangedVerdict,
     Planned,
-    Run,
+    Regrade,
     begin,
     begin_staged,
     cancel_waiting,
@@ -45,7 +45,7 @@ from server.staff.submissions.regrades import (
     plan,
     runs,
 )
-from server.staff.submissions.staging import Staged, staged_in
+from server.staff.submissions.staging import StagedRegradeAnswer, staged_in
 from server.submissions.changes import revoke
 
 _REGRADE = "/courses/<course>/regrades/<int(max=9007199254740991):number>"
@@ -80,65 +80,19 @@ class NewRegradeAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class RegradeAnswer:
-    """A regrade and how many of its submissions are in each state. by: None for the command line."""
-
-    id: int
-    at: datetime
-    by: str | None
-    assignment: str
-    total: int
-    waiting: int
-    running: int
-    done: int
-    cancelled: int
-
-
-@dataclass(frozen=True, slots=True)
-class StagedRegradeAnswer:
-    """A staged regrade: it changes nothing until it is applied.
-
-    by: None for the command line
-    unjudged: how many ended without a verdict
-    version: of the exercise that applying gives the assignment; None for its present one
-    """
-
-    assignment: str
-    at: datetime
-    by: str | None
-    total: int
-    waiting: int
-    running: int
-    done: int
-    cancelled: int
-    unjudged: int
-    version: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class RegradesAnswer:
     """The staged and the latest regrades of a course, the newest first."""
 
     staged: tuple[StagedRegradeAnswer, ...]
-    regrades: tuple[RegradeAnswer, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedVerdictAnswer:
-    """A changed verdict. submission: its ID; was: None for no verdict yet."""
-
-    submission: str
-    name: str
-    was: Verdict | None
-    now: Verdict
+    regrades: tuple[Regrade, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RegradeProgressAnswer:
     """A regrade, with the first 100 changed verdicts."""
 
-    regrade: RegradeAnswer
-    changed: tuple[ChangedVerdictAnswer, ...]
+    regrade: Regrade
+    changed: tuple[ChangedVerdict, ...]
 
 
 @staff_api.get("/courses/<course>/regrades")
@@ -148,8 +102,7 @@ def show_regrades(course: str) -> Response:
     person = person_asking()
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
-        staged = tuple(map(staged_answer, staged_in(session, here.id)))
-        answer = RegradesAnswer(staged, tuple(map(_answer, runs(session, here.id, _SHOWN))))
+        answer = RegradesAnswer(tuple(staged_in(session, here.id)), tuple(runs(session, here.id, _SHOWN)))
     return jsonify(answer)
 
 
@@ -190,14 +143,12 @@ def show_regrade(course: str, number: int) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
         run = _run(session, here.id, number)
-        changed = tuple(
-            ChangedVerdictAnswer(one.public_id, one.student, one.was, one.now) for one in changed_verdicts(session, run)
-        )
-    return jsonify(RegradeProgressAnswer(_answer(run), changed))
+        answer = RegradeProgressAnswer(run, tuple(changed_verdicts(session, run)))
+    return jsonify(answer)
 
 
 @staff_api.post(f"{_REGRADE}/cancel")
-@operation(RegradeAnswer, path={"course": NAME, "number": PERSON}, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+@operation(Regrade, path={"course": NAME, "number": PERSON}, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
 def cancel_regrade(course: str, number: int) -> Response:
     """Cancel what still waits of a regrade, as course staff. These submissions keep their verdicts."""
     desk = desk_of(course)
@@ -205,21 +156,13 @@ def cancel_regrade(course: str, number: int) -> Response:
         run = _run(session, desk.course_id, number)
     revoke(site().settings.redis_url, cancel_waiting(site().sessions, run, desk.course_id, desk.person_id))
     with site().readers.begin() as session:
-        return jsonify(_answer(_run(session, desk.course_id, number)))
+        return jsonify(_run(session, desk.course_id, number))
 
 
 @staff_api.errorhandler(MayLowerPoints)
 def _name_risks(lowers: MayLowerPoints) -> Response:
     losses = tuple(loss_answer(one.assignment, one.loss) for one in lowers.risks)
     return losses_problem(losses, lowers.digest)
-
-
-def staged_answer(staged: Staged) -> StagedRegradeAnswer:
-    """A staged regrade and its progress."""
-    return StagedRegradeAnswer(
-        staged.assignment, staged.at, staged.by, staged.total, staged.waiting, staged.running,
-        staged.done, staged.cancelled, staged.unjudged, staged.version,
-    )  # fmt: skip
 
 
 def _begin(
@@ -240,15 +183,8 @@ def _begin(
     return NewRegradeAnswer(len(made), planned.waiting, tuple(numbers), ())
 
 
-def _run(session: Session, course_id: int, number: int) -> Run:
+def _run(session: Session, course_id: int, number: int) -> Regrade:
     found = runs(session, course_id, 1, number)
     if not found:
         raise Refused(404, "no_such_regrade", "There is no such regrade", "The list of regrades has the IDs.")
     return found[0]
-
-
-def _answer(run: Run) -> RegradeAnswer:
-    return RegradeAnswer(
-        run.number, run.at, run.by, run.assignment, run.total, run.waiting, run.running, run.done,
-        run.cancelled,
-    )  # fmt: skip

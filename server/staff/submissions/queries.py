@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, literal, or_, select, tuple_, union_all
 from sqlalchemy.orm import Session, aliased
@@ -16,6 +16,7 @@ from server.courses.models import Assignment, Exercise, Extension, Membership, R
 from server.courses.service import assignments_for
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
+from server.http.json_answer import INTERNAL, JsonName
 from server.staff.roster.service import is_called
 from server.staff.submissions.criteria import SubmissionCriteria
 from server.submissions.counted_submission import due_for
@@ -30,17 +31,22 @@ _Judged = aliased(Job)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A submission in the list. state: of its last job; regraded: whether that job is a regrade.
+class CourseSubmission:
+    """A submission in a course's list; `url` has the details.
 
+    assignment: its short name
+    late: whether it came after the student's own deadline
+    state: queued, running, done or cancelled; regraded: whether a regrade is its latest grading
+    verdict: None before the first verdict; gflops: None if not measured
     not_ranked: why its measurement isn't on the leaderboard; "" if it may be, or there is none
     """
 
-    public_id: str
+    public_id: Annotated[str, JsonName("id")]
+    url: str
     assignment: str
-    title: str
-    person_id: int
-    student: str
+    title: Annotated[str, INTERNAL]
+    person_id: Annotated[int, JsonName("person")]
+    student: Annotated[str, JsonName("name")]
     email: str
     mode: Mode
     created_at: datetime
@@ -56,7 +62,7 @@ class Row:
 class Part:
     """A page of the list. after: the argument for the next page; "" on the last page."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CourseSubmission, ...]
     after: str
 
 
@@ -225,7 +231,7 @@ def _cursor(session: Session, after: str) -> ColumnElement[bool] | None:
     return tuple_(Submission.created_at, Submission.id) < tuple_(moment, literal(last.id))
 
 
-def _rows(session: Session, numbers: Sequence[int]) -> tuple[Row, ...]:
+def _rows(session: Session, numbers: Sequence[int]) -> tuple[CourseSubmission, ...]:
     query = (
         select(Submission, Assignment, Person, Extension, _Latest, _Judged.verdict, Result)
         .join(Assignment, Assignment.id == Submission.assignment_id)
@@ -251,14 +257,15 @@ def _row(
     job: Job,
     verdict: Verdict | None,
     result: Result | None,
-) -> Row:
+) -> CourseSubmission:
     gflops = None if result is None else result.gflops
     not_ranked = ""
     if result is not None and gflops is not None and not result.ranked:
         not_ranked = result.not_ranked or NOT_RELIED_ON
     due = due_for(assignment, extension).due_at
-    return Row(
-        submission.public_id, assignment.slug, assignment.title, person.id, person.name, person.email,
-        submission.mode, submission.created_at, due is not None and submission.created_at > due, job.state,
-        job.kind is JobKind.REGRADE, verdict, gflops, not_ranked,
+    return CourseSubmission(
+        submission.public_id, f"/api/v1/submissions/{submission.public_id}", assignment.slug, assignment.title,
+        person.id, person.name, person.email, submission.mode, submission.created_at,
+        due is not None and submission.created_at > due, job.state, job.kind is JobKind.REGRADE, verdict, gflops,
+        not_ranked,
     )  # fmt: skip

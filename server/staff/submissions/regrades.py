@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, aliased
@@ -17,6 +18,7 @@ from server.audit.service import note
 from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind, JobState
+from server.http.json_answer import INTERNAL, JsonName
 from server.staff.submissions.criteria import SubmissionCriteria
 from server.staff.submissions.queries import Chosen, chosen
 from server.staff.submissions.regrade_risk import refuse_unconfirmed
@@ -56,18 +58,18 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A regrade that staff started. by: None for the command line."""
+class Regrade:
+    """A regrade and how many of its submissions are in each state. by: None for the command line."""
 
-    number: int
+    number: Annotated[int, JsonName("id")]
     at: datetime
     by: str | None
-    course: str
-    assignment_id: int
+    course: Annotated[str, INTERNAL]
+    assignment_id: Annotated[int, INTERNAL]
     assignment: str
-    title: str
-    first: int
-    last: int
+    title: Annotated[str, INTERNAL]
+    first: Annotated[int, INTERNAL]
+    last: Annotated[int, INTERNAL]
     total: int
     waiting: int
     running: int
@@ -81,13 +83,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ChangedVerdict:
-    """A changed verdict."""
+    """A changed verdict. public_id: the submission's ID; was: None for no verdict yet."""
 
-    public_id: str
-    person_id: int
-    student: str
-    email: str
-    was: Verdict
+    public_id: Annotated[str, JsonName("submission")]
+    person_id: Annotated[int, INTERNAL]
+    student: Annotated[str, JsonName("name")]
+    email: Annotated[str, INTERNAL]
+    was: Verdict | None
     now: Verdict
 
 
@@ -139,7 +141,7 @@ def begin_staged(session: Session, planned: Planned, actor: Person | None, now: 
     return made
 
 
-def runs(session: Session, course_id: int, limit: int = 10, number: int | None = None) -> list[Run]:
+def runs(session: Session, course_id: int, limit: int = 10, number: int | None = None) -> list[Regrade]:
     """A course's latest regrades, newest first. number: only this one."""
     query = (
         select(AuditEvent, Person.name)
@@ -154,7 +156,7 @@ def runs(session: Session, course_id: int, limit: int = 10, number: int | None =
     return [run for run in found if run is not None]
 
 
-def changed_verdicts(session: Session, run: Run) -> list[ChangedVerdict]:
+def changed_verdicts(session: Session, run: Regrade) -> list[ChangedVerdict]:
     """Changed verdicts, the first hundred. A system error isn't a verdict."""
     before = aliased(Job)
     earlier = (
@@ -184,7 +186,7 @@ def changed_verdicts(session: Session, run: Run) -> list[ChangedVerdict]:
     return [ChangedVerdict(*row) for row in session.execute(query)]
 
 
-def cancel_waiting(sessions: Sessions, run: Run, course_id: int, actor_id: int | None) -> list[Ticket]:
+def cancel_waiting(sessions: Sessions, run: Regrade, course_id: int, actor_id: int | None) -> list[Ticket]:
     """Cancel jobs that no worker has started, within a request's time; returns the tickets to revoke.
 
     Their submissions keep their verdicts.
@@ -218,7 +220,7 @@ def _cancel(session: Session, numbers: Sequence[int], actor: Person | None, tick
     return ended
 
 
-def _waiting(run: Run) -> Select[int]:
+def _waiting(run: Regrade) -> Select[int]:
     return (
         select(Job.id)
         .join(Submission, Submission.id == Job.submission_id)
@@ -227,7 +229,7 @@ def _waiting(run: Run) -> Select[int]:
     )
 
 
-def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
+def _run(session: Session, event: AuditEvent, by: str | None) -> Regrade | None:
     number, first, last = (event.detail.get(name) for name in ("assignment", "first", "last"))
     if not (isinstance(number, int) and isinstance(first, int) and isinstance(last, int)):
         return None
@@ -241,7 +243,7 @@ def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
         .group_by(Job.state)
     )
     states: dict[JobState, int] = {state: count for state, count in session.execute(counted)}  # noqa: C416 - typed so
-    return Run(
+    return Regrade(
         event.id, event.at, by, assignment.course.slug, assignment.id, assignment.slug, assignment.title, first, last,
         sum(states.values()), states.get(JobState.QUEUED, 0), states.get(JobState.RUNNING, 0),
         states.get(JobState.DONE, 0), states.get(JobState.CANCELLED, 0),

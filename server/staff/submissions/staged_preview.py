@@ -7,30 +7,22 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.grading.models import Job
+from server.http.json_answer import JsonName
 from server.staff.losses import students_grades
+from server.staff.submissions.regrades import ChangedVerdict
 from server.staff.submissions.staging import changed_lines
 from server.standings.models import Standing
 from server.standings.service import best_lines
 from server.submissions.grades.grade import Grade
 from server.submissions.models import StagedRegrade, Submission
 from server.submissions.verdicts import judged_job_id
-
-
-@dataclass(frozen=True, slots=True)
-class NewVerdict:
-    """A verdict that would change. was: None for no verdict yet."""
-
-    public_id: str
-    student: str
-    was: Verdict | None
-    now: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +42,11 @@ class NewGrade:
 
 @dataclass(frozen=True, slots=True)
 class NewRank:
-    """A rank that would change, on the leaderboard of one device class, "" without a GPU. None for no line."""
+    """A changed rank on a leaderboard. was, now: None for no line."""
 
     device_class: str
-    person_id: int
-    student: str
+    person_id: Annotated[int, JsonName("person")]
+    student: Annotated[str, JsonName("name")]
     was: int | None
     now: int | None
 
@@ -63,7 +55,7 @@ class NewRank:
 class Preview:
     """All that applying a staged regrade would change."""
 
-    verdicts: tuple[NewVerdict, ...]
+    verdicts: tuple[ChangedVerdict, ...]
     grades: tuple[NewGrade, ...]
     ranks: tuple[NewRank, ...]
 
@@ -86,10 +78,10 @@ def preview(session: Session, staged: StagedRegrade) -> Preview:
     return Preview(_verdicts(session, staged), _grades(session, staged), _ranks(session, staged))
 
 
-def _verdicts(session: Session, staged: StagedRegrade) -> tuple[NewVerdict, ...]:
+def _verdicts(session: Session, staged: StagedRegrade) -> tuple[ChangedVerdict, ...]:
     new, old = aliased(Job), aliased(Job)
     query = (
-        select(Submission.public_id, Person.name, old.verdict, new.verdict)
+        select(Submission.public_id, Person.id, Person.name, Person.email, old.verdict, new.verdict)
         .select_from(Submission)
         .join(new, new.staged_for_id == Submission.id)
         .join(Person, Person.id == Submission.person_id)
@@ -98,9 +90,7 @@ def _verdicts(session: Session, staged: StagedRegrade) -> tuple[NewVerdict, ...]
         .order_by(Submission.id)
     )
     return tuple(
-        NewVerdict(name, student, was, now)
-        for name, student, was, now in session.execute(query)
-        if now is not None and now is not was
+        ChangedVerdict(*row) for row in session.execute(query) if row[-1] is not None and row[-1] is not row[-2]
     )
 
 

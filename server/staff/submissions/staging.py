@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session, aliased
@@ -20,6 +21,7 @@ from server.courses.models import Assignment, Exercise
 from server.courses.service import hold_course
 from server.grading.models import Job, JobState
 from server.grading.service import delete_jobs
+from server.http.json_answer import INTERNAL
 from server.staff.assignments.exercise_update import replace_version, take_waiting
 from server.standings.service import rebuild, recompute_all
 from server.submissions.changes import NotPossible, regrade_others, regrade_staged
@@ -29,30 +31,28 @@ from worker.contract.messages import Ticket
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """A staged regrade and its progress.
+class StagedRegradeAnswer:
+    """A staged regrade: it changes nothing until it is applied.
 
-    number: its ID; by: None for the command line
-    unjudged: finished jobs that can't give a verdict: system errors and cancelled ones
-    version: the number of the version that applying gives the assignment; None for its present one
+    number: its ID
+    by: None for the command line
+    unjudged: how many ended without a verdict
+    version: of the exercise that applying gives the assignment; None for its present one
     """
 
-    number: int
+    number: Annotated[int, INTERNAL]
     assignment: str
-    title: str
-    by: str | None
+    title: Annotated[str, INTERNAL]
     at: datetime
-    filter: str
+    by: str | None
+    filter: Annotated[str, INTERNAL]
+    total: int
     waiting: int
     running: int
     done: int
     cancelled: int
     unjudged: int
-    version: int | None = None
-
-    @property
-    def total(self) -> int:
-        return self.waiting + self.running + self.done + self.cancelled
+    version: int | None
 
     @property
     def over(self) -> bool:
@@ -105,24 +105,25 @@ def find_staged(session: Session, assignment: Assignment) -> StagedRegrade | Non
     return session.scalar(select(StagedRegrade).where(StagedRegrade.assignment_id == assignment.id))
 
 
-def staged_in(session: Session, course_id: int) -> list[Staged]:
+def staged_in(session: Session, course_id: int) -> list[StagedRegradeAnswer]:
     """All staged regrades of a course, newest first."""
     query = select(StagedRegrade).join(Assignment).where(Assignment.course_id == course_id)
     found = session.scalars(query.order_by(StagedRegrade.id.desc())).all()
     return [progress(session, one) for one in found]
 
 
-def progress(session: Session, staged: StagedRegrade) -> Staged:
+def progress(session: Session, staged: StagedRegrade) -> StagedRegradeAnswer:
     """How far a staged regrade is."""
     counted = select(Job.state, func.count()).where(Job.regrade_id == staged.id).group_by(Job.state)
     states = {state: count for state, count in session.execute(counted)}  # noqa: C416 - typed so
     errors = select(func.count()).where(Job.regrade_id == staged.id, Job.verdict == Verdict.SYSTEM_ERROR)
     cancelled = states.get(JobState.CANCELLED, 0)
     by = None if staged.started_by is None else session.get_one(Person, staged.started_by).name
-    return Staged(
-        staged.id, staged.assignment.slug, staged.assignment.title, by, staged.started_at, staged.filter,
-        states.get(JobState.QUEUED, 0), states.get(JobState.RUNNING, 0), states.get(JobState.DONE, 0), cancelled,
-        (session.scalar(errors) or 0) + cancelled, None if staged.exercise is None else staged.exercise.number,
+    return StagedRegradeAnswer(
+        staged.id, staged.assignment.slug, staged.assignment.title, staged.started_at, by, staged.filter,
+        sum(states.values()), states.get(JobState.QUEUED, 0), states.get(JobState.RUNNING, 0),
+        states.get(JobState.DONE, 0), cancelled, (session.scalar(errors) or 0) + cancelled,
+        None if staged.exercise is None else staged.exercise.number,
     )  # fmt: skip
 
 

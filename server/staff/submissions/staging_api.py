@@ -30,9 +30,9 @@ from server.staff.api_desk import (
     read_change,
     staff_api,
 )
-from server.staff.submissions.api import ChangedVerdictAnswer, StagedRegradeAnswer, staged_answer
-from server.staff.submissions.staged_preview import NewGrade, Preview, preview
-from server.staff.submissions.staging import apply, drop, find_staged, progress
+from server.staff.submissions.regrades import ChangedVerdict
+from server.staff.submissions.staged_preview import NewGrade, NewRank, Preview, preview
+from server.staff.submissions.staging import StagedRegradeAnswer, apply, drop, find_staged, progress
 from server.submissions.changes import revoke
 
 _PATH: Mapping[str, Any] = {"course": NAME, "assignment": NAME}
@@ -58,23 +58,12 @@ class NewGradeAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class NewRankAnswer:
-    """A changed rank on a leaderboard. was, now: None for no line."""
-
-    device_class: str
-    person: int
-    name: str
-    was: int | None
-    now: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class StagedPreviewAnswer:
     """What applying a staged regrade would change. confirm: confirms exactly these changes."""
 
-    verdicts: tuple[ChangedVerdictAnswer, ...]
+    verdicts: tuple[ChangedVerdict, ...]
     grades: tuple[NewGradeAnswer, ...]
-    ranks: tuple[NewRankAnswer, ...]
+    ranks: tuple[NewRank, ...]
     confirm: str
 
 
@@ -105,7 +94,7 @@ def show_staged(course: str, assignment: str) -> Response:
             raise Refused(404, "not_staged", "No regrade is staged", "Start one with `stage`.")
         found = progress(session, staged)
         shown = _preview(preview(session, staged)) if found.over else None
-    return jsonify(StagedProgressAnswer(staged_answer(found), shown))
+    return jsonify(StagedProgressAnswer(found, shown))
 
 
 @staff_api.post(f"{_STAGED}/apply")
@@ -148,12 +137,12 @@ def _unconfirmed(changes: Preview, confirm: str) -> bool:
 
 def _preview(found: Preview) -> StagedPreviewAnswer:
     return StagedPreviewAnswer(
-        tuple(ChangedVerdictAnswer(one.public_id, one.student, one.was, one.now) for one in found.verdicts),
+        found.verdicts,
         tuple(
             NewGradeAnswer(one.person_id, one.student, one.email, one.was.points, one.now.points)
             for one in found.grades
         ),
-        tuple(NewRankAnswer(one.device_class, one.person_id, one.student, one.was, one.now) for one in found.ranks),
+        found.ranks,
         found.digest,
     )
 

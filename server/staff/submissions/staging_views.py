@@ -16,7 +16,7 @@ from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, back, desk_of, staff
 from server.staff.submissions.new_version import use_version
 from server.staff.submissions.staged_preview import Preview, preview
-from server.staff.submissions.staging import Staged, apply, drop, find_staged, progress
+from server.staff.submissions.staging import StagedRegradeAnswer, apply, drop, find_staged, progress
 from server.submissions.changes import NotPossible, revoke
 
 SHOWN = 200
@@ -31,7 +31,7 @@ class StagedPage:
     """
 
     desk: Desk
-    staged: Staged
+    staged: StagedRegradeAnswer
     preview: Preview | None
     most: int = SHOWN
     changed: bool = False

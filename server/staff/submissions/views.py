@@ -24,7 +24,7 @@ from server.staff.submissions.regrade_risk import MayLowerPoints, Risk, regrade_
 from server.staff.submissions.regrades import (
     ChangedVerdict,
     Planned,
-    Run,
+    Regrade,
     begin,
     begin_staged,
     cancel_waiting,
@@ -32,7 +32,7 @@ from server.staff.submissions.regrades import (
     plan,
     runs,
 )
-from server.staff.submissions.staging import Staged, staged_in
+from server.staff.submissions.staging import StagedRegradeAnswer, staged_in
 from server.submissions.changes import NotPossible, revoke
 
 
@@ -74,7 +74,7 @@ class RegradePage:
     """A regrade's progress. changed: its changed verdicts."""
 
     desk: Desk
-    run: Run
+    run: Regrade
     changed: list[ChangedVerdict]
 
 
@@ -83,8 +83,8 @@ class RegradesPage:
     """The staged and the latest regrades."""
 
     desk: Desk
-    staged: list[Staged]
-    runs: list[Run]
+    staged: list[StagedRegradeAnswer]
+    runs: list[Regrade]
 
 
 @staff.get("/submissions")

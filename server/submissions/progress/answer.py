@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernels.verdict import Verdict
 from server.grading.models import JobState
 from server.grading.queue import Place
-from server.submissions.progress.phases import PhaseState, Progress
+from server.submissions.progress.phases import Progress, ProgressPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +16,6 @@ class WaitAnswer:
 
     seconds: float | None
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressPhaseAnswer:
-    """A phase of grading: queued, compiling, checking, and measuring if a GPU measures it.
-
-    state: waiting, now, done, or left_out if an earlier phase ended the grading
-    seconds: its duration; None before its end, or if unknown
-    detail: its progress in words
-    """
-
-    name: str
-    state: PhaseState
-    seconds: float | None
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +36,7 @@ class ProgressAnswer:
     position: int | None
     wait: WaitAnswer | None
     attempt: int
-    phases: tuple[ProgressPhaseAnswer, ...]
+    phases: tuple[ProgressPhase, ...]
     printed_case: str
     printed: str
 
@@ -72,9 +57,7 @@ def progress_answer(progress: Progress) -> ProgressAnswer:
         position=status.position,
         wait=wait_answer(status.place),
         attempt=0 if status.open_step is None else status.open_step.attempt,
-        phases=tuple(
-            ProgressPhaseAnswer(phase.key, phase.state, phase.seconds, phase.detail) for phase in progress.phases
-        ),
+        phases=tuple(progress.phases),
         printed_case=progress.printed_case,
         printed=progress.printed,
     )

@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from kernels.exercise.input_words import case_words
 from server.grading.models import MAX_ATTEMPTS, JobState, StepState
 from server.grading.queue import Place
+from server.http.json_answer import INTERNAL, JsonName
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus
 from worker.contract.hints import Hint
 from worker.contract.messages import StepKind
@@ -28,19 +30,20 @@ class PhaseState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
-    """A phase of grading.
+class ProgressPhase:
+    """A phase of grading: queued, compiling, checking, and measuring if a GPU measures it.
 
+    state: waiting, now, done, or left_out if an earlier phase ended the grading
     seconds: its duration; None before its end, or if unknown
     began: when it began, if it is the current phase
     detail: its progress in words
     """
 
-    key: str
-    title: str
+    key: Annotated[str, JsonName("name")]
+    title: Annotated[str, INTERNAL]
     state: PhaseState
     seconds: float | None = None
-    began: datetime | None = None
+    began: Annotated[datetime | None, INTERNAL] = None
     detail: str = ""
 
 
@@ -57,7 +60,7 @@ class Progress:
     headline: str
     explanation: str
     note: str
-    phases: tuple[Phase, ...]
+    phases: tuple[ProgressPhase, ...]
     printed_case: str = ""
     printed: str = ""
 
@@ -125,46 +128,46 @@ def progress_of(status: SubmissionStatus, trails: Trails) -> Progress:
     )
 
 
-def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> list[Phase]:
+def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> list[ProgressPhase]:
     """The phases queued, compiling and checking, which are one step of one worker."""
     titles = {"queued": "Queued", "compiling": "Compiling", "checking": "Checking"}
     if step is None or step.state is StepState.CANCELLED:
-        return [Phase(key, title, PhaseState.LEFT_OUT) for key, title in titles.items()]
+        return [ProgressPhase(key, title, PhaseState.LEFT_OUT) for key, title in titles.items()]
     followed = _followed(step, trail)
     if not _begun(step, followed):
         now, *rest = titles.items()
         detail = "" if status.place is None else _place_text(status.place)
         return [
-            Phase(*now, PhaseState.NOW, began=step.queued_at, detail=detail),
-            *(Phase(*each, PhaseState.WAITING) for each in rest),
+            ProgressPhase(*now, PhaseState.NOW, began=step.queued_at, detail=detail),
+            *(ProgressPhase(*each, PhaseState.WAITING) for each in rest),
         ]
-    queued = Phase("queued", "Queued", PhaseState.DONE, _between(step.queued_at, step.started_at))
+    queued = ProgressPhase("queued", "Queued", PhaseState.DONE, _between(step.queued_at, step.started_at))
     if step.state in {StepState.DONE, StepState.FAILED}:
         compiled = None if followed is None else _spent(followed, "compiling", "checking")
         checked = step.seconds if compiled is None or step.seconds is None else step.seconds - compiled
         together = "compiled and checked" if compiled is None else ""
         return [
             queued,
-            Phase("compiling", "Compiling", PhaseState.DONE, compiled),
-            Phase("checking", "Checking", PhaseState.DONE, checked, detail=together),
+            ProgressPhase("compiling", "Compiling", PhaseState.DONE, compiled),
+            ProgressPhase("checking", "Checking", PhaseState.DONE, checked, detail=together),
         ]
     if followed is None:  # no hint from its worker: it is in one of the two phases
         return [
             queued,
-            Phase("compiling", "Compiling", PhaseState.NOW, began=step.started_at),
-            Phase("checking", "Checking", PhaseState.NOW),
+            ProgressPhase("compiling", "Compiling", PhaseState.NOW, began=step.started_at),
+            ProgressPhase("checking", "Checking", PhaseState.NOW),
         ]
     if followed.phase == "compiling":
         return [
             queued,
-            Phase("compiling", "Compiling", PhaseState.NOW, began=followed.begun.get("compiling")),
-            Phase("checking", "Checking", PhaseState.WAITING),
+            ProgressPhase("compiling", "Compiling", PhaseState.NOW, began=followed.begun.get("compiling")),
+            ProgressPhase("checking", "Checking", PhaseState.WAITING),
         ]
     detail = "counting what the kernel does" if followed.phase == "counting" else _in_words(followed.detail)
     return [
         queued,
-        Phase("compiling", "Compiling", PhaseState.DONE, _spent(followed, "compiling", "checking")),
-        Phase("checking", "Checking", PhaseState.NOW, began=followed.begun.get("checking"), detail=detail),
+        ProgressPhase("compiling", "Compiling", PhaseState.DONE, _spent(followed, "compiling", "checking")),
+        ProgressPhase("checking", "Checking", PhaseState.NOW, began=followed.begun.get("checking"), detail=detail),
     ]
 
 
@@ -174,18 +177,18 @@ def _in_words(detail: str) -> str:
     return f"{count}: {case_words(case)}" if case else detail
 
 
-def _measuring(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> Phase:
+def _measuring(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> ProgressPhase:
     key, title = "measuring", "Measuring"
     if step is None or step.state is StepState.CANCELLED:
-        return Phase(key, title, PhaseState.LEFT_OUT if status.over or step else PhaseState.WAITING)
+        return ProgressPhase(key, title, PhaseState.LEFT_OUT if status.over or step else PhaseState.WAITING)
     followed = _followed(step, trail)
     if not _begun(step, followed):
         place = "" if status.place is None else _place_text(status.place)
-        return Phase(key, title, PhaseState.NOW, began=step.queued_at, detail=place)
+        return ProgressPhase(key, title, PhaseState.NOW, began=step.queued_at, detail=place)
     if step.state in {StepState.DONE, StepState.FAILED}:
-        return Phase(key, title, PhaseState.DONE, step.seconds)
+        return ProgressPhase(key, title, PhaseState.DONE, step.seconds)
     detail = "" if followed is None or not followed.detail else f"launch {followed.detail}"
-    return Phase(key, title, PhaseState.NOW, began=step.started_at, detail=detail)
+    return ProgressPhase(key, title, PhaseState.NOW, began=step.started_at, detail=detail)
 
 
 def _followed(step: StepStatus, trail: Trail | None) -> Trail | None:
@@ -199,7 +202,7 @@ def _begun(step: StepStatus, trail: Trail | None) -> bool:
     return True
 
 
-def _words(status: SubmissionStatus, phases: Sequence[Phase], *, waits: bool) -> tuple[str, str]:
+def _words(status: SubmissionStatus, phases: Sequence[ProgressPhase], *, waits: bool) -> tuple[str, str]:
     if status.state is JobState.DONE:
         return "Done", ""
     if status.state is JobState.CANCELLED:

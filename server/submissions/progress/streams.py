@@ -12,11 +12,12 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from flask import Flask, Response, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
+from server.http.json_answer import answer_json
 from server.http.problems import Refused
 from server.submissions.progress.answer import progress_answer
 from server.submissions.progress.hub import Form, Hub, TooMany, Watch
@@ -142,7 +143,7 @@ def _event(name: str, data: str) -> str:
 
 
 def _as_json(progress: Progress) -> str:
-    return json.dumps(asdict(progress_answer(progress)))
+    return json.dumps(progress_answer(progress), default=answer_json)
 
 
 def _refused(error: TooMany) -> Refused:

@@ -9,7 +9,7 @@ from typing import Any
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction, Counts
 from server.grading.models import MAX_ATTEMPTS
-from server.staff.submissions.queries import SubmissionCriteria
+from server.staff.submissions.criteria import SubmissionCriteria
 from server.staff.submissions.regrade_risk import regrade_risks
 from server.staff.submissions.regrades import plan
 from tests.server.course import NOW

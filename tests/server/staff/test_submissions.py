@@ -18,7 +18,8 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
 from server.recording.record import record
 from server.staff.losses import CONFIRMED
-from server.staff.submissions.queries import SubmissionCriteria, listing
+from server.staff.submissions.criteria import SubmissionCriteria
+from server.staff.submissions.queries import listing
 from server.staff.submissions.regrades import begin, plan
 from server.submissions.models import Mode, Submission
 from server.web.notices import NOTICES
@@ -56,15 +57,15 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     assert listed(course) == [waits, late, check, first]
     assert listed(course, student="ADA@") == [check, first]
     assert listed(course, student="100%") == []
-    assert listed(course, verdict="data_race") == [first]
-    assert listed(course, verdict="accepted") == [late, check]
-    assert listed(course, state="queued") == [waits]
-    assert listed(course, mode="check") == [check]
+    assert listed(course, verdict=Verdict.DATA_RACE) == [first]
+    assert listed(course, verdict=Verdict.ACCEPTED) == [late, check]
+    assert listed(course, state=JobState.QUEUED) == [waits]
+    assert listed(course, mode=Mode.CHECK) == [check]
     assert listed(course, late="yes") == [waits, late]
     assert listed(course, late="no") == [check, first]
     assert listed(course, assignment="other") == []
-    assert listed(course, assignment="tiled", student="bob", state="done") == [late]
-    assert listed(course, one=first) == [first]
+    assert listed(course, assignment="tiled", student="bob", state=JobState.DONE) == [late]
+    assert listed(course, submission=first) == [first]
     with course.sessions.begin() as session:
         bob = course.people["bob"]
         session.add(Extension(assignment_id=course.assignment, person_id=bob, due_at=NOW + 9 * HOUR, created_at=NOW))
@@ -72,7 +73,7 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     page = tom.page(f"{PAGE}?verdict=data_race&late=&state=%20")
     assert first in page
     assert late not in page
-    assert f'name="one" type="text" autocomplete="off" value="{first}"' in tom.page(f"{PAGE}?one={first}")
+    assert f'name="submission" type="text" autocomplete="off" value="{first}"' in tom.page(f"{PAGE}?submission={first}")
 
 
 def test_all_by_one_person_leaves_out_those_of_the_same_name(portal: Portal, tom: BrowserClient) -> None:
@@ -117,7 +118,7 @@ def test_what_cannot_be_relied_on_says_so_and_why(portal: Portal) -> None:
 
 UNREADABLE = (
     "since=junk", "until=1999-01-01T00:00", "state=junk", "state=%00", "verdict=right", "mode=all", "late=perhaps",
-    "assignment=other", "device=H200!", "student=%00", f"worker={'w' * 201}", "one=%E2%80%AE",
+    "assignment=other", "device=H200!", "student=%00", f"worker={'w' * 201}", "submission=%E2%80%AE",
 )  # fmt: skip
 
 
@@ -255,7 +256,7 @@ def test_a_fault_of_ours_is_no_verdict_that_came_out_otherwise(portal: Portal, t
 
 def test_who_has_nothing_graded_again_goes_back_to_the_list_as_it_was(portal: Portal, tom: BrowserClient) -> None:
     made = handed_in(portal.course, "ada")
-    assert f'href="{PAGE}?student=ada"' in tom.page(f"{REGRADE}?student=ada&one={made}")
+    assert f'href="{PAGE}?student=ada"' in tom.page(f"{REGRADE}?student=ada&submission={made}")
 
 
 def test_what_is_more_than_is_graded_at_once_comes_after(
@@ -303,15 +304,15 @@ def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -
     with course.sessions.begin() as session:
         (deed,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "assignment.regraded")).all()
         assert (deed.subject, deed.detail["jobs"]) == ("assignment gpu/tiled", 1)
-        assert deed.detail["filter"] == "students by name, submitted from 2026-03-01 09:00 UTC"
+        assert deed.detail["filter"] == "student by name, submitted from 2026-03-01 09:00 UTC"
         assert len(session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()) == 1
     assert "Tiled" in tom.page("/staff/gpu/regrades")
 
 
 def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> None:
     made = portal.course.hand_in("ada").submission.public_id
-    assert "still waiting to be graded" in tom.page(f"{REGRADE}?one={made}")
-    assert tom.post_form(REGRADE, one=made, newest="99").status_code == 303
+    assert "still waiting to be graded" in tom.page(f"{REGRADE}?submission={made}")
+    assert tom.post_form(REGRADE, submission=made, newest="99").status_code == 303
     with portal.course.sessions.begin() as session:
         assert session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all() == []
     assert tom.post_form(REGRADE, newest="x").status_code == 422
@@ -334,7 +335,7 @@ def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(portal: Port
     page = tom.page(where)
     assert "3 of 3 finished" in page
     assert cancel not in page
-    assert listed(course, verdict="accepted") == made[:0:-1]
+    assert listed(course, verdict=Verdict.ACCEPTED) == made[:0:-1]
     with course.sessions.begin() as session:
         (deed,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "regrade.cancelled")).all()
         assert deed.detail["jobs"] == 2

@@ -1,0 +1,39 @@
+"""Data classes as the JSON of the API's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, get_type_hints
+
+from kernels.wire import to_plain
+
+
+@dataclass(frozen=True, slots=True)
+class JsonName:
+    """A field's name in answers, for Annotated, if it isn't its own; "" for a field that answers leave out."""
+
+    name: str
+
+
+INTERNAL = JsonName("")
+
+
+@cache
+def answered_fields(cls: Any) -> Sequence[tuple[str, str, Any]]:
+    """The fields of a class that its answer has, each with its name there and its annotation."""
+    hints = get_type_hints(cls, include_extras=True)
+    found = []
+    for each in fields(cls):
+        hint = hints[each.name]
+        marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, JsonName)]
+        found.append((each.name, marks[0].name if marks else each.name, hint))
+    return [each for each in found if each[1]]
+
+
+def answer_json(value: object) -> Any:
+    """The JSON of a value that isn't JSON itself, for `default` of an encoder."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {json: getattr(value, name) for name, json, _ in answered_fields(type(value))}
+    return to_plain(value)
