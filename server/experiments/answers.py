@@ -21,7 +21,7 @@ from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, results
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
-from server.http.operation import Range, Reads, Text
+from server.fields import Range, Reads, Text
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
 MOST_POINTS = 1000

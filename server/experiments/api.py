@@ -30,8 +30,9 @@ from server.experiments.new_experiment import Sent, read_sent, start_sent
 from server.experiments.plans import UnfitExperiment
 from server.experiments.queries import Reads, Visible, visible_experiment
 from server.experiments.service import QuotaUsed, TooManyRunning, retry, stop
+from server.fields import Text
 from server.http.json_body import invalid, read_body, refuse_other_types
-from server.http.operation import Header, Text, operation
+from server.http.operation import Header, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 from flask import request
 
 from kernels.wire import WireError, from_plain
-from server.http.operation import Text
+from server.fields import Text
 from server.http.problems import Refused
 
 T = TypeVar("T")

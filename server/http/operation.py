@@ -14,21 +14,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
+from server.fields import Text
+
 JSON = "application/json"
 EVENTS = "text/event-stream"
 
 View = TypeVar("View", bound=Callable[..., Any])
 _MARK = "__operation__"
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The allowed strings, for Annotated. pattern: of the whole string; shortest, longest: in characters."""
-
-    pattern: str = ""
-    shortest: int = 0
-    longest: int | None = None
-    format: str = ""
 
 
 Moment = Annotated[str, Text(format="date-time")]
@@ -38,21 +30,6 @@ Moment = Annotated[str, Text(format="date-time")]
 def moment_text(moment: datetime | None) -> str | None:
     """A time as the API gives it; None for none."""
     return None if moment is None else moment.isoformat()
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The allowed whole numbers, for Annotated."""
-
-    least: int
-    most: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """The class whose JSON form this value has, for Annotated: the code passes that JSON on unchanged."""
-
-    type: Any
 
 
 @dataclass(frozen=True, slots=True)

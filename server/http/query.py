@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from flask import request
 
 from kernels.wire import WireError, zoned_time
-from server.http.operation import Range, Text
+from server.fields import Range, Text
 from server.http.problems import Refused
 
 T = TypeVar("T")

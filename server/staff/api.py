@@ -19,7 +19,8 @@ from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
 from server.courses.models import Course, Role
-from server.http.operation import Range, Text, operation
+from server.fields import Range, Text
+from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site

@@ -19,8 +19,9 @@ from server.accounts.models import Person, Scope
 from server.courses.local_time import MomentError, read_moment
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import SHORT_NAME, CourseError, find_assignment, find_course, is_staff, role_in
+from server.fields import Range, Text
 from server.http.json_body import invalid, read_body, refuse_other_types
-from server.http.operation import Range, Text, operation
+from server.http.operation import operation
 from server.http.problems import Problem, Refused, problem_response
 from server.http.site import site
 from server.staff.losses import Loss, UnconfirmedPoints

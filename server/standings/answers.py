@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
 from server.courses.service import SHORT_NAME, is_staff, visible_assignment
+from server.fields import Range, Text
 from server.grading.metric import metric_of
-from server.http.operation import Range, Text
 from server.standings.board_query import MARK, mark_of, position_at
 from server.standings.columns import columns_for, first_order
 from server.standings.queries import Ranked

@@ -9,7 +9,8 @@ from flask import Blueprint, Response, jsonify
 from server.accounts.identity import has_scope, person_asking
 from server.accounts.models import Scope
 from server.courses.service import SHORT_NAME
-from server.http.operation import Text, operation
+from server.fields import Text
+from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site

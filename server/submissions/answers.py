@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
+from server.fields import Reads
 from server.grading.models import JobState, Result, StepState
 from server.grading.reports import unpack
-from server.http.operation import Reads
 from server.submissions.models import Mode
 from server.submissions.progress.answer import WaitAnswer, wait_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses

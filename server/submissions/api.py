@@ -15,8 +15,9 @@ from server.accounts.identity import bearer_token, has_scope, need_staff_scope, 
 from server.accounts.models import Scope
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
+from server.fields import Text
 from server.http.json_body import refuse_other_types
-from server.http.operation import EVENTS, Header, Text, operation
+from server.http.operation import EVENTS, Header, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site

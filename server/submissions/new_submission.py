@@ -14,9 +14,9 @@ from server.accounts import limits
 from server.courses.models import MOST_LATE_DAYS, SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, SHORT_NAME, is_device_class
 from server.database.storage import is_nearly_full
+from server.fields import Range, Text
 from server.http.concurrency_limit import arrived
 from server.http.json_body import invalid, json_object
-from server.http.operation import Range, Text
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions import allowance

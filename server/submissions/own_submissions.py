@@ -14,9 +14,9 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership
 from server.courses.service import visible_assignment
+from server.fields import Range, Text
 from server.grading.metric import metric_of
 from server.grading.models import Job, JobState, Result
-from server.http.operation import Range, Text
 from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission

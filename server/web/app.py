@@ -18,10 +18,10 @@ from server.courses.frame import attach_frame
 from server.enrolment.views import enrolment
 from server.experiments.api import experiments
 from server.experiments.views import experiments_pages
+from server.fields import answer_json
 from server.history.views import history_pages
 from server.http.arrival import REQUEST_BYTES, BodySizes
 from server.http.concurrency_limit import attach_concurrency_limit
-from server.http.json_answer import answer_json
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site

@@ -11,8 +11,7 @@ from enum import Enum
 from inspect import cleandoc
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from server.http.json_answer import answered_fields
-from server.http.operation import Range, Reads, Text
+from server.fields import Range, Reads, Text, answered_fields
 
 Schema = dict[str, Any]
 

@@ -11,7 +11,8 @@ from flask import Response, jsonify
 from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.courses.models import Extension
-from server.http.operation import Moment, Range, Text, moment_text, operation
+from server.fields import Range, Text
+from server.http.operation import Moment, moment_text, operation
 from server.http.site import site
 from server.staff.api_desk import (
     CONFIRM,

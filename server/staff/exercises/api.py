@@ -16,8 +16,9 @@ from server.accounts.models import Scope
 from server.courses.exercise_upload import read_zip, write_zip
 from server.courses.models import Exercise
 from server.courses.service import CourseError, hold_course
+from server.fields import Range, Text
 from server.http.arrival import LARGEST_FORM
-from server.http.operation import Range, Text, operation
+from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site

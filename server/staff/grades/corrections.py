@@ -12,7 +12,7 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Correction, Role
 from server.courses.service import CourseError, hold_course
-from server.http.operation import Text
+from server.fields import Text
 from server.staff.acts.act import Act, Asked
 from server.staff.assignments.assignment_settings import MOST_POINTS
 from server.staff.assignments.service import LONGEST_REASON

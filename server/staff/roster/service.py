@@ -21,7 +21,7 @@ from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
 from server.enrolment.course_invitations import Invited, invite, needs_consent
 from server.enrolment.email_confirmation import secure_before_promotion
-from server.http.json_answer import INTERNAL, JsonName
+from server.fields import INTERNAL, JsonName
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
 from server.text import composed

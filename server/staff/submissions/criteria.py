@@ -8,8 +8,8 @@ from typing import Annotated
 
 from kernels.verdict import Verdict
 from server.courses.service import DEVICE_CLASS, SHORT_NAME
+from server.fields import Range, Text
 from server.grading.models import JobState
-from server.http.operation import Range, Text
 from server.staff.acts.act import Asked, Field, fields_of
 from server.submissions.models import Mode
 

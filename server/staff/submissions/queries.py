@@ -14,9 +14,9 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise, Extension, Membership, Role
 from server.courses.service import assignments_for
+from server.fields import INTERNAL, JsonName
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
-from server.http.json_answer import INTERNAL, JsonName
 from server.staff.roster.service import is_called
 from server.staff.submissions.criteria import SubmissionCriteria
 from server.submissions.counted_submission import due_for

@@ -17,8 +17,8 @@ from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import Assignment
 from server.database.engine import Sessions
+from server.fields import INTERNAL, JsonName
 from server.grading.models import Job, JobKind, JobState
-from server.http.json_answer import INTERNAL, JsonName
 from server.staff.submissions.criteria import SubmissionCriteria
 from server.staff.submissions.queries import Chosen, chosen
 from server.staff.submissions.regrade_risk import refuse_unconfirmed

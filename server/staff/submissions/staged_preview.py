@@ -13,8 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from server.accounts.models import Person
+from server.fields import JsonName
 from server.grading.models import Job
-from server.http.json_answer import JsonName
 from server.staff.losses import students_grades
 from server.staff.submissions.regrades import ChangedVerdict
 from server.staff.submissions.staging import changed_lines

@@ -19,9 +19,9 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Exercise
 from server.courses.service import hold_course
+from server.fields import INTERNAL
 from server.grading.models import Job, JobState
 from server.grading.service import delete_jobs
-from server.http.json_answer import INTERNAL
 from server.staff.assignments.exercise_update import replace_version, take_waiting
 from server.standings.service import rebuild, recompute_all
 from server.submissions.changes import NotPossible, regrade_others, regrade_staged

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.courses.service import SHORT_NAME
-from server.http.operation import Range, Text, operation
+from server.fields import Range, Text
+from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site

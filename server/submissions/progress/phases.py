@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Annotated
 
 from kernels.exercise.input_words import case_words
+from server.fields import INTERNAL, JsonName
 from server.grading.models import MAX_ATTEMPTS, JobState, StepState
 from server.grading.queue import Place
-from server.http.json_answer import INTERNAL, JsonName
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus
 from worker.contract.hints import Hint
 from worker.contract.messages import StepKind

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from flask import Flask, Response, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.http.json_answer import answer_json
+from server.fields import answer_json
 from server.http.problems import Refused
 from server.submissions.progress.answer import progress_answer
 from server.submissions.progress.hub import Form, Hub, TooMany, Watch

@@ -9,7 +9,8 @@ from typing import Annotated
 from flask import Blueprint, Response, jsonify, request
 
 from server.accounts.identity import person_asking
-from server.http.operation import Range, operation
+from server.fields import Range
+from server.http.operation import operation
 from server.http.query import read_query
 from server.http.site import site
 from server.talk.announcements.queries import Line, announcements_everywhere

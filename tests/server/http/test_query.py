@@ -9,8 +9,8 @@ from typing import Annotated
 import pytest
 from flask import Flask
 
+from server.fields import Range, Text
 from server.http.json_body import read_body
-from server.http.operation import Range, Text
 from server.http.problems import Refused
 from server.http.query import read_query
 

@@ -15,7 +15,8 @@ from openapi_spec_validator import validate
 
 from kernels.verdict import Verdict
 from server.courses.models import Role
-from server.http.operation import Range, Text, operation
+from server.fields import Range, Text
+from server.http.operation import operation
 from server.settings import Settings
 from server.web.app import create_app
 from server.web.openapi import described

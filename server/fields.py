@@ -1,4 +1,4 @@
-"""Data classes as the JSON of the API's answers."""
+"""What a field of a data class says of its values, for Annotated: their limits, and their JSON in the API."""
 
 from __future__ import annotations
 
@@ -11,8 +11,33 @@ from kernels.wire import to_plain
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """The allowed strings. pattern: of the whole string; shortest, longest: in characters."""
+
+    pattern: str = ""
+    shortest: int = 0
+    longest: int | None = None
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The allowed whole numbers."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The class whose JSON form this value has: the code passes that JSON on unchanged."""
+
+    type: Any
+
+
+@dataclass(frozen=True, slots=True)
 class JsonName:
-    """A field's name in answers, for Annotated, if it isn't its own; "" for a field that answers leave out."""
+    """The field's name in answers, if it isn't its own; "" for a field that answers leave out."""
 
     name: str
 
