@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -17,7 +18,10 @@ class Text:
     pattern: str = ""
     shortest: int = 0
     longest: int | None = None
-    format: str = ""
+
+    def allows(self, text: str) -> bool:
+        longest = len(text) if self.longest is None else self.longest
+        return self.shortest <= len(text) <= longest and bool(re.fullmatch(self.pattern or "(?s:.*)", text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar, get_type_hints
 
@@ -54,7 +53,7 @@ def read_body(cls: type[T], body: bytes) -> T:
     for name, hint in hints.items():
         value = getattr(found, name)
         texts = [bound for bound in getattr(hint, "__metadata__", ()) if isinstance(bound, Text)]
-        if isinstance(value, str) and not all(_fits(value, bound) for bound in texts):
+        if isinstance(value, str) and not all(bound.allows(value) for bound in texts):
             raise invalid(f"`{name}` has an invalid value.")
     return found
 
@@ -76,11 +75,6 @@ def _object(body: bytes) -> Mapping[str, Any]:
     if not isinstance(asked, dict):
         raise _unreadable("it isn't an object")
     return asked
-
-
-def _fits(text: str, bound: Text) -> bool:
-    longest = len(text) if bound.longest is None else bound.longest
-    return bound.shortest <= len(text) <= longest and bool(re.fullmatch(bound.pattern or "(?s:.*)", text))
 
 
 def _no_number(name: str) -> float:

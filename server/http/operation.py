@@ -11,25 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Annotated, Any, TypeVar
-
-from server.fields import Text
+from typing import Any, TypeVar
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
 
 View = TypeVar("View", bound=Callable[..., Any])
 _MARK = "__operation__"
-
-
-Moment = Annotated[str, Text(format="date-time")]
-"""A time in UTC, in ISO 8601."""
-
-
-def moment_text(moment: datetime | None) -> str | None:
-    """A time as the API gives it; None for none."""
-    return None if moment is None else moment.isoformat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def _read(annotation: Any, name: str, text: str) -> Any:
     if isinstance(inner, type) and issubclass(inner, Enum):
         return _choice(name, text, inner)
     for bound in more:
-        if isinstance(bound, Text) and not _fits(text, bound):
+        if isinstance(bound, Text) and not bound.allows(text):
             raise _invalid(f"`{name}` has an invalid value.")
     return text
 
@@ -56,11 +56,6 @@ def _choice(name: str, text: str, kind: type[Enum]) -> Enum:
     if text not in choices:
         raise _invalid(f"`{name}` must be one of: {', '.join(choices)}.")
     return choices[text]
-
-
-def _fits(text: str, bound: Text) -> bool:
-    longest = len(text) if bound.longest is None else bound.longest
-    return bound.shortest <= len(text) <= longest and bool(re.fullmatch(bound.pattern or "(?s:.*)", text))
 
 
 def _number(name: str, text: str, more: list[Any]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Annotated, TypeVar
 from zoneinfo import ZoneInfo
@@ -168,25 +168,8 @@ def student_here(session: Session, course_id: int, person: int) -> Member:
     return found
 
 
-def time_of(name: str, text: str | None) -> datetime | None:
-    """A parameter with a time and its zone; raises Refused."""
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is not None:
-            return moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise Refused(
-        422, "invalid", "A parameter has an invalid value",
-        f"`{name}` must be a time with its zone, such as 2027-01-31T12:00:00Z.",
-    )  # fmt: skip
-
-
-def time_to_keep(name: str, text: str | None) -> datetime | None:
+def time_to_keep(name: str, moment: datetime | None) -> datetime | None:
     """A field with a time that pages show in other time zones; raises Refused."""
-    moment = time_of(name, text)
     if moment is None:
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 from sqlalchemy.orm import Session
@@ -18,6 +19,7 @@ from server.standings.columns import columns_for, first_order
 from server.standings.queries import Ranked
 from server.standings.ranks import class_of
 from server.standings.service import board
+from worker.contract.answers import Board, Line
 
 _NAME = re.compile(SHORT_NAME)
 
@@ -34,70 +36,6 @@ class BoardQuery:
     limit: Annotated[int, Range(1, 100)] = 100
 
 
-@dataclass(frozen=True, slots=True)
-class LineAnswer:
-    """One line of a leaderboard.
-
-    rank: counted by listed lines, ignoring ties; None if nothing is measured
-    shared_rank: the rank of the first line that it is tied with; None if nothing is measured
-    tied: whether intervals leave open which of two or more kernels is faster
-    value: measured, by the leaderboard's metric; None if nothing is measured
-    interval: the 95 % interval of the value; None if nothing is measured
-    modelled_bound: the model's limit for this kernel, by the leaderboard's metric; None if measured or unknown
-    cublas_share: the measured share of cuBLAS's speed, 0 to 1; None if unknown
-    occupancy: modelled, 0 to 1; None if unknown
-    ms: the measured median time; None if nothing is measured
-    launch: tile, grid and block
-    reached_at: when the kernel was submitted; if nothing is measured, when the first accepted one was
-    you: whether it is your line
-    listed: whether other students see it. You see your own line, and course staff see all
-    name: the real name for course staff, the pseudonym for other students
-    submission: for its owner and course staff; None for other students
-    """
-
-    rank: int | None
-    shared_rank: int | None
-    tied: bool
-    value: float | None
-    interval: tuple[float, float] | None
-    modelled_bound: float | None
-    cublas_share: float | None
-    occupancy: float | None
-    ms: float | None
-    launch: str
-    reached_at: datetime
-    you: bool
-    listed: bool
-    name: str
-    pseudonym: str
-    submission: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class BoardAnswer:
-    """A leaderboard.
-
-    device_class: `cpu` for an assignment that no GPU measures
-    metric: "gflops", "gbps" or "elements" (millions a second), higher is better, or "time" in ms
-    columns: the columns that staff chose, in their order
-    sort: the order that the page opens with, with "-" in front if reversed. Here, lines are by rank
-    own: your line, wherever it is
-    frozen_at: you see submissions until then; None if you see the live leaderboard
-    more: whether lines follow; next: the URL of the next part, None at the end
-    """
-
-    assignment: str
-    device_class: str
-    metric: str
-    columns: tuple[str, ...]
-    sort: str
-    frozen_at: datetime | None
-    lines: tuple[LineAnswer, ...]
-    own: LineAnswer | None
-    more: bool
-    next: str | None
-
-
 class NoSuchPlace(ValueError):
     """`after` is not a valid cursor."""
 
@@ -111,7 +49,7 @@ def read_board(
     asked: BoardQuery,
     *,
     as_staff: bool = True,
-) -> BoardAnswer | None:
+) -> Board | None:
     """Read the leaderboard as this person may see it; None for no such assignment in their courses.
 
     as_staff: whether course staff see it as staff, and not as students do
@@ -133,14 +71,12 @@ def read_board(
         limit=asked.limit, after=after, person=person_id, staff=staff, before_freeze=frozen_at is not None,
     )  # fmt: skip
 
-    def line(ranked: Ranked) -> LineAnswer:
-        shown = _ranked if class_of(device_class) else _checked
-        return shown(ranked, metric, you=ranked.person_id == person_id, staff=staff)
-
-    columns = columns_for(found.board_columns, measured=bool(class_of(device_class)))
+    measured = bool(class_of(device_class))
+    line = partial(line_of, metric=metric, measured=measured, reader=person_id, staff=staff)
+    columns = columns_for(found.board_columns, measured=measured)
     order, turned = first_order(found.board_sort, columns)
     here = f"/api/v1/leaderboards/{course}/{assignment}/{device_class}"
-    return BoardAnswer(
+    return Board(
         assignment=f"{course}/{assignment}",
         device_class=device_class,
         metric=metric.value,
@@ -154,28 +90,11 @@ def read_board(
     )
 
 
-def _ranked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineAnswer:
-    low, high = sorted((_value(ranked.low, metric), _value(ranked.high, metric)))
-    return replace(
-        _checked(ranked, metric, you=you, staff=staff),
-        rank=ranked.rank,
-        shared_rank=ranked.shared_rank or ranked.rank,
-        tied=ranked.tied,
-        value=_value(ranked.score, metric),
-        interval=(low, high),
-        modelled_bound=None,
-    )
-
-
-def _checked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineAnswer:
-    """A line without a speed. It has no rank: the modelled bound isn't a speed."""
+def line_of(ranked: Ranked, metric: Metric, *, measured: bool, reader: int, staff: bool) -> Line:
+    """A line as a reader may see it. Without a speed it has no rank: the modelled bound isn't a speed."""
+    you = ranked.person_id == reader
     tile = f"tile {ranked.tile} · " if ranked.tile else ""
-    return LineAnswer(
-        rank=None,
-        shared_rank=None,
-        tied=False,
-        value=None,
-        interval=None,
+    line = Line(
         modelled_bound=_value(ranked.bound, metric) if ranked.bound else None,
         cublas_share=ranked.cublas_share or None,
         occupancy=ranked.occupancy or None,
@@ -187,6 +106,20 @@ def _checked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineA
         name=ranked.name if staff else ranked.shown,
         pseudonym=ranked.shown,
         submission=ranked.submission if you or staff else None,
+        person=ranked.person_id if staff else None,
+        email=ranked.email if staff else None,
+    )
+    if not measured:
+        return line
+    low, high = sorted((_value(ranked.low, metric), _value(ranked.high, metric)))
+    return replace(
+        line,
+        rank=ranked.rank,
+        shared_rank=ranked.shared_rank or ranked.rank,
+        tied=ranked.tied,
+        value=_value(ranked.score, metric),
+        interval=(low, high),
+        modelled_bound=None,
     )
 
 

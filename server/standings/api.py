@@ -14,7 +14,8 @@ from server.http.operation import operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
-from server.standings.answers import BoardAnswer, BoardQuery, NoSuchPlace, read_board
+from server.standings.answers import BoardQuery, NoSuchPlace, read_board
+from worker.contract.answers import Board
 
 leaderboards = Blueprint("leaderboards", __name__)
 
@@ -23,7 +24,7 @@ _NAME = Annotated[str, Text(SHORT_NAME)]
 
 @leaderboards.get("/leaderboards/<course>/<assignment>/<device_class>")
 @operation(
-    BoardAnswer,
+    Board,
     path={"course": _NAME, "assignment": _NAME, "device_class": _NAME},
     query=BoardQuery,
     refuses={

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -14,10 +15,12 @@ from kernels.rendering.page import numbers
 from server.courses.access import Reader
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
+from server.standings.answers import line_of
 from server.standings.board_query import Query, mark_of, position_at
 from server.standings.columns import ORDERS, Shown, columns_for
 from server.standings.queries import PAGE, Order, Ranked, Selection, position_of, read_around, read_own, read_part
 from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
+from worker.contract.answers import Line
 
 _SEARCHED_FROM = 10
 _FASTEST = ("fastest first", "slowest first")
@@ -60,32 +63,6 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line as text.
-
-    rank: shared by its group
-    real: name and email, for course staff; student: the address of the student's page, for course staff
-    listed: whether other students see the line
-    """
-
-    rank: str
-    tied: bool
-    name: str
-    real: str
-    student: str
-    you: bool
-    listed: bool
-    submission: str
-    value: str
-    interval: str
-    time: str
-    share: str
-    occupancy: str
-    launch: str
-    reached_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class BoardPage:
     """Everything that the page shows.
 
@@ -114,6 +91,7 @@ class BoardPage:
     measured: bool
     tabs: tuple[Tab, ...]
     columns: tuple[Column, ...]
+    metric: Metric
     lines: tuple[Line, ...]
     own: Line | None
     called: str
@@ -143,6 +121,27 @@ class BoardPage:
         """Whether the page refreshes itself."""
         return not self.frozen_view
 
+    def value(self, value: float | None) -> str:
+        """A value by the leaderboard's metric, with its unit."""
+        return "–" if value is None else f"{self._number(value)}{numbers.SPACE}{UNITS[self.metric]}"
+
+    def interval(self, line: Line) -> str:
+        """The interval of a line's value."""
+        low, high = map(self._number, line.interval or (0.0, 0.0))
+        return low if low == high else f"{low} to {high}"
+
+    def number(self, line: Line, column: Shown) -> str:
+        """What a line has in a column of numbers."""
+        if column is Shown.BOUND:
+            return self.value(line.modelled_bound)
+        if column is Shown.TIME:
+            return "–" if line.ms is None else f"{ms_text(line.ms)}{numbers.SPACE}ms"
+        share = line.cublas_share if column is Shown.SHARE else line.occupancy
+        return "–" if share is None else numbers.percent(share)
+
+    def _number(self, value: float) -> str:
+        return ms_text(value) if self.metric is Metric.TIME else speed_text(value)
+
 
 def read_page(session: Session, reader: Reader, assignment: Assignment, name: str, query: Query) -> BoardPage:
     """Read the requested part of a leaderboard. name: the device class, as in addresses."""
@@ -162,6 +161,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
     shown = {row.person_id for row in part.rows}
     away = own is not None and own.person_id not in shown and not query.text
     here = path + name
+    line = partial(line_of, metric=metric, measured=bool(device_class), reader=reader.viewer.id, staff=staff)
     return BoardPage(
         course=reader.course.slug,
         course_title=reader.course.title,
@@ -174,8 +174,9 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         measured=bool(device_class),
         tabs=_tabs(session, assignment, path, name, reader),
         columns=_columns(here, query, UNITS[metric], assignment.board_columns, measured=bool(device_class)),
-        lines=tuple(_line(row, metric, reader) for row in part.rows),
-        own=_line(own, metric, reader) if own is not None and away else None,
+        metric=metric,
+        lines=tuple(map(line, part.rows)),
+        own=line(own) if own is not None and away else None,
         called=own.shown if own is not None else "",
         listed=own is None or own.listed,
         total=part.total,
@@ -282,49 +283,6 @@ def _column(path: str, query: Query, code: Shown, title: str, basis: str, *, low
     turned = here and not query.turned
     address = path + replace(query.first(), order=order, turned=turned).address()
     return Column(code, title, basis, way, address)
-
-
-def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
-    you = row.person_id == reader.viewer.id
-    measured = row.score != 0.0
-    score = _value(row.score, metric) if measured else _value(row.bound, metric) if row.bound else "–"
-    return Line(
-        rank=f"{row.shared_rank or row.rank:,}" if row.listed else f"({row.shared_rank or row.rank:,})",
-        tied=row.tied,
-        name=row.shown,
-        real=f"{row.name} · {row.email}" if reader.course.is_staff else "",
-        student=f"/staff/{reader.course.slug}/students/{row.person_id}" if reader.course.is_staff else "",
-        you=you,
-        listed=row.listed,
-        submission=f"/submissions/{row.submission}" if you or reader.course.is_staff else "",
-        value=score,
-        interval=_interval(row, metric) if measured else "",
-        time=f"{ms_text(row.ms)}{numbers.SPACE}ms" if row.ms is not None else "–",
-        share=numbers.percent(row.cublas_share) if row.cublas_share else "–",
-        occupancy=numbers.percent(row.occupancy) if row.occupancy else "–",
-        launch=_launch(row),
-        reached_at=row.reached_at,
-    )
-
-
-def _value(score: float, metric: Metric) -> str:
-    return f"{_number(score, metric)}{numbers.SPACE}{UNITS[metric]}"
-
-
-def _number(score: float, metric: Metric) -> str:
-    return ms_text(-score) if metric is Metric.TIME else speed_text(score)
-
-
-def _interval(row: Ranked, metric: Metric) -> str:
-    low, high = sorted(
-        (_number(row.low, metric), _number(row.high, metric)), key=lambda text: float(text.replace(",", ""))
-    )
-    return low if low == high else f"{low} to {high}"
-
-
-def _launch(row: Ranked) -> str:
-    tile = [f"tile {row.tile}"] if row.tile else []
-    return " · ".join([*tile, *([row.launch] if row.launch else [])]) or "–"
 
 
 def _other_view(path: str, query: Query) -> str:

@@ -17,27 +17,15 @@ from server.fields import Reads
 from server.grading.models import JobState, Result, StepState
 from server.grading.reports import unpack
 from server.submissions.models import Mode
-from server.submissions.progress.answer import WaitAnswer, wait_answer
+from server.submissions.progress.answer import wait_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
 from server.submissions.result.worth import worth_of
+from worker.contract.answers import Wait
 from worker.contract.messages import StepKind
 
 _NOT_RUN = "not_run"
 _CHECK_STEPS = ("compile", "check")
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedAnswer:
-    """An accepted submission.
-
-    url: where to read its progress and result
-    position: in the queue, 0 in progress; None if it is over, which a repeated request may find
-    """
-
-    id: str
-    url: str
-    position: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +73,7 @@ class SubmissionAnswer:
     verdict: Verdict | None
     worth: str
     position: int | None
-    wait: WaitAnswer | None
+    wait: Wait | None
     steps: tuple[StepAnswer, ...]
     result: Annotated[Mapping[str, Any] | None, Reads(Report | None)]
 

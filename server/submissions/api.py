@@ -22,7 +22,7 @@ from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
 from server.submissions import allowance
-from server.submissions.answers import AcceptedAnswer, SubmissionAnswer, read_submission
+from server.submissions.answers import SubmissionAnswer, read_submission
 from server.submissions.changes import NotPossible, cancel_own, revoke
 from server.submissions.new_submission import KEY, NewSubmission, SubmissionRequest, read_new_submission, submit
 from server.submissions.own_submissions import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
@@ -42,6 +42,7 @@ from server.submissions.refusals import (
 )
 from server.submissions.result.page import watched
 from server.submissions.service import SubmissionInput
+from worker.contract.answers import Accepted
 
 submissions = Blueprint("submissions", __name__)
 
@@ -72,7 +73,7 @@ _INVALID = (422, "A field has an invalid value", "")
 
 @submissions.post("/submissions")
 @operation(
-    AcceptedAnswer,
+    Accepted,
     status=202,
     scope=Scope.SUBMIT,
     takes=SubmissionRequest,
@@ -114,7 +115,7 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
         raise _refusal(error) from error
     url = url_for("submissions.look_up", public_id=accepted.submission.public_id)
     logger.info("accepted submission %s", accepted.submission.public_id)
-    answer = AcceptedAnswer(accepted.submission.public_id, url, accepted.position)
+    answer = Accepted(accepted.submission.public_id, url, accepted.position)
     return jsonify(answer), 202, {"Location": url}
 
 

@@ -21,6 +21,7 @@ from server.submissions.models import Mode, Submission
 from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.result.worth import points_by_submission
 from server.submissions.verdicts import latest_job_id
+from worker.contract.answers import Measured
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
 
@@ -37,24 +38,6 @@ class OwnQuery:
     assignment: Annotated[str, Text(ASSIGNMENT)] | None = None
     before: PUBLIC_ID | None = None
     limit: Annotated[int, Range(1, 100)] = 20
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredAnswer:
-    """A measurement on a GPU.
-
-    gflops, gbps: None if the exercise doesn't define them
-    melements: millions of elements a second
-    metric: what the exercise ranks by: "gflops", "gbps", "elements" or "time"
-    cublas_share: the share of cuBLAS's speed at the same size, 0 to 1
-    """
-
-    gflops: float | None
-    gbps: float | None
-    melements: float | None
-    ms_median: float | None
-    cublas_share: float | None
-    metric: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +58,7 @@ class OwnLineAnswer:
     created_at: datetime
     state: JobState
     verdict: Verdict | None
-    measured: MeasuredAnswer | None
+    measured: Measured | None
     points: float | None
     most_points: float
 
@@ -153,7 +136,7 @@ def _line(
         verdict=verdict,
         measured=None
         if measured is None or measured.ms_median is None
-        else MeasuredAnswer(
+        else Measured(
             measured.gflops,
             measured.gbps,
             measured.melements,

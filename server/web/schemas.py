@@ -179,6 +179,4 @@ def _narrowed(schema: Schema, text: Text) -> Schema:
         more["minLength"] = text.shortest
     if text.longest is not None:
         more["maxLength"] = text.longest
-    if text.format:
-        more["format"] = text.format
     return {**schema, **more}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernels.wire import WireError, from_plain
 from worker.client.errors import Unreadable
+from worker.contract.answers import Measured, Wait
 
 if TYPE_CHECKING:
     from kernels.report import Report
@@ -69,22 +70,6 @@ class Assignments:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """An accepted submission. position: in the queue; None if grading is over."""
-
-    id: str
-    position: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """The expected time in the queue. seconds: None if unknown, with the reason."""
-
-    seconds: float | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """A step of a submission, or a phase in an event. Only phases have a detail.
 
@@ -97,18 +82,6 @@ class Step:
     seconds: float | None = None
     attempt: int = 0
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A GPU's measurement."""
-
-    gflops: float | None = None
-    gbps: float | None = None
-    melements: float | None = None
-    ms_median: float | None = None
-    cublas_share: float | None = None
-    metric: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,45 +141,6 @@ class Submissions:
     """A list of submissions, newest first."""
 
     submissions: tuple[Submission, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BoardLine:
-    """A line of a leaderboard. name: None for a hidden name.
-
-    rank, shared_rank, value, interval: None if nothing is measured
-    modelled_bound: None if something is measured
-    submission: None unless you may see it
-    """
-
-    rank: int | None = None
-    shared_rank: int | None = None
-    tied: bool = False
-    value: float | None = None
-    interval: tuple[float, float] | None = None
-    modelled_bound: float | None = None
-    cublas_share: float | None = None
-    occupancy: float | None = None
-    ms: float | None = None
-    launch: str = ""
-    reached_at: str = ""
-    you: bool = False
-    listed: bool = True
-    name: str | None = None
-    submission: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A leaderboard. own: your own line, at any rank. columns: empty from an earlier portal."""
-
-    assignment: str
-    device_class: str
-    metric: str
-    lines: tuple[BoardLine, ...] = ()
-    own: BoardLine | None = None
-    more: bool = False
-    columns: tuple[str, ...] = ()
 
 
 def read(cls: type[T], data: object) -> T:

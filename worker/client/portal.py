@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from worker.client.answers import Accepted, Assignment, Assignments, Board, Me, Submission, Submissions, read
+from worker.client.answers import Assignment, Assignments, Me, Submission, Submissions, read
 from worker.client.errors import NoAnswer, Unreadable
 from worker.client.http import Connection
+from worker.contract.answers import Accepted, Board
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, make_dataclass, replace
+from dataclasses import make_dataclass, replace
 from inspect import cleandoc
 from typing import Any
 
@@ -55,4 +55,4 @@ def change_by_json(
             json = next(field.json for field in act.fields if field.name == wrong.fields[0])
             raise invalid(f"`{json}`: {wrong}") from None
         answered = answer(session, on)
-    return jsonify(asdict(answered))
+    return jsonify(answered)

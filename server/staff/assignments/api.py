@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from flask import Response, jsonify
@@ -12,7 +13,7 @@ from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.courses.models import Extension
 from server.fields import Range, Text
-from server.http.operation import Moment, moment_text, operation
+from server.http.operation import operation
 from server.http.site import site
 from server.staff.api_desk import (
     CONFIRM,
@@ -48,8 +49,8 @@ class ExtensionRequest:
     confirm: the value of `confirm` in the problem `lowers_points`
     """
 
-    due_at: Moment | None = None
-    closes_at: Moment | None = None
+    due_at: datetime | None = None
+    closes_at: datetime | None = None
     extra_attempts: Annotated[int, Range(0, MOST_EXTRA)] = 0
     reason: Annotated[str, Text(longest=LONGEST_REASON)] = ""
     confirm: CONFIRM = ""
@@ -69,8 +70,8 @@ class ExtensionAnswer:
     person: int
     name: str
     email: str
-    due_at: Moment | None
-    closes_at: Moment | None
+    due_at: datetime | None
+    closes_at: datetime | None
     extra_attempts: int
     reason: str
 
@@ -91,7 +92,7 @@ def show_extensions(course: str, assignment: str) -> Response:
         here = course_for_staff(session, person, course)
         found = extensions(session, assignment_here(session, here.slug, assignment))
         answer = ExtensionsAnswer(tuple(map(_answer, found)))
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.post(_ONE)
@@ -113,7 +114,7 @@ def grant_extension(course: str, assignment: str, person: int) -> Response:
         with losses_confirmed(session, found, asked.confirm, person):
             made = grant(session, desk.course(session), found, desk.actor(session), person, given)
         answer = _answer(made)
-    return jsonify(asdict(answer))
+    return jsonify(answer)
 
 
 @staff_api.post(f"{_ONE}/withdraw")
@@ -127,12 +128,12 @@ def withdraw_extension(course: str, assignment: str, person: int) -> Response:
         desk.student(session, person)
         with losses_confirmed(session, found, asked.confirm, person):
             there = withdraw(session, desk.course(session), found, desk.actor(session), person)
-    return jsonify(asdict(DoneAnswer(there)))
+    return jsonify(DoneAnswer(there))
 
 
 def _answer(extension: Extension) -> ExtensionAnswer:
     student = extension.person
     return ExtensionAnswer(
-        student.id, student.name, student.email, moment_text(extension.due_at),
-        moment_text(extension.closes_at), extension.extra_attempts, extension.reason,
+        student.id, student.name, student.email, extension.due_at,
+        extension.closes_at, extension.extra_attempts, extension.reason,
     )  # fmt: skip

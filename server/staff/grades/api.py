@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, jsonify
@@ -68,7 +68,7 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
         here = course_for_staff(session, asking, course)
         found = assignment_here(session, here.slug, assignment)
         student_here(session, here.id, person)
-        return jsonify(asdict(_answer(session, Target(found, person))))
+        return jsonify(_answer(session, Target(found, person)))
 
 
 @staff_api.post(f"{_GRADE}/correction")

@@ -8,14 +8,7 @@ from kernels.verdict import Verdict
 from server.grading.models import JobState
 from server.grading.queue import Place
 from server.submissions.progress.phases import Progress, ProgressPhase
-
-
-@dataclass(frozen=True, slots=True)
-class WaitAnswer:
-    """The time until a worker starts a submission. seconds: None if unknown; reason: why it is unknown."""
-
-    seconds: float | None
-    reason: str
+from worker.contract.answers import Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +27,16 @@ class ProgressAnswer:
     final: bool
     headline: str
     position: int | None
-    wait: WaitAnswer | None
+    wait: Wait | None
     attempt: int
     phases: tuple[ProgressPhase, ...]
     printed_case: str
     printed: str
 
 
-def wait_answer(place: Place | None) -> WaitAnswer | None:
+def wait_answer(place: Place | None) -> Wait | None:
     """Convert a place in the queue into its wait."""
-    return None if place is None else WaitAnswer(place.seconds, place.reason)
+    return None if place is None else Wait(place.seconds, place.reason)
 
 
 def progress_answer(progress: Progress) -> ProgressAnswer:

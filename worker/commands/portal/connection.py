@@ -122,9 +122,14 @@ def exit_of(found: Submission) -> Exit:
 def moment(text: str) -> str:
     """A time in this machine's time zone; text that isn't a time stays unchanged."""
     try:
-        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M %Z}"
+        return local(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         return safe(text[:20])
+
+
+def local(time: datetime) -> str:
+    """A time in this machine's time zone."""
+    return f"{time.astimezone():%Y-%m-%d %H:%M %Z}"
 
 
 def _named(assignments: Sequence[Assignment]) -> str:

@@ -11,11 +11,11 @@ from kernels.rendering.measured_numbers import UNITS
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
-from worker.client.answers import Board, BoardLine
 from worker.client.portal import Portal, board_path
 from worker.commands.answer import Answer, answering
-from worker.commands.portal.connection import EXITS, chosen, in_portal, moment
+from worker.commands.portal.connection import EXITS, chosen, in_portal, local
 from worker.commands.portal.text import figures
+from worker.contract.answers import Board, Line
 
 
 @click.command(epilog=EXITS)
@@ -96,30 +96,30 @@ _HEADS: Mapping[str, tuple[str, ...]] = {
     "bound": ("at most {unit}, modelled",),
     "launch": ("tile, grid, block",),
 }
-_CELLS: Mapping[str, Callable[[BoardLine], tuple[str, ...]]] = {
+_CELLS: Mapping[str, Callable[[Line], tuple[str, ...]]] = {
     "speed": lambda line: (_number(line.value), _interval(line)),
     "time": lambda line: (_number(line.ms),),
     "share": lambda line: (_share(line.cublas_share),),
     "occupancy": lambda line: (_share(line.occupancy),),
-    "date": lambda line: (moment(line.reached_at),),
+    "date": lambda line: (local(line.reached_at),),
     "bound": lambda line: (_number(line.modelled_bound),),
     "launch": lambda line: (cut(safe(line.launch), _LONGEST_NAME) or "-",),
 }
 
 
-def _row(line: BoardLine, shown: Sequence[str], *, checked: bool) -> Sequence[str]:
+def _row(line: Line, shown: Sequence[str], *, checked: bool) -> Sequence[str]:
     rank = line.shared_rank or line.rank
     place = "-" if rank is None else f"{rank:,}" if line.listed else f"({rank:,})"
     ranks = () if checked else (f"{place} tied" if line.tied else place,)
     return *ranks, _name(line), *(cell for name in shown for cell in _CELLS[name](line)), _mark(line)
 
 
-def _interval(line: BoardLine) -> str:
+def _interval(line: Line) -> str:
     low, high = line.interval or (None, None)
     return "" if low is None or high is None else f"{figures(low)} to {figures(high)}"
 
 
-def _name(line: BoardLine) -> str:
+def _name(line: Line) -> str:
     return cut(safe(line.name), _LONGEST_NAME) if line.name else "-"
 
 
@@ -131,6 +131,6 @@ def _share(share: float | None) -> str:
     return "-" if share is None else percent(share)
 
 
-def _mark(line: BoardLine) -> str:
+def _mark(line: Line) -> str:
     hidden = "" if line.listed else "not listed"
     return ", ".join(("<- you", *([hidden] if hidden else []))) if line.you else hidden

@@ -10,12 +10,13 @@ import click
 
 from kernels.rendering.text_safety import safe
 from kernels.wording import plural
-from worker.client.answers import Accepted, Submission
+from worker.client.answers import Submission
 from worker.client.errors import NotDone
 from worker.client.portal import PATIENCE_SECONDS, NewSubmission, Portal, submission_path
 from worker.commands.portal.connection import chosen, exit_of, page_of, portal
 from worker.commands.root import Exit, WrongUse, leave
 from worker.commands.submission import read_file
+from worker.contract.answers import Accepted
 
 _BYTES = 64 * 2**10
 

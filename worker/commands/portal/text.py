@@ -10,11 +10,12 @@ from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe
 from kernels.rendering.text_style import Style
 from kernels.wording import rounded_points
-from worker.client.answers import Measured, Submission
+from worker.client.answers import Submission
 from worker.client.errors import Unreadable
 from worker.client.phases import phase
 from worker.commands.device import DEFAULT_ARCH
 from worker.commands.portal.connection import moment
+from worker.contract.answers import Measured
 
 USUAL_EXERCISE = "tiled"
 """The default exercise of `tilelab grade`."""
