@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, request
 from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
@@ -34,7 +34,7 @@ from server.fields import Text
 from server.http.json_body import invalid, read_body, refuse_other_types
 from server.http.operation import Header, operation
 from server.http.problems import Refused
-from server.http.query import read_query
+from server.http.query import next_url, read_query
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
 from server.text import storable
@@ -130,9 +130,7 @@ def points(public_id: str) -> Response:
     with site().readers.begin() as session:
         found = shown_results(session, _visible(session, person, public_id), _after(asked), asked.limit + 1)
     shown = found[: asked.limit]
-    following = None
-    if len(found) > len(shown):
-        following = url_for(".points", public_id=public_id, after=shown[-1].number, limit=asked.limit)
+    following = next_url(asked, after=shown[-1].number) if len(found) > len(shown) else None
     return jsonify(points_answer(shown, following))
 
 
@@ -153,8 +151,7 @@ def table(public_id: str) -> Response:
     shown = found[: asked.limit]
     response = Response(to_csv(shown), content_type="text/csv; charset=utf-8")
     if len(found) > len(shown):
-        following = url_for(".table", public_id=public_id, after=shown[-1].number, limit=asked.limit)
-        response.headers["Link"] = f'<{following}>; rel="next"'
+        response.headers["Link"] = f'<{next_url(asked, after=shown[-1].number)}>; rel="next"'
     return response
 
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from flask import request
+from flask import request, url_for
 
-from kernels.wire import WireError, zoned_time
+from kernels.wire import WireError, to_plain, zoned_time
 from server.fields import Range, Text
 from server.http.problems import Refused
 
@@ -32,6 +32,12 @@ def read_query(cls: type[T]) -> T:
         if item.name in request.args
     }
     return cls(**given)
+
+
+def next_url(asked: object, **start: Any) -> str:
+    """The URL of the next part of a list: the request's parameters, but from another start."""
+    given = {name: value for name, value in to_plain(asked).items() if name not in start and value not in {None, ""}}
+    return url_for(str(request.endpoint), **request.view_args or {}, **given, **start)
 
 
 def _read(annotation: Any, name: str, text: str) -> Any:

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from kernels.verdict import Verdict
 from server.courses.models import Assignment
 from server.staff.grades.gradebook import Cell, Line
-from server.staff.progress.attempts import Tries
-from server.staff.progress.listed import Listed
-from server.staff.progress.states import State
+from server.staff.progress.listed import ProgressLine
 from server.staff.roster.service import Member
 from server.staff.students.queries import Student, Work
 from server.staff.submissions.queries import CourseSubmission
@@ -84,26 +81,6 @@ class GradebookAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressLineAnswer:
-    """A student's progress with an assignment.
-
-    stuck: why the student seems stuck; "" if not
-    attempts: all submissions and checks; last_at, last_submission, last_verdict: of the last one, None for none
-    """
-
-    person: int
-    name: str
-    email: str
-    section: str
-    state: State
-    stuck: str
-    attempts: int
-    last_at: datetime | None
-    last_submission: str | None
-    last_verdict: Verdict | None
-
-
-@dataclass(frozen=True, slots=True)
 class AssignmentProgressAnswer:
     """The progress of a course's students with an assignment.
 
@@ -115,7 +92,7 @@ class AssignmentProgressAnswer:
 
     assignment: str
     counts: Mapping[str, int]
-    students: tuple[ProgressLineAnswer, ...]
+    students: tuple[ProgressLine, ...]
     total: int
     next: str | None
 
@@ -161,16 +138,6 @@ def graded_student(assignments: tuple[Assignment, ...], line: Line) -> GradedStu
     return GradedStudentAnswer(
         member.person_id, member.name, member.email, member.section, line.total, line.most,
         tuple(_grade(assignment, cell) for assignment, cell in cells),
-    )  # fmt: skip
-
-
-def progress_line(member: Member, found: Listed, tries: Tries | None) -> ProgressLineAnswer:
-    """A student of a part of an assignment's bar."""
-    number = member.person_id
-    return ProgressLineAnswer(
-        number, member.name, member.email, member.section, found.states[number], found.reasons.get(number, ""),
-        *(0, None, None, None) if tries is None
-        else (tries.count, tries.last_at, tries.public_id, tries.verdict),
     )  # fmt: skip
 
 

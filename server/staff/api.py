@@ -6,15 +6,14 @@ Imports the other routes for course staff, which registers them on the blueprint
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from flask import Response, jsonify, url_for
+from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
-from kernels.wire import to_plain
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
@@ -22,7 +21,7 @@ from server.courses.models import Course, Role
 from server.fields import Range, Text
 from server.http.operation import operation
 from server.http.problems import Refused
-from server.http.query import read_query
+from server.http.query import next_url, read_query
 from server.http.site import site
 from server.staff.answers import (
     AssignmentProgressAnswer,
@@ -31,7 +30,6 @@ from server.staff.answers import (
     RosterAnswer,
     StudentAnswer,
     graded_student,
-    progress_line,
     student_answer,
 )
 from server.staff.api_desk import NAME, PERSON, REFUSES, assignment_here, course_for_staff, member_here, staff_api
@@ -39,7 +37,6 @@ from server.staff.assignments import api as extensions_api
 from server.staff.exercises import api as exercises_api
 from server.staff.grades import api as grades_api
 from server.staff.grades.gradebook import gradebook
-from server.staff.progress.attempts import tries_of
 from server.staff.progress.listed import PARTS, listed
 from server.staff.progress.states import State
 from server.staff.roster.service import Member, Wanted, place, roster
@@ -47,7 +44,7 @@ from server.staff.students.queries import read_student
 from server.staff.submissions import api as regrades_api
 from server.staff.submissions import staging_api
 from server.staff.submissions.criteria import SubmissionCriteria
-from server.staff.submissions.queries import Part, listing
+from server.staff.submissions.queries import listing
 from server.staff.talk import api as announcements_api
 from server.submissions.own_submissions import PUBLIC_ID
 from server.submissions.queries import visible_submission
@@ -141,9 +138,8 @@ def show_roster(course: str) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
         members = roster(session, here.id, Wanted(asked.text, asked.role or "", asked.section, asked.state))
-        page, more = _page(session, here, members, asked.after, asked.limit)
+        page, following = _page(session, here, members, asked)
     _note_export(person, here, "roster", people=len(page))
-    following = _next(".show_roster", asked, page, more, course=course)
     return jsonify(RosterAnswer(tuple(page), len(members), following))
 
 
@@ -156,10 +152,9 @@ def show_grades(course: str) -> Response:
         here = course_for_staff(session, person, course)
         state = "all" if asked.dropped == "yes" else "here"
         members = roster(session, here.id, Wanted(asked.text, Role.STUDENT.value, asked.section, state))
-        page, more = _page(session, here, members, asked.after, asked.limit)
+        page, following = _page(session, here, members, asked)
         book = gradebook(session, here.id, members=page)
     _note_export(person, here, "grades", students=len(page))
-    following = _next(".show_grades", asked, page, more, course=course)
     rows = tuple(graded_student(book.assignments, line) for line in book.lines)
     points = {one.slug: one.most_points for one in book.assignments}
     return jsonify(GradebookAnswer(points, rows, len(members), following))
@@ -180,16 +175,16 @@ def show_progress(course: str, assignment: str) -> Response:
         here = course_for_staff(session, person, course)
         one = assignment_here(session, here.slug, assignment)
         found = listed(session, here.id, one, asked.part or "", asked.text, datetime.now(UTC))
-        page, more = _page(session, here, found.members, asked.after, asked.limit)
-        tries = tries_of(session, one.id, [each.person_id for each in page])
+        page, following = _page(session, here, found.members, asked)
+        students = tuple(found.lines(session, page))
     _note_export(person, here, "roster", people=len(page))
     counts = Counter(found.states.values())
     answer = AssignmentProgressAnswer(
         assignment=f"{course}/{assignment}",
         counts={state.value: counts[state] for state in State},
-        students=tuple(progress_line(each, found, tries.get(each.person_id)) for each in page),
+        students=students,
         total=len(found.members),
-        next=_next(".show_progress", asked, page, more, course=course, assignment=assignment),
+        next=following,
     )
     return jsonify(answer)
 
@@ -203,9 +198,8 @@ def show_submissions(course: str) -> Response:
     person, asked = person_asking(), read_query(CourseSubmissionsQuery)
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
-        part = _listing(session, person, here, asked, asked.before, asked.limit)
-    following = url_for(".show_submissions", course=course, **_given(asked), before=part.after) if part.after else None
-    return jsonify(CourseSubmissionsAnswer(part.rows, following))
+        answer = _listing(session, person, here, asked, asked)
+    return jsonify(answer)
 
 
 @staff_api.get("/courses/<course>/students/<int(max=9007199254740991):person>")
@@ -233,42 +227,36 @@ def show_attempts(course: str, person: int) -> Response:
     with site().readers.begin() as session:
         here = course_for_staff(session, asking, course)
         criteria = SubmissionCriteria(person=member_here(session, here.id, person).person_id)
-        part = _listing(session, asking, here, criteria, asked.before, asked.limit)
-    more: dict[str, Any] = {"limit": asked.limit, "before": part.after}
-    following = url_for(".show_attempts", course=course, person=person, **more) if part.after else None
-    return jsonify(CourseSubmissionsAnswer(part.rows, following))
+        answer = _listing(session, asking, here, criteria, asked)
+    return jsonify(answer)
 
 
 def _page(
-    session: Session, course: Course, members: Sequence[Member], after: int | None, limit: int
-) -> tuple[list[Member], bool]:
-    """The members behind a person, who may have left the list meanwhile; and whether more follow."""
+    session: Session, course: Course, members: Sequence[Member], asked: RosterQuery | GradesQuery | ProgressQuery
+) -> tuple[list[Member], str | None]:
+    """The members behind a person, who may have left the list meanwhile; and the URL of more."""
     rest = list(members)
-    if after is not None:
-        last = place(member_here(session, course.id, after))
+    if asked.after is not None:
+        last = place(member_here(session, course.id, asked.after))
         rest = [one for one in members if place(one) > last]
-    return rest[:limit], len(rest) > limit
-
-
-def _next(endpoint: str, asked: Any, page: Sequence[Member], more: bool, **path: Any) -> str | None:
-    return url_for(endpoint, **path, **_given(asked), after=page[-1].person_id) if more else None
+    page = rest[: asked.limit]
+    return page, next_url(asked, after=page[-1].person_id) if len(rest) > len(page) else None
 
 
 def _listing(
-    session: Session, person: Person, course: Course, criteria: SubmissionCriteria, before: str | None, limit: int
-) -> Part:
-    if before is not None and visible_submission(session, person.id, before) is None:
+    session: Session,
+    person: Person,
+    course: Course,
+    criteria: SubmissionCriteria,
+    asked: CourseSubmissionsQuery | AttemptsQuery,
+) -> CourseSubmissionsAnswer:
+    if asked.before is not None and visible_submission(session, person.id, asked.before) is None:
         raise Refused(
             404, "no_such_place", "Invalid cursor",
             "`before` is not a submission that you may see. Use the `next` URL unchanged.",
         )  # fmt: skip
-    return listing(session, course.id, criteria, before or "", limit)
-
-
-def _given(asked: Any) -> Mapping[str, Any]:
-    """The parameters of the next page, without its start."""
-    given = {name: value for name, value in to_plain(asked).items() if name not in {"after", "before"}}
-    return {name: value for name, value in given.items() if value not in {None, ""}}
+    part = listing(session, course.id, criteria, asked.before or "", asked.limit)
+    return CourseSubmissionsAnswer(part.rows, next_url(asked, before=part.after) if part.after else None)
 
 
 def _note_export(person: Person, course: Course, what: str, **count: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
@@ -19,7 +19,7 @@ from server.fields import Text
 from server.http.json_body import refuse_other_types
 from server.http.operation import EVENTS, Header, operation
 from server.http.problems import Refused
-from server.http.query import read_query
+from server.http.query import next_url, read_query
 from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import SubmissionAnswer, read_submission
@@ -140,7 +140,7 @@ def own() -> Response:
             "`assignment` must be in your courses. `before` must be one of your submissions.",
         )  # fmt: skip
     lines, more = found
-    further = url_for(".own", **_given(asked), before=lines[-1].id) if more else None
+    further = next_url(asked, before=lines[-1].id) if more else None
     return jsonify(OwnAnswer(tuple(lines), further))
 
 
@@ -247,12 +247,6 @@ def _no_submission() -> Refused:
         404, "no_such_submission", "There is no such submission",
         "Check the ID: the answer to your submission has its URL. You may not see submissions of others.",
     )  # fmt: skip
-
-
-def _given(asked: OwnQuery) -> dict[str, Any]:
-    """The parameters of the next page, without its start."""
-    given = {"assignment": asked.assignment, "limit": asked.limit}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _assignment(session: Session, asked: NewSubmission) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from sqlalchemy.orm import Session
 
 from kernels.csv_tables import written
+from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
+from server.fields import JsonName
 from server.staff.progress.attempts import stuck, tries_of
 from server.staff.progress.states import TITLES, State, states_of
 from server.staff.roster.service import Member, Wanted, roster
@@ -22,12 +25,42 @@ PARTS: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
+class ProgressLine:
+    """A student's progress with an assignment.
+
+    stuck: why the student seems stuck; "" if not
+    attempts: all submissions and checks; last_at, last_submission, last_verdict: of the last one, None for none
+    """
+
+    person_id: Annotated[int, JsonName("person")]
+    name: str
+    email: str
+    section: str
+    state: State
+    stuck: str
+    attempts: int
+    last_at: datetime | None
+    last_submission: str | None
+    last_verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """The students of a part, by name. reasons: why some of them are stuck, by the person's ID."""
 
-    members: list[Member]
+    assignment: Assignment
+    members: Sequence[Member]
     states: Mapping[int, State]
     reasons: Mapping[int, str]
+
+    def lines(self, session: Session, members: Sequence[Member]) -> Iterator[ProgressLine]:
+        """What some of the students have tried."""
+        tries = tries_of(session, self.assignment.id, [each.person_id for each in members])
+        for each in members:
+            number, own = each.person_id, tries.get(each.person_id)
+            last = (0, None, None, None) if own is None else (own.count, own.last_at, own.public_id, own.verdict)
+            state, reason = self.states[number], self.reasons.get(number, "")
+            yield ProgressLine(number, each.name, each.email, each.section, state, reason, *last)
 
 
 def listed(session: Session, course_id: int, assignment: Assignment, part: str, text: str, now: datetime) -> Listed:
@@ -40,7 +73,7 @@ def listed(session: Session, course_id: int, assignment: Assignment, part: str, 
         for one in roster(session, course_id, Wanted(text, Role.STUDENT.value))
         if one.person_id in states and _is_in(part, states[one.person_id], stuck=one.person_id in reasons)
     ]
-    return Listed(members, states, reasons)
+    return Listed(assignment, members, states, reasons)
 
 
 def _is_in(part: str, state: State, *, stuck: bool) -> bool:
@@ -49,18 +82,14 @@ def _is_in(part: str, state: State, *, stuck: bool) -> bool:
     return stuck if part == STUCK else part in {"", state}
 
 
-def students_csv(session: Session, assignment: Assignment, found: Listed) -> str:
+def students_csv(session: Session, found: Listed) -> str:
     """All of them with what they have tried."""
-    tries = tries_of(session, assignment.id, [one.person_id for one in found.members])
-    rows = []
-    for one in found.members:
-        own = tries.get(one.person_id)
-        last = ("", "", 0) if own is None else (
-            f"{own.last_at.astimezone(UTC):%Y-%m-%dT%H:%MZ}", own.verdict.value if own.verdict else "", own.count
-        )  # fmt: skip
-        state = found.states[one.person_id].value
-        rows.append(
-            [one.email, one.name, one.section, state, last[2], last[0], last[1], found.reasons.get(one.person_id, "")]
-        )  # fmt: skip
+    rows = (
+        [
+            one.email, one.name, one.section, one.state.value, one.attempts,
+            f"{one.last_at.astimezone(UTC):%Y-%m-%dT%H:%MZ}" if one.last_at else "", one.last_verdict or "", one.stuck,
+        ]
+        for one in found.lines(session, found.members)
+    )  # fmt: skip
     header = ("email", "name", "section", "state", "attempts", "last_attempt", "last_verdict", "stuck")
     return written(header, rows)

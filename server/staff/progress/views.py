@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -19,8 +19,7 @@ from server.http.site import site
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, asked, desk_of, looked_for, staff
 from server.staff.grades.gradebook import gradebook
-from server.staff.progress.attempts import Tries, tries_of
-from server.staff.progress.listed import PARTS, Listed, listed, students_csv
+from server.staff.progress.listed import PARTS, Listed, ProgressLine, listed, students_csv
 from server.staff.roster.views import Part, csv_answer, part_of
 from server.submissions.grades.grade import Grade
 
@@ -41,7 +40,7 @@ class StudentsPage:
     form: Form
     found: Listed
     part: Part
-    tries: Mapping[int, Tries]
+    lines: Sequence[ProgressLine]
     grades: Mapping[int, Grade]
     emails: str
     mailto: str
@@ -58,15 +57,15 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
     form = _asked()
     with site().readers.begin() as session:
         one = assignment_of(session, course, assignment)
-        found = _listed(session, course, one, form) if form.right else Listed([], {}, {})
+        found = _listed(session, course, one, form) if form.right else Listed(one, [], {}, {})
         part = part_of(found.members, asked("page", 6))
-        tries = tries_of(session, one.id, [each.person_id for each in part.members])
+        lines = tuple(found.lines(session, part.members))
         book = gradebook(session, course.course_id, members=part.members, slugs=[one.slug])
         grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
         emails = ", ".join(each.email for each in found.members)
         mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
         page = StudentsPage(
-            desk_of(course, "progress"), one, form, found, part, tries, grades, emails,
+            desk_of(course, "progress"), one, form, found, part, lines, grades, emails,
             mailto if found.members and len(mailto) <= _MAILTO_CHARACTERS else "",
         )  # fmt: skip
         html = render_template("staff/progress_students.html", page=page, parts_offered=PARTS)
@@ -83,7 +82,7 @@ def export_progress_students(slug: str, assignment: str) -> Response:
     with site().readers.begin() as session:
         one = assignment_of(session, course, assignment)
         found = _listed(session, course, one, form)
-        text = students_csv(session, one, found)
+        text = students_csv(session, found)
     with site().sessions.begin() as session:
         note(
             session, acting(session), "roster.exported", f"assignment {course.slug}/{one.slug}",

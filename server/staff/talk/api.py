@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
-from flask import Response, jsonify, url_for
+from flask import Response, jsonify
 from sqlalchemy.orm import Session
 
 from server.accounts.identity import person_asking
@@ -17,7 +17,7 @@ from server.courses.service import SHORT_NAME
 from server.fields import Range, Text
 from server.http.operation import operation
 from server.http.problems import Refused
-from server.http.query import read_query
+from server.http.query import next_url, read_query
 from server.http.site import site
 from server.staff.api_desk import (
     NAME,
@@ -133,10 +133,7 @@ def list_announcements(course: str) -> Response:
         here = course_for_staff(session, person, course)
         part = staff_announcements(session, here.id, asked.limit, asked.before or 0)
         lines = tuple(ReadAnnouncementAnswer(_answer(one.announcement), one.seen) for one in part.lines)
-    following = None
-    if part.more:
-        last = lines[-1].announcement.id
-        following = url_for(".list_announcements", course=course, limit=asked.limit, before=last)
+    following = next_url(asked, before=lines[-1].announcement.id) if part.more else None
     return jsonify(CourseAnnouncementsAnswer(lines, part.students, following))
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
 from server.accounts.identity import person_asking
 from server.fields import Range
 from server.http.operation import operation
-from server.http.query import read_query
+from server.http.query import next_url, read_query
 from server.http.site import site
 from server.talk.announcements.queries import Line, announcements_everywhere
 
@@ -67,7 +67,7 @@ def listed() -> Response:
     with site().readers.begin() as session:
         part = announcements_everywhere(session, person, datetime.now(UTC), asked.limit, asked.before or 0)
         lines = tuple(_answer(line) for line in part.lines)
-    after = f"{request.path}?limit={asked.limit}&before={lines[-1].id}" if part.more else None
+    after = next_url(asked, before=lines[-1].id) if part.more else None
     return jsonify(AnnouncementsAnswer(lines, after))
 
 
