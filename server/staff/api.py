@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from server.accounts.identity import person_asking
 from server.accounts.models import Person, Scope
 from server.audit.service import note
-from server.courses.models import Course, Role
+from server.courses.models import Course
 from server.fields import Range, Text
 from server.http.operation import operation
 from server.http.problems import Refused
@@ -36,10 +36,10 @@ from server.staff.api_desk import NAME, PERSON, REFUSES, assignment_here, course
 from server.staff.assignments import api as extensions_api
 from server.staff.exercises import api as exercises_api
 from server.staff.grades import api as grades_api
-from server.staff.grades.gradebook import gradebook
+from server.staff.grades.gradebook import GradesCriteria, gradebook
 from server.staff.progress.listed import PARTS, listed
 from server.staff.progress.states import State
-from server.staff.roster.service import Member, Wanted, place, roster
+from server.staff.roster.service import SEARCHED, Member, Wanted, place, roster
 from server.staff.students.queries import read_student
 from server.staff.submissions import api as regrades_api
 from server.staff.submissions import staging_api
@@ -59,39 +59,21 @@ __all__ = [
     "staging_api",
 ]
 
-_TEXT = Annotated[str, Text(longest=200)]
 _MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class RosterQuery:
-    """The part of a roster to return.
+class RosterQuery(Wanted):
+    """The part of a roster to return. after: only lines behind this person, as in the `next` URL of an answer."""
 
-    text: a part of a name or email
-    state: here for present members (the default), dropped, code for members who joined with a code, or all
-    after: only lines behind this person, as in the `next` URL of an answer
-    """
-
-    text: _TEXT = ""
-    role: Role | None = None
-    section: _TEXT = ""
-    state: Annotated[str, Text("here|dropped|code|all")] = "here"
     after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
 
 
 @dataclass(frozen=True, slots=True)
-class GradesQuery:
-    """The part of a gradebook to return.
+class GradesQuery(GradesCriteria):
+    """The part of a gradebook to return. after: only lines behind this person, as in the `next` URL of an answer."""
 
-    text: a part of a name or email
-    dropped: yes to include dropped students
-    after: only lines behind this person, as in the `next` URL of an answer
-    """
-
-    text: _TEXT = ""
-    section: _TEXT = ""
-    dropped: Annotated[str, Text("yes|no")] = "no"
     after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
 
@@ -106,7 +88,7 @@ class ProgressQuery:
     """
 
     part: Annotated[str, Text("|".join(value for value, _ in PARTS if value))] | None = None
-    text: _TEXT = ""
+    text: SEARCHED = ""
     after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
 
@@ -137,7 +119,7 @@ def show_roster(course: str) -> Response:
     person, asked = person_asking(), read_query(RosterQuery)
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
-        members = roster(session, here.id, Wanted(asked.text, asked.role or "", asked.section, asked.state))
+        members = roster(session, here.id, asked)
         page, following = _page(session, here, members, asked)
     _note_export(person, here, "roster", people=len(page))
     return jsonify(RosterAnswer(tuple(page), len(members), following))
@@ -150,8 +132,7 @@ def show_grades(course: str) -> Response:
     person, asked = person_asking(), read_query(GradesQuery)
     with site().readers.begin() as session:
         here = course_for_staff(session, person, course)
-        state = "all" if asked.dropped == "yes" else "here"
-        members = roster(session, here.id, Wanted(asked.text, Role.STUDENT.value, asked.section, state))
+        members = roster(session, here.id, asked.students)
         page, following = _page(session, here, members, asked)
         book = gradebook(session, here.id, members=page)
     _note_export(person, here, "grades", students=len(page))

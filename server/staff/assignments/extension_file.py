@@ -19,7 +19,7 @@ from kernels.csv_tables import as_typed
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.courses.local_time import MomentError, read_moment, zone_named
-from server.courses.models import Assignment, Extension
+from server.courses.models import Assignment, Extension, Role
 from server.staff.assignments.service import Grant, extensions, grant, wrong_grant
 from server.staff.roster.csv_file import MOST_LINES, Problem, one_line, read_header
 from server.staff.roster.service import Wanted, roster
@@ -115,7 +115,7 @@ def read_extensions(text: str, time_zone: str) -> ExtensionFile:
 
 def make_plan(session: Session, assignment: Assignment, read: ExtensionFile) -> Plan:
     """Compare a file with the course. Writes nothing."""
-    students = {one.email: one for one in roster(session, assignment.course_id, Wanted(role="student"))}
+    students = {one.email: one for one in roster(session, assignment.course_id, Wanted(role=Role.STUDENT))}
     present = {each.person_id: _granted(each) for each in extensions(session, assignment)}
     problems = list(read.problems)
     entries = []

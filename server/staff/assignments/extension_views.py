@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from server.accounts.service import AccountError, normal_email
 from server.courses.access import Membership, instructor_of
 from server.courses.local_time import zone_named
+from server.courses.models import Role
 from server.courses.service import CourseError
 from server.http.forms import LONGEST, Form, filled, sent
 from server.http.site import site
@@ -77,7 +78,7 @@ def _people(session: Session, course: Membership, form: Form) -> Collection[int]
         form.mistake("emails", f"The list is too long: {LONGEST:,} characters are the limit. Grant it in parts.")
     emails = {_email(word) for word in form["emails"].replace(",", " ").replace(";", " ").split()}
     if emails:
-        students = {one.email: one.person_id for one in roster(session, course.course_id, Wanted(role="student"))}
+        students = {one.email: one.person_id for one in roster(session, course.course_id, Wanted(role=Role.STUDENT))}
         people |= {students[email] for email in emails & students.keys()}
         unknown = sorted(emails - students.keys())
         if unknown:

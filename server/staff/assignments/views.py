@@ -215,7 +215,7 @@ def assignment_page(
     session: Session, course: Membership, assignment: Assignment, form: Form, extension_form: Form | None = None
 ) -> str:
     """The assignment's page, with the form's current values."""
-    students = roster(session, course.course_id, Wanted(role=Role.STUDENT.value))
+    students = roster(session, course.course_id, Wanted(role=Role.STUDENT))
     page = AssignmentPage(
         desk_of(course, "assignment"),
         assignment,

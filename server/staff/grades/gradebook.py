@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from sqlalchemy import Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session
@@ -12,9 +13,23 @@ from sqlalchemy.orm import Session
 from kernels.csv_tables import written
 from server.courses.models import Assignment, Membership, Role
 from server.courses.service import assignments_for
-from server.staff.roster.service import Member, Wanted, roster
+from server.fields import Text
+from server.staff.roster.service import SEARCHED, Member, Wanted, roster
 from server.submissions.grades.grade import Grade, grades
 from server.submissions.models import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class GradesCriteria:
+    """Which students of a gradebook. text: a part of a name or email; dropped: yes to include dropped students."""
+
+    text: SEARCHED = ""
+    section: SEARCHED = ""
+    dropped: Annotated[str, Text("yes|no")] = "no"
+
+    @property
+    def students(self) -> Wanted:
+        return Wanted(self.text, Role.STUDENT, self.section, "all" if self.dropped == "yes" else "here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +90,8 @@ def gradebook(
     """
     shown = members
     if shown is None:
-        state = "all" if dropped else "here"
-        shown = roster(session, course_id, Wanted(role=Role.STUDENT.value, section=section, state=state))
+        criteria = GradesCriteria(section=section, dropped="yes" if dropped else "no")
+        shown = roster(session, course_id, criteria.students)
     people = _people(course_id, shown)
     assignments = _columns(session, course_id, slugs)
     tries = _tries(session, [one.id for one in assignments], people)

@@ -10,12 +10,11 @@ from sqlalchemy.orm import Session
 
 from server.audit.service import note
 from server.courses.access import Membership, staff_of
-from server.courses.models import Role
 from server.http.forms import Form
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.desk import Desk, acting, asked, desk_of, looked_for, staff
-from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv, points_of
+from server.staff.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv, points_of
 from server.staff.roster.service import Member, Wanted, roster, sections
 from server.staff.roster.views import Part, csv_answer, part_of
 
@@ -109,8 +108,8 @@ def _asked() -> Form:
 
 
 def _wanted(form: Form) -> Wanted:
-    state = "all" if form.checked("dropped") else "here"
-    return Wanted(form["text"], Role.STUDENT.value, form["section"], state)
+    dropped = "yes" if form.checked("dropped") else "no"
+    return GradesCriteria(form["text"], form["section"], dropped).students
 
 
 def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:

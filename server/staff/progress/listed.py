@@ -70,7 +70,7 @@ def listed(session: Session, course_id: int, assignment: Assignment, part: str, 
     reasons = {one.person_id: one.reason for one in stuck(session, assignment, found, now)}
     members = [
         one
-        for one in roster(session, course_id, Wanted(text, Role.STUDENT.value))
+        for one in roster(session, course_id, Wanted(text, Role.STUDENT))
         if one.person_id in states and _is_in(part, states[one.person_id], stuck=one.person_id in reasons)
     ]
     return Listed(assignment, members, states, reasons)

@@ -21,10 +21,13 @@ from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
 from server.enrolment.course_invitations import Invited, invite, needs_consent
 from server.enrolment.email_confirmation import secure_before_promotion
-from server.fields import INTERNAL, JsonName
+from server.fields import INTERNAL, JsonName, Text
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
 from server.text import composed
+
+SEARCHED = Annotated[str, Text(longest=200)]
+STATES = (("here", "In the course"), ("code", "Joined with a code"), ("dropped", "Dropped"), ("all", "All"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,16 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which part of a roster; "" for any. state: "here", "dropped", "code" or "all"."""
+    """The part of a roster to return.
 
-    text: str = ""
-    role: str = ""
-    section: str = ""
-    state: str = "here"
+    text: a part of a name or email
+    state: here for present members (the default), dropped, code for members who joined with a code, or all
+    """
+
+    text: SEARCHED = ""
+    role: Role | None = None
+    section: SEARCHED = ""
+    state: Annotated[str, Text("|".join(value for value, _ in STATES))] = "here"
 
 
 def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
@@ -293,7 +300,7 @@ def is_wanted(member: Member, wanted: Wanted) -> bool:
     """Whether this part of the roster contains this line."""
     return (
         is_called(wanted.text, member.name, member.email)
-        and wanted.role in {"", member.role.value}
+        and wanted.role in {None, member.role}
         and wanted.section in {"", member.section}
         and (wanted.state == "all" or (member.dropped_at is not None) == (wanted.state == "dropped"))
         and (wanted.state != "code" or member.came_with_code)

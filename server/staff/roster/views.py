@@ -25,6 +25,7 @@ from server.http.site import site, site_address
 from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
 from server.staff.roster.invitations import HandedOut, hand_out, invite_all
 from server.staff.roster.service import (
+    STATES,
     Member,
     Wanted,
     add,
@@ -43,7 +44,6 @@ from server.staff.roster.service import (
 
 PAGE = 50
 ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
-_STATES = (("here", "In the course"), ("code", "Joined with a code"), ("dropped", "Dropped"), ("all", "All"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def csv_answer(text: str, name: str) -> Response:
 def _page(course: Membership, form: Form, link: HandedOut | None = None) -> RosterPage:
     wanted = looked_for(request.args, "text", "section", "state")
     wanted.values["state"] = wanted["state"] or "here"
-    wanted.choose("state", _STATES)
+    wanted.choose("state", STATES)
     with site().readers.begin() as session:
         everybody = roster(session, course.course_id)
         there_are = sections(session, course.course_id)
@@ -250,7 +250,7 @@ def _barred(session: Session, course: Membership, numbers: set[int]) -> frozense
 
 def _html(page: RosterPage) -> str:
     offered = [(one, one) for one in page.sections]
-    return render_template("staff/roster.html", page=page, roles=ROLES, states=_STATES, sections=offered)
+    return render_template("staff/roster.html", page=page, roles=ROLES, states=STATES, sections=offered)
 
 
 def part_of(members: Sequence[Member], asked_for: str) -> Part:
