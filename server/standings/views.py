@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
@@ -13,7 +12,6 @@ from server.http.forms import sent
 from server.http.problems import Refused
 from server.http.site import site
 from server.standings.board_query import read_query
-from server.standings.class_speeds import ClassSpeeds, class_speeds
 from server.standings.columns import columns_for, first_order
 from server.standings.listing import set_listed
 from server.standings.page import BoardPage, board_class, has_board, own_class, read_page
@@ -74,10 +72,3 @@ def save_listing() -> Response:
     with site().sessions.begin() as session:
         set_listed(session, who.id, listed=wanted == "yes")
     return redirect(f"/account?notice={'listed' if wanted == 'yes' else 'unlisted'}", 303)  # type: ignore[return-value]
-
-
-@standings_pages.app_template_global()
-def class_speeds_of(submission: int) -> ClassSpeeds | None:
-    """Return the speeds of the class with the owner's own, for the submission's page."""
-    with site().readers.begin() as session:
-        return class_speeds(session, submission, datetime.now(UTC))

@@ -37,9 +37,7 @@ from server.standings.views import standings_pages
 from server.submissions.api import submissions
 from server.submissions.assignment.api import assignments
 from server.submissions.assignment.command_line import command_line
-from server.submissions.assignment.views import courses
 from server.submissions.progress.live import attach_live
-from server.submissions.result.views import submissions_pages
 from server.talk.announcements.api import announcements
 from server.talk.announcements.views import announcement_pages
 from server.talk.comments.api import comments
@@ -47,12 +45,14 @@ from server.talk.comments.views import comment_pages
 from server.talk.extension_requests.views import extension_pages
 from server.talk.requests.views import request_pages
 from server.web.assets import attach_assets
+from server.web.assignment_views import courses
 from server.web.compression import attach_compression
 from server.web.headers import add_headers
 from server.web.health import health
 from server.web.notices import attach_notices
 from server.web.openapi import description
 from server.web.pages import pages
+from server.web.submission_views import submissions_pages
 
 
 class _Json(DefaultJSONProvider):

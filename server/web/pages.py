@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,6 +16,8 @@ from server.enrolment.course_invitations import invitations_of
 from server.http.site import site
 from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
 from server.submissions.assignment.tasks import Task, due_next, in_order, tasks_everywhere
+from server.talk.announcements.queries import unseen_by_course
+from server.talk.comments.queries import news_by_course
 
 pages = Blueprint("pages", __name__)
 pages.add_app_template_global(next_step)
@@ -32,13 +34,18 @@ class LearntCourse:
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """next: the most urgent task; None for none. learnt: courses with tasks; others: the reader's other courses."""
+    """next: the most urgent task; None for none. learnt: courses with tasks; others: the reader's other courses.
+
+    answers, unseen: how many comments and announcements the reader hasn't seen, by course
+    """
 
     now: datetime
     next: Task | None
     invitations: Sequence[CourseInvitation]
     learnt: Sequence[LearntCourse]
     others: Sequence[Attended]
+    answers: Mapping[str, int]
+    unseen: Mapping[str, int]
 
 
 @pages.get("/")
@@ -56,11 +63,12 @@ def _home(who: Viewer) -> HomePage:
         tasks = tasks_everywhere(session, who.id, now)
         invited = invitations_of(session, who.id)
         courses = all_courses(session) if who.admin else attended(session, who.id)
+        answers, unseen = news_by_course(session, who.id), unseen_by_course(session, who.id, now)
     learnt = [_learnt(one, tasks) for one in courses if one.role is Role.STUDENT]
     shown = [one for one in learnt if one.tasks]
     with_tasks = {one.course.slug for one in shown}
     others = [one for one in courses if one.slug not in with_tasks]
-    return HomePage(now, next(iter(due_next(tasks, now)), None), invited, shown, others)
+    return HomePage(now, next(iter(due_next(tasks, now)), None), invited, shown, others, answers, unseen)
 
 
 def _learnt(course: Attended, tasks: Sequence[Task]) -> LearntCourse:

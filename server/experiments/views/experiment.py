@@ -93,13 +93,10 @@ class ExperimentPage:
         return self.experiment.state is ExperimentState.RUNNING
 
 
-@experiments_pages.app_template_global()
-def pinned_experiments(slug: str, assignment: str) -> list[tuple[str, str]]:
+def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
     """The address and the title of each experiment that an assignment's page links to."""
-    with site().readers.begin() as session:
-        found = find_assignment(session, f"{slug}/{assignment}")
-        here = () if found is None else pinned(session, found.id)
-        return [(url_for("experiments_pages.show", public_id=each.public_id), each.name) for each in here]
+    here = pinned(session, assignment.id)
+    return [(url_for("experiments_pages.show", public_id=each.public_id), each.name) for each in here]
 
 
 @experiments_pages.get("/courses/<slug>/experiments")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from flask import Blueprint, g, render_template, request
+from flask import Blueprint, render_template, request
 from markupsafe import Markup
+from sqlalchemy.orm import Session
 
 from server.accounts.access import viewer
 from server.courses.access import Membership, member_of
@@ -16,7 +16,7 @@ from server.courses.handouts import render_text
 from server.http.forms import number_of
 from server.http.notes import note
 from server.http.site import site
-from server.talk.announcements.queries import Part, announcements_in, unseen_by_course
+from server.talk.announcements.queries import Part, announcements_in
 from server.talk.announcements.service import mark_seen
 
 announcement_pages = Blueprint(
@@ -25,7 +25,6 @@ announcement_pages = Blueprint(
 
 PAGE = 20
 _NEWEST = 3
-_UNSEEN = "unseen_announcements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +40,11 @@ class AnnouncementsPage:
 def show_announcements(slug: str) -> str:
     """Show a course's announcements, the newest first."""
     course = member_of(slug)
-    part = _read(course, PAGE, before=number_of(request.args, "before") or 0)
+    before = number_of(request.args, "before") or 0
+    with site().readers.begin() as session:
+        part = read_announcements(session, course, PAGE, before=before)
     after = part.lines[-1].announcement.id if part.more else 0
     return render_template("talk/announcements.html", page=AnnouncementsPage(course, part, after))
-
-
-@announcement_pages.app_template_global()
-def newest_announcements(course: Membership, assignment: str = "") -> Part:
-    """The newest announcements of a course, or of one of its assignments. They count as seen from then on."""
-    return _read(course, _NEWEST, assignment=assignment)
-
-
-@announcement_pages.app_template_global()
-def unseen_announcements(slug: str) -> int:
-    """How many announcements of one of the reader's courses the reader hasn't seen."""
-    if _UNSEEN not in g:
-        with site().readers.begin() as session:
-            setattr(g, _UNSEEN, unseen_by_course(session, viewer().id, datetime.now(UTC)))
-    found: Mapping[str, int] = getattr(g, _UNSEEN)
-    return found.get(slug, 0)
 
 
 @announcement_pages.app_template_filter("markdown")
@@ -68,12 +53,14 @@ def markdown(text: str) -> Markup:
     return render_text(text)
 
 
-def _read(course: Membership, limit: int, *, assignment: str = "", before: int = 0) -> Part:
+def read_announcements(
+    session: Session, course: Membership, limit: int = _NEWEST, *, assignment: str = "", before: int = 0
+) -> Part:
+    """The newest announcements of a course, or of one of its assignments. They count as seen from then on."""
     who, now = viewer(), datetime.now(UTC)
-    with site().readers.begin() as session:
-        part = announcements_in(
-            session, course.course_id, course.role, who.id, now, limit, assignment=assignment, before=before
-        )
+    part = announcements_in(
+        session, course.course_id, course.role, who.id, now, limit, assignment=assignment, before=before
+    )
     if part.unseen and who.viewing is None:
         note(partial(mark_seen, person_id=who.id, announcements=part.unseen, now=now))
     return part

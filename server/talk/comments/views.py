@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from flask import Blueprint, Response, g, render_template, request, url_for
+from flask import Blueprint, Response, render_template, request, url_for
 from sqlalchemy.orm import Session
 
 from kernels.rendering.page.listing.syntax import Piece, coloured
@@ -24,7 +24,7 @@ from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission
 from server.submissions.queries import visible_submission
-from server.talk.comments.queries import Counts, News, Thread, counts_of, news_by_course, news_in, threads_of
+from server.talk.comments.queries import Thread, threads_of
 from server.talk.comments.service import mark_read, remove_comment, settle, write_comment
 
 comment_pages = Blueprint(
@@ -34,8 +34,6 @@ comment_pages = Blueprint(
 COMMENTS = Limit("comment", 60, timedelta(hours=1))
 _MOST_LINES = 2_000
 _AROUND = 5
-_MOST_NEWS = 5
-_UNSEEN = "unseen_comments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,30 +133,6 @@ def settle_one(public_id: str, number: int) -> Response:
     except CourseError as error:
         raise _not_possible(error) from error
     return _back(public_id, "question-settled", f"thread-{number}")
-
-
-@comment_pages.app_template_global()
-def comments_on(submission: int) -> Counts:
-    """How many comments a submission has, for its page."""
-    with site().readers.begin() as session:
-        return counts_of(session, submission)
-
-
-@comment_pages.app_template_global()
-def comment_news(course: Membership) -> list[News]:
-    """The reader's submissions of a course with comments that the reader hasn't seen."""
-    with site().readers.begin() as session:
-        return news_in(session, viewer().id, course.course_id, _MOST_NEWS)
-
-
-@comment_pages.app_template_global()
-def unseen_comments(slug: str) -> int:
-    """How many threads of the reader in a course have comments that the reader hasn't seen."""
-    if _UNSEEN not in g:
-        with site().readers.begin() as session:
-            setattr(g, _UNSEEN, news_by_course(session, viewer().id))
-    found: Mapping[str, int] = getattr(g, _UNSEEN)
-    return found.get(slug, 0)
 
 
 @comment_pages.app_template_filter("lines")

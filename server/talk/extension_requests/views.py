@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Blueprint, Response, render_template, url_for
+from sqlalchemy.orm import Session
 
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
@@ -91,14 +92,10 @@ def withdraw_extension_request(course: str, name: str) -> Response:
     return _back(reader, "request-withdrawn" if gone else "")
 
 
-@extension_pages.app_template_global()
-def extension_request_of(course: str, name: str) -> RequestState:
+def request_state(session: Session, reader: Reader, assignment: Assignment) -> RequestState:
     """The reader's newest request for an assignment, and whether a new one is possible."""
-    reader = reader_of(course, name)
-    with site().readers.begin() as session:
-        found = assignment_for(session, reader)
-        newest = next(iter(requests_by(session, found.id, reader.viewer.id)), None)
-        return RequestState(newest, not why_not(session, found, reader.viewer.id, reader.now))
+    newest = next(iter(requests_by(session, assignment.id, reader.viewer.id)), None)
+    return RequestState(newest, not why_not(session, assignment, reader.viewer.id, reader.now))
 
 
 def _wanted(reader: Reader, form: Form) -> datetime:

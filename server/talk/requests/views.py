@@ -72,16 +72,6 @@ def send_request(public_id: str) -> Response | tuple[str, int]:
     return Response(status=303, headers={"Location": address})
 
 
-@request_pages.app_template_global()
-def request_state(submission: int) -> str:
-    """The state of a submission's newest request: open, granted or refused; "" for none."""
-    with site().readers.begin() as session:
-        newest = next(iter(requests_for(session, submission)), None)
-    if newest is None:
-        return ""
-    return "open" if newest.granted is None else "granted" if newest.granted else "refused"
-
-
 def _page(public_id: str, form: Form) -> str:
     who = viewer()
     with site().readers.begin() as session:

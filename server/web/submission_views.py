@@ -11,6 +11,7 @@ from flask import Blueprint, Response, after_this_request, render_template, requ
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
+from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.access import nothing_here, viewer
 from server.accounts.cookies import encrypted, session_token
@@ -20,9 +21,11 @@ from server.courses.access import page_in
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
+from server.standings.class_speeds import class_speeds
 from server.submissions.assignment.earlier_submission import line_marks
 from server.submissions.assignment.form import new_key
 from server.submissions.changes import NotPossible, cancel, cancel_own, retry, revoke
+from server.submissions.models import Mode
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
 from server.submissions.progress.phases import progress_of
@@ -31,6 +34,8 @@ from server.submissions.queries import may_still_see, visible_submission
 from server.submissions.result.page import SubmissionPage, durations, read_page, watched
 from server.submissions.result.report import Around, StoredReport, read_stored_report, sections, whole_page
 from server.submissions.service import latest_job
+from server.talk.comments.queries import counts_of
+from server.talk.requests.queries import request_state
 
 submissions_pages = Blueprint(
     "submissions_pages", "server.submissions", url_prefix="/submissions", template_folder="templates"
@@ -47,17 +52,29 @@ def show(public_id: str) -> str:
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
     kept = _kept(page)
+    report = None if kept is None else kept.report
+    accepted = page.judged is not None and page.judged.verdict is Verdict.ACCEPTED
+    measured = accepted and report is not None and report.measurement is not None
+    may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
+    with site().readers.begin() as session:
+        comments = counts_of(session, page.number)
+        among = class_speeds(session, page.number, datetime.now(UTC)) if page.own and measured else None
+        asked = request_state(session, page.number) if may_ask else ""
     return render_template(
         "submissions/submission.html",
         page=page,
         progress=progress,
         live=markup_of(progress) if page.waits else "",
         now=clock(),
-        report=None if kept is None else kept.report,
+        report=report,
         result="" if kept is None else _result(page, kept),
         marks=_marks(page, kept),
         durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
         celebrates=_celebrates(page),
+        comments=comments,
+        among=among,
+        may_ask=may_ask,
+        asked=asked,
     )
 
 

@@ -15,6 +15,7 @@ from server.accounts import limits
 from server.accounts.access import nothing_here, viewer
 from server.courses.access import Reader, assignment_for, member_of, reader_of
 from server.courses.exercises import figure_of, material_of
+from server.experiments.views.experiment import pinned_experiments
 from server.http.arrival import LARGEST_FORM
 from server.http.figures import figure_answer
 from server.http.numbers import zone_of
@@ -28,10 +29,14 @@ from server.submissions.models import Mode
 from server.submissions.new_submission import submit
 from server.submissions.refusals import DiskFull, NotAccepted, SpendsLateDays, TooOften
 from server.submissions.service import SubmissionInput
+from server.talk.announcements.views import read_announcements
+from server.talk.comments.queries import news_in
+from server.talk.extension_requests.views import request_state
 
 courses = Blueprint("courses", "server.submissions", template_folder="templates", url_prefix="/courses")
 
 _HAND_IN = "courses.hand_in"
+_MOST_NEWS = 5
 _STATUS: dict[type, int] = {TooOften: 429, DiskFull: 503, SpendsLateDays: 409}
 logger = logging.getLogger(__name__)
 
@@ -55,11 +60,14 @@ def show_course(course: str) -> str:
     who, here, now = viewer(), member_of(course), datetime.now(UTC)
     with site().readers.begin() as session:
         tasks = tasks_in(session, here.course_id, here.role, who.id, now)
+        news = news_in(session, who.id, here.course_id, _MOST_NEWS)
+        announced = read_announcements(session, here)
     progress = None if here.is_staff else course_progress(tasks)
     activity = None if here.is_staff else own_activity(tasks, now, zone_of(here.time_zone))
     return render_template(
-        "assignments/course.html", course=here, tasks=tasks, now=now, progress=progress, activity=activity
-    )
+        "assignments/course.html", course=here, tasks=tasks, now=now, progress=progress, activity=activity, news=news,
+        part=announced,
+    )  # fmt: skip
 
 
 @courses.get("/<course>/<name>/")
@@ -126,14 +134,13 @@ def _page(
 ) -> str:
     """Render the assignment's page. refused: why the form was refused, if no field has a mistake."""
     with site().readers.begin() as session:
+        assignment = assignment_for(session, reader)
         found = assignment_page(
-            session,
-            reader,
-            assignment_for(session, reader),
-            came_from=came_from,
-            sent=sent,
-            most_under_way=site().settings.under_way,
+            session, reader, assignment, came_from=came_from, sent=sent, most_under_way=site().settings.under_way
         )
+        asked = None if reader.course.is_staff else request_state(session, reader, assignment)
+        pinned = pinned_experiments(session, assignment)
+        announced = read_announcements(session, reader.course, assignment=assignment.slug)
     mistake = sent.mistake if sent else None
     return render_template(
         "assignments/assignment.html",
@@ -143,6 +150,10 @@ def _page(
         refused=refused,
         checks=sent is not None and sent.mode is Mode.CHECK,
         told=partial(_told, reader=reader),
+        asked=asked,
+        pinned=pinned,
+        part=announced,
+        course=reader.course,
     )
 
 
