@@ -22,33 +22,10 @@ from server.experiments.queries import Visible, failed, results
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
 from server.fields import Range, Reads, Text
+from worker.contract.answers import ExperimentExercise, Kernel
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
 MOST_POINTS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class KernelAnswer:
-    """A kernel of an experiment.
-
-    digest: SHA-256 of its text
-    text: None for a reader who isn't its owner or course staff
-    submission: the ID of the submission that it was; None for another kernel, or for such a reader
-    """
-
-    name: str
-    digest: str
-    text: str | None
-    submission: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentExerciseAnswer:
-    """The exercise that every point uses. definition: the text of its file; digest: with the judge's version."""
-
-    name: str
-    definition: str
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +54,10 @@ class ExperimentAnswer:
     paused_until: datetime | None
     device_class: str
     arch: str
-    exercise: ExperimentExerciseAnswer
+    exercise: ExperimentExercise
     definition: Mapping[str, Any]
     search: str
-    kernels: tuple[KernelAnswer, ...]
+    kernels: tuple[Kernel, ...]
     created_at: datetime
     ended_at: datetime | None
     own: bool
@@ -129,13 +106,13 @@ def experiment_answer(session: Session, visible: Visible, now: datetime) -> Expe
         paused_until=paused,
         device_class=found.device_class or CPU,
         arch=found.arch,
-        exercise=ExperimentExerciseAnswer(
+        exercise=ExperimentExercise(
             found.exercise.name, without_solution(found.exercise.definition), found.exercise.digest
         ),
         definition=definition,
         search=search_text(session, visible),
         kernels=tuple(
-            KernelAnswer(names[name], digest(text), text if visible.named else None, submissions.get(name))
+            Kernel(names[name], digest(text), text if visible.named else None, submissions.get(name))
             for name, text in kernels_of(found.plan).items()
         ),
         created_at=found.created_at,

@@ -14,28 +14,11 @@ from kernels.wire import WireError
 from worker.client.answers import OVER, read
 from worker.client.errors import NotDone, Unreadable
 from worker.client.portal import Portal
+from worker.contract.answers import ExperimentExercise, Kernel
 
 _ID = re.compile(r"[0-9A-Za-z]{1,32}")
 _PATH = "/api/v1/experiments"
 _PAGE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel of an experiment. text: None if you may not see it."""
-
-    name: str
-    digest: str
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Exercise:
-    """The exercise of an experiment, with its definition."""
-
-    name: str
-    definition: str
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +39,7 @@ class Experiment:
     ended: int
     device_class: str
     arch: str
-    exercise: Exercise
+    exercise: ExperimentExercise
     definition: Mapping[str, Any]
     kernels: tuple[Kernel, ...]
     created_at: str

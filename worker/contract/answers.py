@@ -18,8 +18,8 @@ class Accepted:
     """
 
     id: str
-    url: str
-    position: int | None
+    url: str = ""
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +113,27 @@ class Board:
     own: Line | None = None
     more: bool = False
     next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel of an experiment.
+
+    digest: SHA-256 of its text
+    text: None for a reader who isn't its owner or course staff
+    submission: the ID of the submission that it was; None for another kernel, or for such a reader
+    """
+
+    name: str
+    digest: str
+    text: str | None = None
+    submission: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentExercise:
+    """The exercise that every point uses. definition: the text of its file; digest: with the judge's version."""
+
+    name: str
+    definition: str
+    digest: str

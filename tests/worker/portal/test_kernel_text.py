@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import cast
 
 import pytest
 
 from kernels.experiment.model import OnServer
-from worker.client.answers import Assignment, Board, BoardLine, Course, Me, Token
+from worker.client.answers import Assignment, Course, Me, Token
 from worker.client.errors import NotDone
 from worker.client.experiments import kernel_text
 from worker.client.portal import Portal
+from worker.contract.answers import Board, Line
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 class _Portal:
@@ -29,9 +33,10 @@ class _Portal:
         return (Assignment("gpu/tiled", "Tiled", "h200", open=True, page=""),)
 
     def board(self, assignment: str, device_class: str) -> Board:
-        first, mine = BoardLine(submission="first"), BoardLine(submission="mine", you=True)
-        hidden = BoardLine(submission="hidden", listed=False)
-        return Board(assignment, device_class, "gflops", (hidden, first, mine), mine if self._own else None)
+        first, mine = Line(submission="first", reached_at=NOW), Line(submission="mine", you=True, reached_at=NOW)
+        hidden = Line(submission="hidden", listed=False, reached_at=NOW)
+        lines, own = (hidden, first, mine), mine if self._own else None
+        return Board(assignment, device_class, "gflops", lines=lines, own=own)
 
 
 def text(wanted: OnServer, role: str = "student", *, own: bool = True) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from worker.client.answers import Accepted, Assignment
+from worker.client.answers import Assignment
 from worker.client.errors import NotDone
 from worker.client.portal import NewSubmission
 from worker.commands.portal import submit as submit_command
 from worker.commands.root import Exit, tilelab
+from worker.contract.answers import Accepted
 
 
 class _Portal:
@@ -31,7 +32,7 @@ class _Portal:
         self.sent.append(new.late_days)
         if new.late_days is None:
             raise NotDone("refused", 409, "late_days")
-        return Accepted("abc", 1)
+        return Accepted("abc", position=1)
 
 
 @pytest.fixture

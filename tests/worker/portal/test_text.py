@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.rendering.text_style import Style
-from worker.client.answers import Measured, Submission
+from worker.client.answers import Submission
 from worker.commands.portal.text import lines_text, submission_text
+from worker.contract.answers import Measured
 
 FOUND = Submission("5d2c", "gpu/tiled", "rank", "done", "data_race", "0/10, your best stays 10/10")
 
