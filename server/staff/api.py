@@ -134,7 +134,7 @@ def show_grades(course: str) -> Response:
         here = course_for_staff(session, person, course)
         members = roster(session, here.id, asked.students)
         page, following = _page(session, here, members, asked)
-        book = gradebook(session, here.id, members=page)
+        book = gradebook(session, here.id, page)
     _note_export(person, here, "grades", students=len(page))
     rows = tuple(graded_student(book.assignments, line) for line in book.lines)
     points = {one.slug: one.most_points for one in book.assignments}

@@ -11,7 +11,8 @@ from server.audit.service import note
 from server.commands.admin.grade import grade_shown
 from server.commands.database import in_session
 from server.commands.names import course_named
-from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
+from server.staff.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv
+from server.staff.roster.service import roster
 from worker.commands.answer import Answer, answering
 
 
@@ -42,7 +43,8 @@ def grades(session: Session, course: str, section: str, dropped: bool) -> Answer
       tilelab admin export grades cs483 > grades.csv
     """  # noqa: D301 - click reads the escape
     found = course_named(session, course)
-    book = gradebook(session, found.id, section, dropped=dropped)
+    criteria = GradesCriteria(section=section, dropped="yes" if dropped else "no")
+    book = gradebook(session, found.id, roster(session, found.id, criteria.students))
     note(session, None, "grades.exported", f"course {found.slug}", course_id=found.id, students=len(book.lines))
     return Answer(_shown(book), grades_csv(book).replace("\r\n", "\n"))
 

@@ -72,26 +72,16 @@ class Gradebook:
 
 
 def gradebook(
-    session: Session,
-    course_id: int,
-    section: str = "",
-    *,
-    dropped: bool = False,
-    members: Sequence[Member] | None = None,
-    slugs: Sequence[str] | None = None,
+    session: Session, course_id: int, members: Sequence[Member] | None = None, slugs: Sequence[str] | None = None
 ) -> Gradebook:
     """Build the gradebook, with a few queries and one for each assignment.
 
     Leaves out assignments that students can't see, unless one of them has submitted.
 
-    dropped: include dropped students
-    members: only the rows of these; None for all of the section
+    members: only the rows of these; None for all present students
     slugs: only the columns of these assignments; None for all
     """
-    shown = members
-    if shown is None:
-        criteria = GradesCriteria(section=section, dropped="yes" if dropped else "no")
-        shown = roster(session, course_id, criteria.students)
+    shown = roster(session, course_id, GradesCriteria().students) if members is None else members
     people = _people(course_id, shown)
     assignments = _columns(session, course_id, slugs)
     tries = _tries(session, [one.id for one in assignments], people)

@@ -71,7 +71,7 @@ def show_grades(slug: str) -> str | tuple[str, int]:
         if form.right:
             members = ordered(session, course.course_id, _wanted(form), by, down=down)
             part = part_of(members, asked("page", 6))
-            book = gradebook(session, course.course_id, members=part.members)
+            book = gradebook(session, course.course_id, part.members)
     columns: list[tuple[str, str, float | None]] = [("name", "Student", None), ("section", "Section", None)]
     columns += [(one.slug, one.title, one.most_points) for one in book.assignments]
     columns += [("total", "Total", book.most)]
@@ -94,7 +94,7 @@ def export_grades(slug: str) -> Response:
         form.choose("section", _sections(session, course))
         if not form.right:
             raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
-        book = gradebook(session, course.course_id, members=roster(session, course.course_id, _wanted(form)))
+        book = gradebook(session, course.course_id, roster(session, course.course_id, _wanted(form)))
     with site().sessions.begin() as session:
         note(
             session, acting(session), "grades.exported", f"course {course.slug}", course_id=course.course_id,

@@ -60,7 +60,7 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
         found = _listed(session, course, one, form) if form.right else Listed(one, [], {}, {})
         part = part_of(found.members, asked("page", 6))
         lines = tuple(found.lines(session, part.members))
-        book = gradebook(session, course.course_id, members=part.members, slugs=[one.slug])
+        book = gradebook(session, course.course_id, part.members, slugs=[one.slug])
         grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
         emails = ", ".join(each.email for each in found.members)
         mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"

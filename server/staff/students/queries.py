@@ -43,7 +43,7 @@ class Student:
 
 def read_student(session: Session, course_id: int, member: Member) -> Student:
     """Read a student's points and extensions."""
-    book = gradebook(session, course_id, members=[member])
+    book = gradebook(session, course_id, [member])
     (line,) = book.lines
     granted = {
         one.assignment_id: one

@@ -142,7 +142,7 @@ def test_a_page_computes_only_its_rows(portal: Portal, tom: BrowserClient, monke
     assert tom.get(f"{PAGE}.csv?text=eve").text.count("@example.edu") == 1
     with portal.app.extensions["tilelab"].readers.begin() as session:
         wanted = Wanted("eve", role=Role.STUDENT)
-        book = gradebook(session, course.course, members=roster(session, course.course, wanted))
+        book = gradebook(session, course.course, roster(session, course.course, wanted))
         assert [[(cell.points, cell.tries) for cell in line.cells] for line in book.lines] == [[(10.0, 2)]]
 
 
