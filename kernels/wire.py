@@ -218,7 +218,7 @@ def zoned_time(data: object) -> datetime:
 
 
 def _scalar(cls: Any, data: object) -> Any:
-    if cls is datetime:
+    if cls == datetime:
         return zoned_time(data)
     if cls is float and type(data) is int:
         return float(data)

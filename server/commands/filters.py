@@ -31,16 +31,16 @@ def criteria_from(course: Course, given: Mapping[str, Any]) -> SubmissionCriteri
 
 def _option(field: Field) -> Callable[[Any], Any]:
     asked = field.asked
-    if asked.flags:
-        return click.option(asked.flags, field.name, default=None, help=asked.help)
+    if asked.option:
+        return click.option(asked.option, field.name, default=None, help=asked.help)
     chosen = click.Choice([value for value, _ in field.choices]) if field.choices else None
-    return click.option(f"--{field.name}", type=chosen, metavar=asked.value, help=asked.help)
+    return click.option(f"--{field.name}", type=chosen, metavar=asked.metavar or None, help=asked.help)
 
 
 def _value(field: Field, given: Any, course: Course) -> Any:
-    if field.kind is datetime:
+    if field.kind == datetime:
         return _time(field.name, given, course)
-    if field.asked.flags:
+    if field.asked.option:
         return "yes" if given else "no"
     if field.name == "device" and given and not is_device_class(given):
         raise WrongUse(f"--device {given!r}: use a device class such as h200, or cpu.")

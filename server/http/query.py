@@ -45,7 +45,7 @@ def _read(annotation: Any, name: str, text: str) -> Any:
     if get_origin(inner) in (Union, types.UnionType):
         (inner,) = [choice for choice in get_args(inner) if choice is not type(None)]
         return _read(Annotated[(inner, *more)] if more else inner, name, text)
-    if inner is datetime:
+    if inner == datetime:
         return _moment(name, text)
     if inner is int:
         return _number(name, text, more)

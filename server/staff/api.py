@@ -64,7 +64,10 @@ _MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class RosterQuery(Wanted):
-    """The part of a roster to return. after: only lines behind this person, as in the `next` URL of an answer."""
+    """The part of a roster to return.
+
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
 
     after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100
@@ -72,7 +75,10 @@ class RosterQuery(Wanted):
 
 @dataclass(frozen=True, slots=True)
 class GradesQuery(GradesCriteria):
-    """The part of a gradebook to return. after: only lines behind this person, as in the `next` URL of an answer."""
+    """The part of a gradebook to return.
+
+    after: only lines behind this person, as in the `next` URL of an answer
+    """
 
     after: PERSON | None = None
     limit: Annotated[int, Range(1, _MOST)] = 100

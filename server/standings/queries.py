@@ -41,16 +41,16 @@ class Order(StrEnum):
     LAUNCH = "launch"
 
 
-_BY_SCORE = {Order.RANK, Order.TIME}
-"""By every metric, the shortest time has the best score."""
-
-_COLUMNS = {
-    Order.DATE: Standing.reached_at,
-    Order.SHARE: Standing.cublas_share,
-    Order.OCCUPANCY: Standing.occupancy,
-    Order.BOUND: Standing.bound,
-    Order.LAUNCH: Standing.tile,
+_SORTED_BY = {
+    Order.RANK: "score",
+    Order.DATE: "reached_at",
+    Order.SHARE: "cublas_share",
+    Order.OCCUPANCY: "occupancy",
+    Order.TIME: "score",
+    Order.BOUND: "bound",
+    Order.LAUNCH: "tile",
 }
+"""By every metric, the shortest time has the best score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,16 +180,8 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int, aske
 
 def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
     """The position of a line in an order."""
-    values: dict[Order, float | datetime] = {
-        Order.RANK: row.score,
-        Order.DATE: row.reached_at,
-        Order.SHARE: row.cublas_share,
-        Order.OCCUPANCY: row.occupancy,
-        Order.TIME: row.score,
-        Order.BOUND: row.bound,
-        Order.LAUNCH: float(row.tile),
-    }
-    return Position(values[order], row.reached_at, row.lot)
+    value = getattr(row, _SORTED_BY[order])
+    return Position(value if isinstance(value, datetime) else float(value), row.reached_at, row.lot)
 
 
 def _lines(board: BoardKey) -> Any:
@@ -204,20 +196,20 @@ def _lines(board: BoardKey) -> Any:
 
 
 def _ordering(order: Order, *, least_first: bool) -> tuple[Any, ...]:
-    if order in _BY_SCORE:
+    if _SORTED_BY[order] == "score":
         return BEST_LAST if least_first else BEST_FIRST
-    column = _COLUMNS[order]
+    column = getattr(Standing, _SORTED_BY[order])
     if least_first:
         return column.asc(), Standing.lot.asc()
     return column.desc(), Standing.lot.desc()
 
 
 def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[bool]:
-    if order in _BY_SCORE:
+    if _SORTED_BY[order] == "score":
         assert isinstance(at.value, float)
         beyond = before if least_first else behind
         return beyond(at.value, at.reached_at, at.lot)
-    here = tuple_(_COLUMNS[order], Standing.lot)
+    here = tuple_(getattr(Standing, _SORTED_BY[order]), Standing.lot)
     there = tuple_(at.value, at.lot)
     return here > there if least_first else here < there
 

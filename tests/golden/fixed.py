@@ -32,8 +32,16 @@ _CHANGES = tuple((re.compile(pattern), word) for pattern, word in (
 
 
 class _Always(type):
+    """A class that is as good as `datetime` wherever types are looked at."""
+
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, datetime)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is datetime
+
+    def __hash__(cls) -> int:
+        return hash(datetime)
 
 
 class _Fixed(datetime, metaclass=_Always):

@@ -24,17 +24,17 @@ class Asked:
 
     json: its name in the API, if another
     argument: its name as an argument of verbs, which otherwise have an option
-    help: of that option; value: the name of its value; flags: its two flags, for yes and no
-    title, hint: on a page
-    any: the title of no choice; choices: the titles of values whose titles aren't their names
+    option: that option, if not the name; metavar, help: of the option
+    label, hint: on a page
+    choices: values and titles on a page; any: the title of no choice
     """
 
     json: str = ""
     argument: str = ""
+    option: str = ""
+    metavar: str = ""
     help: str = ""
-    value: str | None = None
-    flags: str = ""
-    title: str = ""
+    label: str = ""
     hint: str = ""
     any: str = ""
     choices: tuple[tuple[str, str], ...] = ()

@@ -21,7 +21,11 @@ from server.submissions.models import Submission
 
 @dataclass(frozen=True, slots=True)
 class GradesCriteria:
-    """Which students of a gradebook. text: a part of a name or email; dropped: yes to include dropped students."""
+    """Which students of a gradebook.
+
+    text: a part of a name or email
+    dropped: yes to include dropped students
+    """
 
     text: SEARCHED = ""
     section: SEARCHED = ""

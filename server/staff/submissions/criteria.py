@@ -30,17 +30,17 @@ class SubmissionCriteria:
     assignment: Annotated[
         str,
         Text(f"({SHORT_NAME})?"),
-        Asked(title="Assignment", any="All assignments", help="Only this assignment, by its short name."),
+        Asked(label="Assignment", any="All assignments", help="Only this assignment, by its short name."),
     ] = ""
     student: Annotated[
-        str, Text(longest=200), Asked(title="Student", help="Only people whose name or email contains this.")
+        str, Text(longest=200), Asked(label="Student", help="Only people whose name or email contains this.")
     ] = ""
-    verdict: Annotated[Verdict | None, Asked(title="Verdict", any="Any verdict", help="Only this verdict.")] = None
-    state: Annotated[JobState | None, Asked(title="State", any="Any state", help="Only in this state.")] = None
+    verdict: Annotated[Verdict | None, Asked(label="Verdict", any="Any verdict", help="Only this verdict.")] = None
+    state: Annotated[JobState | None, Asked(label="State", any="Any state", help="Only in this state.")] = None
     mode: Annotated[
         Mode | None,
         Asked(
-            title="Mode",
+            label="Mode",
             any="Submissions and checks",
             choices=((Mode.RANK.value, "Submissions"), (Mode.CHECK.value, "Checks")),
             help="Only submissions (rank) or checks.",
@@ -50,10 +50,10 @@ class SubmissionCriteria:
         str,
         Text("yes|no|"),
         Asked(
-            title="Lateness",
+            label="Lateness",
             any="On time and late",
             choices=(("yes", "Late"), ("no", "On time")),
-            flags="--late/--in-time",
+            option="--late/--in-time",
             help="Only late or only punctual submissions.",
         ),
     ] = ""
@@ -61,37 +61,42 @@ class SubmissionCriteria:
         str,
         Text(f"({DEVICE_CLASS})?"),
         Asked(
-            title="Measured on", any="Any device", value="CLASS", help="Only this device class; cpu means not measured."
+            label="Measured on",
+            any="Any device",
+            metavar="CLASS",
+            help="Only this device class; cpu means not measured.",
         ),
     ] = ""
     submission: Annotated[
-        str, Text("[0-9a-zA-Z]{0,32}"), Asked(title="Submission", value="ID", help="Only this submission.")
+        str, Text("[0-9a-zA-Z]{0,32}"), Asked(label="Submission", metavar="ID", help="Only this submission.")
     ] = ""
     worker: Annotated[
         str,
         Text("[!-~]{0,100}"),
         Asked(
-            title="Worker",
+            label="Worker",
             hint="The beginning of its name on the fleet page.",
-            value="NAME",
+            metavar="NAME",
             help="Only graded by a worker whose name begins with this.",
         ),
     ] = ""
     since: Annotated[
-        datetime | None, Asked(title="Submitted from", value="TIME", help="Only submitted at or after this time.")
+        datetime | None, Asked(label="Submitted from", metavar="TIME", help="Only submitted at or after this time.")
     ] = None
-    until: Annotated[datetime | None, Asked(title="Until", value="TIME", help="Only submitted up to this time.")] = None
+    until: Annotated[datetime | None, Asked(label="Until", metavar="TIME", help="Only submitted up to this time.")] = (
+        None
+    )
     person: Annotated[int | None, Range(1, 2**53 - 1)] = None
 
     @property
     def narrowed(self) -> str:
         """The filter in words, for the audit. It names no person, because the entry outlives an erased person."""
         told = replace(self, assignment="", student="by name" if self.student or self.person else "")
-        said = ((each.asked.title.lower(), _in_words(each, getattr(told, each.name))) for each in FIELDS)
+        said = ((each.asked.label.lower(), _in_words(each, getattr(told, each.name))) for each in FIELDS)
         return ", ".join(f"{title} {value}" for title, value in said if value)
 
 
-FIELDS = tuple(each for each in fields_of(SubmissionCriteria) if each.asked.title)
+FIELDS = tuple(each for each in fields_of(SubmissionCriteria) if each.asked.label)
 """The fields that people fill in."""
 
 

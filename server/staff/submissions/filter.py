@@ -53,7 +53,7 @@ class Filter:
     @property
     def words(self) -> list[str]:
         return [
-            f"{each.asked.title.lower()}: {dict(self.choices.get(each.name, ())).get(value, value)}"
+            f"{each.asked.label.lower()}: {dict(self.choices.get(each.name, ())).get(value, value)}"
             for each in FIELDS
             if (value := self.form[each.name])
         ]
@@ -84,7 +84,7 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
 
 def _value(form: Form, field: Field, course: Membership) -> Any:
     text = form[field.name]
-    if field.kind is datetime:
+    if field.kind == datetime:
         return _moment(form, field.name, course)
     if field.kind is str:
         return text

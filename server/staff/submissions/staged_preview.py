@@ -90,7 +90,9 @@ def _verdicts(session: Session, staged: StagedRegrade) -> tuple[ChangedVerdict, 
         .order_by(Submission.id)
     )
     return tuple(
-        ChangedVerdict(*row) for row in session.execute(query) if row[-1] is not None and row[-1] is not row[-2]
+        ChangedVerdict(public_id, person, name, email, was, now)
+        for public_id, person, name, email, was, now in session.execute(query)
+        if now is not None and now is not was
     )
 
 

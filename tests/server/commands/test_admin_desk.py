@@ -175,7 +175,8 @@ def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: S
 def test_where_nothing_fits_nothing_is_graded_again_or_noted(course: ACourse, made: Sessions) -> None:
     there = handed_in(course, "ada", source=b"// 1")
     nothing = {"count": 0, "waiting": 0, "jobs": [], "regrade": None}
-    assert told("regrade", "gpu/tiled", "--verdict", "data_race") == nothing
+    for words in (["--verdict", "data_race"], ["--state", "queued"], ["--late"]):
+        assert told("regrade", "gpu/tiled", *words) == nothing
     assert " ffff." in refused("regrade", "gpu/tiled", "--submission", "ffff")
     assert deeds(made) == []
     assert "`tilelab admin regrades show gpu " in done("regrade", "gpu/tiled", "--submission", there, "--yes")

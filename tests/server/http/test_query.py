@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 
 import pytest
@@ -19,6 +21,12 @@ from server.http.query import read_query
 class Numbers:
     any: int = 0
     few: Annotated[int, Range(1, 10)] = 1
+
+
+@dataclass(frozen=True)
+class Times:
+    since: datetime | None = None
+    until: Annotated[datetime | None, Text()] = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,26 @@ def test_a_number_goes_as_far_as_its_range(query, found):
 def test_a_number_outside_its_range_is_refused(query):
     with Flask("test").test_request_context(f"/?{query}"), pytest.raises(Refused):
         read_query(Numbers)
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "20260301T120000Z"])
+def test_a_time_is_read_in_utc(text):
+    with Flask("test").test_request_context("/", query_string={"since": text, "until": text}):
+        assert read_query(Times) == Times(NOON, NOON)
+    assert read_body(Times, json.dumps({"since": text, "until": None}).encode()) == Times(NOON)
+
+
+@pytest.mark.parametrize("text", ["2026-03-01T12:00:00", "0001-01-01T00:00:00+23:59", "noon", ""])
+def test_a_time_without_its_zone_is_refused(text):
+    with Flask("test").test_request_context("/", query_string={"until": text}), pytest.raises(Refused) as in_query:
+        read_query(Times)
+    with pytest.raises(Refused) as in_body:
+        read_body(Times, json.dumps({"until": text}).encode())
+    assert "`until`" in in_query.value.detail
+    assert "`until`" in in_body.value.detail
 
 
 def test_a_body_is_read_with_its_defaults():

@@ -22,7 +22,7 @@ NOT_TYPED = ("\x00", "\ud7ff", "\uffff", "a\u202e", "💥" * 300)
 ODD = (*TYPED, *NOT_TYPED)
 PAGES = ("", "roster.csv", "assignments", "submissions/state")
 FREE = {
-    "roster": ("text",), "submissions": ("student", "one", "worker"), "audit": ("subject",), "grades": ("text",),
+    "roster": ("text",), "submissions": ("student", "submission", "worker"), "audit": ("subject",), "grades": ("text",),
     "progress/tiled/students": ("text",),
 }  # fmt: skip
 """Fields in which anything may stand that can be typed; the database is asked for it."""
@@ -50,7 +50,7 @@ SENT = {
     "assignments/tiled": ("title", "points", "due_at", "attempts", "counts", "min_interval_seconds", "listed"),
     "assignments/tiled/extensions": ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason"),
     "assignments/tiled/extensions/import": ("text",), "assignments/tiled/extensions/apply": ("text", "digest"),
-    "regrade": ("assignment", "student", "verdict", "one", "since", "newest", "after"),
+    "regrade": ("assignment", "student", "verdict", "submission", "since", "newest", "after"),
     "settings": ("title", "zone", "archived"), "students/1/notes": ("note",),
 }  # fmt: skip
 RIGHT = {

@@ -152,7 +152,7 @@ def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: 
     def never_here() -> tuple[int, int]:
         with portal.course.sessions.begin() as session:
             found = attention(session, portal.course.course, NOW)
-            seen = roster(session, portal.course.course, WantedMembers(role=Role.STUDENT.value))
+            seen = roster(session, portal.course.course, WantedMembers(role=Role.STUDENT))
             assert sum(not one.was_here for one in seen) == found.never_here
             return found.students, found.never_here
 

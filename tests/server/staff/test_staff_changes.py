@@ -163,6 +163,8 @@ def test_a_regrade_at_once_names_its_worst_case(portal: Portal, ina: Staff):
     one = f"{rule}/{{number}}"
     assert ina.get(f"{HERE}/regrades/{number}", one)["regrade"]["waiting"] == 1
     assert ina.post(f"{HERE}/regrades", rule, 202)["waiting"] == 1
+    theirs = portal.course.person("bob")
+    assert ina.post(f"{HERE}/regrades", rule, 202, person=theirs)["waiting"] == 0
     assert ina.post(f"{HERE}/regrades/{number}/cancel", f"{one}/cancel")["cancelled"] == 1
     assert [line["id"] for line in ina.get(f"{HERE}/regrades", rule)["regrades"]] == [number]
     for field, value in (("late", "no "), ("verdict", "good"), ("since", "now"), ("device", "ZZ")):

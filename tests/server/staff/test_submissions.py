@@ -346,3 +346,9 @@ def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(portal: Port
 def test_there_is_no_such_regrade(tom: BrowserClient, number: str) -> None:
     assert tom.get(f"/staff/gpu/regrades/{number}").status_code == 404
     assert tom.get(f"/staff/gpu/regrades/{number}/state").status_code == 404
+
+
+def test_the_audit_says_the_filter_without_a_person() -> None:
+    asked = SubmissionCriteria(assignment="tiled", person=7, mode=Mode.RANK, late="yes", verdict=Verdict.DATA_RACE)
+    assert asked.narrowed == "student by name, verdict data race, mode submissions, lateness late"
+    assert SubmissionCriteria().narrowed == ""

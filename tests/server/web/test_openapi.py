@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from openapi_spec_validator import validate
 
 from kernels.verdict import Verdict
 from server.courses.models import Role
-from server.fields import Range, Text
+from server.fields import INTERNAL, JsonName, Range, Text, answer_json
 from server.http.operation import operation
 from server.settings import Settings
 from server.web.app import create_app
@@ -154,6 +155,26 @@ def test_schemas_say_what_annotations_say():
         schemas.of(set)
     with pytest.raises(Undescribed, match="two classes are called Thing"):
         schemas.of(dataclasses.make_dataclass("Thing", ["x"]))
+
+
+@dataclasses.dataclass
+class NamedThing(Thing):
+    """A thing with a name. at: since when."""
+
+    at: datetime | None = None
+    public_name: Annotated[str, JsonName("name")] = ""
+    row: Annotated[int, INTERNAL] = 0
+
+
+def test_an_answer_has_the_fields_of_its_schema():
+    schemas = Schemas()
+    schemas.of(NamedThing)
+    properties = schemas.components["NamedThing"]["properties"]
+    thing = NamedThing(1, None, (2, "b"), Verdict.ACCEPTED, at=datetime(2026, 3, 1, tzinfo=UTC), public_name="ada")
+    answer = json.loads(json.dumps(thing, default=answer_json))
+    assert list(answer) == list(properties) == ["number", "word", "pair", "kind", "inner", "at", "name"]
+    assert (answer["at"], answer["name"]) == ("2026-03-01T00:00:00+00:00", "ada")
+    assert (properties["at"]["description"], properties["number"]["description"]) == ("since when.", "how many")
 
 
 def fits(document: dict[str, Any], path: str, answer: Any, method: str = "get") -> Any:
