@@ -31,6 +31,12 @@ class Range:
     least: int
     most: int
 
+    def allows(self, number: int) -> bool:
+        return self.least <= number <= self.most
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.least:,} to {self.most:,}"
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:

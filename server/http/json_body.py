@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 from flask import request
 
 from kernels.wire import WireError, from_plain
-from server.fields import Text
+from server.fields import Range, Text
 from server.http.problems import Refused
 
 T = TypeVar("T")
@@ -52,9 +52,11 @@ def read_body(cls: type[T], body: bytes) -> T:
         raise invalid(f"`{_short(field)}` must be {wanted}.") from None
     for name, hint in hints.items():
         value = getattr(found, name)
-        texts = [bound for bound in getattr(hint, "__metadata__", ()) if isinstance(bound, Text)]
-        if isinstance(value, str) and not all(bound.allows(value) for bound in texts):
-            raise invalid(f"`{name}` has an invalid value.")
+        for bound in getattr(hint, "__metadata__", ()):
+            if isinstance(bound, Text) and isinstance(value, str) and not bound.allows(value):
+                raise invalid(f"`{name}` has an invalid value.")
+            if isinstance(bound, Range) and isinstance(value, int) and not bound.allows(value):
+                raise invalid(f"`{name}` must be {bound}.")
     return found
 
 

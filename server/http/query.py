@@ -66,8 +66,8 @@ def _choice(name: str, text: str, kind: type[Enum]) -> Enum:
 
 def _number(name: str, text: str, more: list[Any]) -> int:
     bounds = next((bound for bound in more if isinstance(bound, Range)), Range(0, 10**9))
-    if not _DIGITS.fullmatch(text) or not bounds.least <= int(text) <= bounds.most:
-        raise _invalid(f"`{name}` must be a whole number from {bounds.least:,} to {bounds.most:,}.")
+    if not _DIGITS.fullmatch(text) or not bounds.allows(int(text)):
+        raise _invalid(f"`{name}` must be {bounds}.")
     return int(text)
 
 

@@ -35,6 +35,7 @@ class Body:
     texts: Mapping[str, str]
     more: tuple[str, ...] = ()
     loud: bool = False
+    few: Annotated[int | None, Range(1, 10)] = None
 
 
 @pytest.mark.parametrize(("query", "found"), [("any=1000000000", 10**9), ("any=0000000007", 7), ("", 0)])
@@ -84,6 +85,7 @@ def test_a_body_is_read_with_its_defaults():
         (b'{"name": "ada", "texts": [], "loud": 1}', "`texts`"),
         (b'{"name": "ada", "texts": {}, "loud": 1}', "`loud`"),
         (b'{"name": "ada", "texts": {}, "other": 1}', "`other`"),
+        (b'{"name": "ada", "texts": {}, "few": 11}', "`few`"),
     ],
 )
 def test_a_body_that_does_not_fit_names_its_field(body, field):

@@ -167,7 +167,7 @@ def test_a_regrade_at_once_names_its_worst_case(portal: Portal, ina: Staff):
     assert ina.post(f"{HERE}/regrades", rule, 202, person=theirs)["waiting"] == 0
     assert ina.post(f"{HERE}/regrades/{number}/cancel", f"{one}/cancel")["cancelled"] == 1
     assert [line["id"] for line in ina.get(f"{HERE}/regrades", rule)["regrades"]] == [number]
-    for field, value in (("late", "no "), ("verdict", "good"), ("since", "now"), ("device", "ZZ")):
+    for field, value in (("late", "no "), ("verdict", "good"), ("since", "now"), ("device", "ZZ"), ("person", 0)):
         assert f"`{field}`" in ina.post(f"{HERE}/regrades", rule, 422, **{field: value})["detail"]
     for field in ("assignment", "submission"):
         ina.post(f"{HERE}/regrades", rule, 404, **{field: "none"})
