@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from flask import request
 
@@ -41,6 +42,11 @@ class Form:
     @property
     def right(self) -> bool:
         return not self.mistakes
+
+    @property
+    def query(self) -> str:
+        """The values that aren't empty, for an address."""
+        return urlencode({name: value for name, value in self.values.items() if value})
 
 
 def sent(*names: str) -> Form:

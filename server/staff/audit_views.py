@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from flask import render_template, request
 
@@ -37,13 +36,12 @@ _AREAS = (
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """query: the filter, for the next page's address."""
+    """Entries of the audit log that match a filter."""
 
     desk: Desk
     form: Form
     entries: Entries
     actors: list[tuple[str, str]]
-    query: str
 
 
 @staff.get("/audit")
@@ -62,7 +60,6 @@ def show_audit(slug: str) -> str | tuple[str, int]:
                 session, course.course_id, area=form["area"], actor=int(form["by"]) if form["by"] else None,
                 subject=form["subject"], before=before or 0,
             )  # fmt: skip
-    query = urlencode({name: value for name, value in form.values.items() if value})
-    page = AuditPage(desk_of(course, "audit"), form, found, people, query)
+    page = AuditPage(desk_of(course, "audit"), form, found, people)
     html = render_template("staff/audit.html", page=page, areas=_AREAS)
     return html if form.right else (html, 422)

@@ -47,7 +47,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """A page of the gradebook. part: whose rows it has; query: the filter and the order, for addresses."""
+    """A page of the gradebook. part: whose rows it has."""
 
     desk: Desk
     book: Gradebook
@@ -55,7 +55,6 @@ class GradesPage:
     form: Form
     headings: list[Heading]
     sections: list[tuple[str, str]]
-    query: str
 
 
 @staff.get("/grades")
@@ -79,8 +78,7 @@ def show_grades(slug: str) -> str | tuple[str, int]:
         Heading(title, _address(slug, form, name, by, down=down), _sorted(name, by, down=down), most)
         for name, title, most in columns
     ]
-    query = urlencode({name: value for name, value in form.values.items() if value})
-    page = GradesPage(desk_of(course, "grades"), book, part, form, headings, there_are, query)
+    page = GradesPage(desk_of(course, "grades"), book, part, form, headings, there_are)
     html = render_template("staff/grades.html", page=page)
     return html if form.right else (html, 422)
 

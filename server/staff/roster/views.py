@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 
 from flask import Response, render_template, request
 from sqlalchemy.orm import Session
@@ -60,7 +59,7 @@ class Part:
 class RosterPage:
     """code: the enrolment code; None for none. uninvited: how many members the viewer can invite.
 
-    last: each member's last submission; query: the filter, for addresses
+    last: each member's last submission
     invited: people with an account who haven't accepted an invitation
     barred: members for whose accounts the viewer can't create links
     """
@@ -69,7 +68,6 @@ class RosterPage:
     part: Part
     last: Mapping[int, datetime]
     wanted: Form
-    query: str
     sections: list[str]
     form: Form
     code: str | None
@@ -236,7 +234,7 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> Rost
     here = [one for one in everybody if one.dropped_at is None]
     counts = {role.value: sum(one.role is role for one in here) for role in Role}
     return RosterPage(
-        desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
+        desk_of(course, "roster"), part, last, wanted, there_are, form, code,
         counts | {"dropped": len(everybody) - len(here)}, len(invited - barred), barred, waiting, link, site_address(),
     )  # fmt: skip
 
@@ -259,10 +257,6 @@ def part_of(members: Sequence[Member], asked_for: str) -> Part:
     number = int(asked_for) if asked_for.isascii() and asked_for.isdecimal() else 1
     number = min(max(1, number), pages)
     return Part(members[PAGE * (number - 1) : PAGE * number], len(members), number, pages)
-
-
-def _query(wanted: Form) -> str:
-    return urlencode({name: value for name, value in wanted.values.items() if value})
 
 
 def _role(form: Form) -> Role | None:

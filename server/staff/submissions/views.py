@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from flask import Response, jsonify, render_template, request, url_for
 from sqlalchemy.orm import Session
@@ -38,12 +37,11 @@ from server.submissions.changes import NotPossible, revoke
 
 @dataclass(frozen=True, slots=True)
 class SubmissionsPage:
-    """query: the filter, for addresses; state: the address of updates; "" on later pages."""
+    """state: the address of updates; "" on later pages."""
 
     desk: Desk
     filter: Filter
     part: Part
-    query: str
     state: str
     filtered: bool
 
@@ -227,11 +225,11 @@ def _listed(course: Membership, wanted: Filter) -> SubmissionsPage:
     if wanted.form.right:
         with site().readers.begin() as session:
             part = listing(session, course.course_id, wanted.asked, after)
-    query = urlencode(wanted.given)
+    query = wanted.form.query
     lives = wanted.form.right and not after
     state = f"{url_for('staff.submissions_state', slug=course.slug)}?{query}" if lives else ""
     filtered = bool(query or after) or not wanted.form.right
-    return SubmissionsPage(desk_of(course, "submission"), wanted, part, query, state, filtered)
+    return SubmissionsPage(desk_of(course, "submission"), wanted, part, state, filtered)
 
 
 def _rest(wanted: Filter, planned: Planned, until: int) -> dict[str, Any]:
