@@ -24,16 +24,16 @@ from worker.contract.answers import Line
 
 _SEARCHED_FROM = 10
 _FASTEST = ("fastest first", "slowest first")
-_IN_ORDER = {
-    Order.RANK: _FASTEST,
-    Order.TIME: _FASTEST,
-    Order.DATE: ("newest first", "oldest first"),
-    Order.SHARE: ("highest share of cuBLAS first", "lowest share of cuBLAS first"),
-    Order.OCCUPANCY: ("highest occupancy first", "lowest occupancy first"),
-    Order.BOUND: ("best speed of light first", "worst speed of light first"),
-    Order.LAUNCH: ("largest tile first", "smallest tile first"),
+_COLUMNS = {
+    Order.RANK: ("Speed", "measured", *_FASTEST),
+    Order.TIME: ("Median time", "measured", *_FASTEST),
+    Order.SHARE: ("Of cuBLAS", "measured", "highest share of cuBLAS first", "lowest share of cuBLAS first"),
+    Order.OCCUPANCY: ("Occupancy", "modelled", "highest occupancy first", "lowest occupancy first"),
+    Order.DATE: ("Submitted", "", "newest first", "oldest first"),
+    Order.BOUND: ("Speed of light", "modelled", "best speed of light first", "worst speed of light first"),
+    Order.LAUNCH: ("Tile · grid · block", "", "largest tile first", "smallest tile first"),
 }
-"""What an order has first, and what it has first if it is reversed."""
+"""The title and basis of each order's column, what the order has first, and what if it is reversed."""
 _SINCE = ("earliest accepted first", "latest accepted first")
 
 
@@ -254,26 +254,20 @@ def _tab_title(name: str) -> str:
 
 
 def _in_order(query: Query, *, measured: bool) -> str:
-    usual, turned = _IN_ORDER[query.order] if measured or query.order is not Order.RANK else _SINCE
+    usual, turned = _COLUMNS[query.order][2:] if measured or query.order is not Order.RANK else _SINCE
     return turned if query.turned else usual
 
 
 def _columns(path: str, query: Query, unit: str, chosen: str, *, measured: bool) -> tuple[Column, ...]:
-    titles = {
-        Shown.SPEED: ("Time" if unit == "ms" else "Speed", "measured"),
-        Shown.TIME: ("Median time", "measured"),
-        Shown.SHARE: ("Of cuBLAS", "measured"),
-        Shown.OCCUPANCY: ("Occupancy", "modelled"),
-        Shown.DATE: ("Submitted" if measured else "Accepted since", ""),
-        Shown.BOUND: ("Speed of light", "modelled"),
-        Shown.LAUNCH: ("Tile · grid · block", ""),
-    }
-    return tuple(
-        _column(path, query, column, *titles[column], lower_is_better=column is Shown.TIME or (
-            unit == "ms" and column in {Shown.SPEED, Shown.BOUND}
-        ))
-        for column in columns_for(chosen, measured=measured)
-    )  # fmt: skip
+    by_time = unit == "ms"
+    titles = ({Order.RANK: "Time"} if by_time else {}) | ({} if measured else {Order.DATE: "Accepted since"})
+    lower_is_better = {Shown.TIME, *((Shown.SPEED, Shown.BOUND) if by_time else ())}
+    found = []
+    for column in columns_for(chosen, measured=measured):
+        title, basis, *_ = _COLUMNS[ORDERS[column]]
+        title = titles.get(ORDERS[column], title)
+        found.append(_column(path, query, column, title, basis, lower_is_better=column in lower_is_better))
+    return tuple(found)
 
 
 def _column(path: str, query: Query, code: Shown, title: str, basis: str, *, lower_is_better: bool) -> Column:
