@@ -34,7 +34,8 @@ def _option(field: Field) -> Callable[[Any], Any]:
     if asked.option:
         return click.option(asked.option, field.name, default=None, help=asked.help)
     chosen = click.Choice([value for value, _ in field.choices]) if field.choices else None
-    return click.option(f"--{field.name}", type=chosen, metavar=asked.metavar or None, help=asked.help)
+    metavar = "TIME" if field.kind == datetime else asked.metavar or None
+    return click.option(f"--{field.name}", type=chosen, metavar=metavar, help=asked.help)
 
 
 def _value(field: Field, given: Any, course: Course) -> Any:

@@ -80,12 +80,10 @@ class SubmissionCriteria:
             help="Only graded by a worker whose name begins with this.",
         ),
     ] = ""
-    since: Annotated[
-        datetime | None, Asked(label="Submitted from", metavar="TIME", help="Only submitted at or after this time.")
-    ] = None
-    until: Annotated[datetime | None, Asked(label="Until", metavar="TIME", help="Only submitted up to this time.")] = (
+    since: Annotated[datetime | None, Asked(label="Submitted from", help="Only submitted at or after this time.")] = (
         None
     )
+    until: Annotated[datetime | None, Asked(label="Until", help="Only submitted up to this time.")] = None
     person: Annotated[int | None, Range(1, 2**53 - 1)] = None
 
     @property
@@ -103,4 +101,5 @@ FIELDS = tuple(each for each in fields_of(SubmissionCriteria) if each.asked.labe
 def _in_words(field: Field, value: object) -> str:
     if isinstance(value, datetime):
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    return dict(field.choices).get(str(value), str(value or "")).lower()
+    title = dict(field.choices).get(str(value))
+    return str(value or "") if title is None else title.lower()

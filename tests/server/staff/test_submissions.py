@@ -351,4 +351,5 @@ def test_there_is_no_such_regrade(tom: BrowserClient, number: str) -> None:
 def test_the_audit_says_the_filter_without_a_person() -> None:
     asked = SubmissionCriteria(assignment="tiled", person=7, mode=Mode.RANK, late="yes", verdict=Verdict.DATA_RACE)
     assert asked.narrowed == "student by name, verdict data race, mode submissions, lateness late"
+    assert SubmissionCriteria(worker="GPU-host", submission="aB").narrowed == "submission aB, worker GPU-host"
     assert SubmissionCriteria().narrowed == ""
