@@ -21,10 +21,9 @@ from server.experiments.progress import pause_until
 from server.experiments.queries import Visible, failed, results
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.targets import CPU
-from server.fields import Range, Reads, Text
+from server.fields import Range, Reads
 from worker.contract.answers import ExperimentExercise, Kernel
 
-PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
 MOST_POINTS = 1000
 
 

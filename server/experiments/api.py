@@ -18,7 +18,6 @@ from server.courses.models import Role
 from server.courses.service import DEVICE_CLASS, SHORT_NAME, find_course, role_in
 from server.experiments.access import STARTS, refused
 from server.experiments.answers import (
-    PUBLIC_ID,
     ExperimentAnswer,
     PointsAnswer,
     PointsQuery,
@@ -37,6 +36,7 @@ from server.http.problems import Refused
 from server.http.query import next_url, read_query
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
+from server.submissions.own_submissions import PUBLIC_ID
 from server.text import storable
 
 experiments = Blueprint("experiments", __name__)
