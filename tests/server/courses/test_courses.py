@@ -18,7 +18,8 @@ from server.courses.exercises import Content, read_content
 from server.courses.models import Course, Exercise, Membership, Role
 from server.courses.service import CourseError, Terms
 from server.database.engine import Sessions
-from server.staff.course_settings import change_course
+from server.staff.acts.act import Target
+from server.staff.course_settings import COURSE_SETTINGS, CourseSettings
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -53,7 +54,7 @@ def test_a_title_is_a_line_that_e_mail_shows_as_it_is(made: Sessions, course: Co
         session.add(course)
         for attempt in (
             lambda: service.create_course(session, "other", title),
-            lambda: change_course(session, course, None, title=title, zone="UTC", archived=False),
+            lambda: COURSE_SETTINGS.carry_out(session, Target(course), None, lambda _: CourseSettings(title=title)),
             lambda: service.create_assignment(session, course, "tiled", Terms(title=title or " ")),
         ):
             with pytest.raises(CourseError) as raised:
