@@ -63,11 +63,12 @@ def change_by_json(
     return jsonify(asdict(answered))
 
 
-def student(assignment: str, person: int) -> Callable[[Session, ApiDesk], Target]:
-    """Find what a student has in an assignment; raises Refused."""
+def of_assignment(name: str, *students: int) -> Callable[[Session, ApiDesk], Target]:
+    """Find an assignment, or what these students have in it; raises Refused."""
 
     def find(session: Session, desk: ApiDesk) -> Target:
-        return assignment_target(desk.assignment(session, assignment), desk.student(session, person).person_id)
+        people = (desk.student(session, person).person_id for person in students)
+        return assignment_target(desk.assignment(session, name), *people)
 
     return find
 

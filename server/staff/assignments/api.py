@@ -13,7 +13,7 @@ from server.accounts.models import Scope
 from server.courses.models import Extension
 from server.http.operation import Moment, moment_text, operation
 from server.http.site import site
-from server.staff.api_acts import change_by_json, done_answer, request_of, student
+from server.staff.api_acts import change_by_json, done_answer, of_assignment, request_of
 from server.staff.api_desk import (
     NAME,
     PERSON,
@@ -70,7 +70,11 @@ def show_extensions(course: str, assignment: str) -> Response:
 def grant_extension(course: str, assignment: str, person: int) -> Response:
     """Give a student more time or attempts, as an instructor."""
     return change_by_json(
-        EXTENSION, _ExtensionRequest, course, student(assignment, person), lambda _session, _on, made: _answer(*made)
+        EXTENSION,
+        _ExtensionRequest,
+        course,
+        of_assignment(assignment, person),
+        lambda _session, _on, made: _answer(*made),
     )
 
 
@@ -78,7 +82,7 @@ def grant_extension(course: str, assignment: str, person: int) -> Response:
 @lowering(DoneAnswer, path={**_PATH, "person": PERSON}, takes=_WithdrawalRequest)
 def withdraw_extension(course: str, assignment: str, person: int) -> Response:
     """Remove a student's extension, as an instructor."""
-    return change_by_json(WITHDRAWAL, _WithdrawalRequest, course, student(assignment, person), done_answer)
+    return change_by_json(WITHDRAWAL, _WithdrawalRequest, course, of_assignment(assignment, person), done_answer)
 
 
 def _answer(extension: Extension) -> ExtensionAnswer:

@@ -14,7 +14,7 @@ from server.accounts.models import Scope
 from server.http.operation import operation
 from server.http.site import site
 from server.staff.acts.act import Target, assignment_target
-from server.staff.api_acts import change_by_json, request_of, student
+from server.staff.api_acts import change_by_json, of_assignment, request_of
 from server.staff.api_desk import (
     NAME,
     PERSON,
@@ -75,7 +75,7 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
 @lowering(CorrectedGradeAnswer, path=_PATH, takes=_CorrectionRequest)
 def correct_grade(course: str, assignment: str, person: int) -> Response:
     """Correct a student's grade, as an instructor. Regrades don't change the correction."""
-    return change_by_json(CORRECTION, _CorrectionRequest, course, student(assignment, person), _answer)
+    return change_by_json(CORRECTION, _CorrectionRequest, course, of_assignment(assignment, person), _answer)
 
 
 def _answer(session: Session, on: Target, _changed: bool = False) -> CorrectedGradeAnswer:
