@@ -19,7 +19,6 @@ from server.commands.options import even_if_lower, together
 from server.courses.models import Course
 from server.staff.acts.act import Act, Mistakes, Target, assignment_target
 from server.staff.acts.field import Field, read
-from server.staff.losses import CONFIRMED
 from server.text import typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -45,13 +44,10 @@ def told(act: Act[Any], asked: Mapping[str, Any], course: Course) -> str:
     return ", ".join(f"{field.word} {_told(field, value, course)}" for field, value in named)
 
 
-def carry_out(
-    act: Act[Any], session: Session, on: Target, asked: Mapping[str, Any], *, even_if_lower: bool = False
-) -> Any:
+def carry_out(act: Act[Any], session: Session, on: Target, asked: Mapping[str, Any], confirmed: str = "") -> Any:
     """Carry out an act with these values in place of the present ones. Raises WrongUse with all mistakes."""
     if act.present is not None and not asked:
         raise WrongUse("nothing to change. --help lists the options.")
-    confirmed = CONFIRMED if even_if_lower else ""
     try:
         return act.carry_out(session, on, None, lambda now: replace(now, **asked), confirmed)
     except Mistakes as mistakes:
@@ -105,10 +101,10 @@ def verb(
 
     def made(answer: Callable[[Session, Target, Any], Answer]) -> None:
         @wraps(answer)
-        def run(session: Session, name: str, email: str, even_if_lower: bool = False, **given: Any) -> Answer:
+        def run(session: Session, name: str, email: str, confirmed: str = "", **given: Any) -> Answer:
             target = on.find(session, name, email)
             asked = {**sets, **asked_for(act, given, target.course)}
-            done = carry_out(act, session, target, asked, even_if_lower=even_if_lower)
+            done = carry_out(act, session, target, asked, confirmed)
             return answer(session, target, done)
 
         fields = [_option(field, needed=needed) for field in act.fields if field.name in takes]

@@ -31,7 +31,7 @@ from server.staff.assignments.extension_file import make_plan, read_extensions
 from server.staff.assignments.extensions import EXTENSION, WITHDRAWAL, Grant
 from server.staff.courses.deletion import delete_assignment, losses_of_assignment
 from server.staff.exercises.service import newest_content
-from server.staff.losses import CONFIRMED, losses_confirmed
+from server.staff.losses import losses_confirmed
 from server.staff.roster.csv_file import Unreadable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -122,7 +122,7 @@ def set_exercise(
 @even_if_lower
 @answering()
 @in_session
-def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> Answer:
+def change(session: Session, name: str, confirmed: str, **given: Any) -> Answer:
     """Change an assignment's settings. Other settings stay unchanged.
 
     If points fall, the command names the students and changes nothing, until you add --yes.
@@ -136,7 +136,7 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
     asked = _settings_asked_for(given, found.course)
-    changed = carry_out(SETTINGS, session, assignment_target(found), asked, even_if_lower=even_if_lower)
+    changed = carry_out(SETTINGS, session, assignment_target(found), asked, confirmed)
     shown, now = _shown(found), told(SETTINGS, asked, found.course)
     return Answer(shown | {"changed": sorted(changed)}, f"{'Changed' if changed else 'Unchanged'} {name}: {now}.")
 
@@ -196,7 +196,7 @@ def delete(name: str, yes: bool) -> Answer:
 @even_if_lower
 @answering()
 @in_session
-def extend(session: Session, name: str, email: str, withdraw: bool, even_if_lower: bool, **given: Any) -> Answer:
+def extend(session: Session, name: str, email: str, withdraw: bool, confirmed: str, **given: Any) -> Answer:
     """Give one student more time or more attempts.
 
     \b
@@ -210,10 +210,10 @@ def extend(session: Session, name: str, email: str, withdraw: bool, even_if_lowe
     if withdraw:
         if asked:
             raise WrongUse("--withdraw removes the whole extension. Use it without other options.")
-        there = carry_out(WITHDRAWAL, session, on, {}, even_if_lower=even_if_lower)
+        there = carry_out(WITHDRAWAL, session, on, {}, confirmed)
         removed = f"Removed the extension of {email} for {name}."
         return Answer(shown, removed if there else f"{email} has no extension for {name}.")
-    carry_out(EXTENSION, session, on, asked, even_if_lower=even_if_lower)
+    carry_out(EXTENSION, session, on, asked, confirmed)
     granted = plain_values(replace(Grant(), **asked), private=False)
     kept = {each: asked[each] for each in granted if asked.get(each)}
     more = " more" if "extra_attempts" in kept else ""
@@ -226,7 +226,7 @@ def extend(session: Session, name: str, email: str, withdraw: bool, even_if_lowe
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @even_if_lower
 @answering()
-def extend_many(name: str, file: Path, even_if_lower: bool) -> Answer:
+def extend_many(name: str, file: Path, confirmed: str) -> Answer:
     """Grant the extensions in FILE, all of them or none. `-` reads standard input.
 
     The first line names the columns: email,due,closes,attempts,reason. You can leave out all but the email. Empty cells
@@ -243,7 +243,7 @@ def extend_many(name: str, file: Path, even_if_lower: bool) -> Answer:
             read = read_extensions(text, found.course.time_zone)
         except Unreadable as error:
             raise WrongUse(f"{file}: {error}") from None
-        with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+        with losses_confirmed(session, found, confirmed):
             plan = make_plan(session, found, read)
             if not plan.problems:
                 grant_all(session, found, plan, None)
