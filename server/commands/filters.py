@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from server.commands.course_times import read_time
+from server.commands.course_times import zone_of
 from server.commands.options import together
 from server.courses.models import Course
 from server.courses.service import is_device_class
-from server.staff.acts.act import Field
+from server.staff.acts.field import Field, read
 from server.staff.submissions.criteria import FIELDS, SubmissionCriteria
 from worker.commands.root import WrongUse
 
@@ -35,21 +35,17 @@ def _option(field: Field) -> Callable[[Any], Any]:
         return click.option(asked.option, field.name, default=None, help=asked.help)
     chosen = click.Choice([value for value, _ in field.choices]) if field.choices else None
     metavar = "TIME" if field.kind == datetime else asked.metavar or None
-    return click.option(f"--{field.name}", type=chosen, metavar=metavar, help=asked.help)
+    return click.option(field.option, type=chosen, metavar=metavar, help=asked.help)
 
 
 def _value(field: Field, given: Any, course: Course) -> Any:
-    if field.kind == datetime:
-        return _time(field.name, given, course)
     if field.asked.option:
         return "yes" if given else "no"
     if field.name == "device" and given and not is_device_class(given):
         raise WrongUse(f"--device {given!r}: use a device class such as h200, or cpu.")
-    return field.kind(given)
-
-
-def _time(name: str, text: str, course: Course) -> datetime:
-    moment = read_time(f"--{name}", text, course)
-    if moment is None:  # the word none, which removes a time in other commands
-        raise WrongUse(f"--{name} {text!r}: write a time such as 2026-03-01T23:59, or leave out the option.")
-    return moment
+    if field.kind == datetime and not given:
+        raise WrongUse(f"{field.option} is empty. Write a time such as 2026-03-01T23:59.")
+    try:
+        return read(field, given, zone_of(course))
+    except ValueError as error:
+        raise WrongUse(f"{field.option} {given!r}: {error}") from None

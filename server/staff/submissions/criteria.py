@@ -10,7 +10,7 @@ from kernels.verdict import Verdict
 from server.courses.service import DEVICE_CLASS, SHORT_NAME
 from server.fields import Range, Text
 from server.grading.models import JobState
-from server.staff.acts.act import Asked, Field, fields_of
+from server.staff.acts.field import Asked, Field, fields_of
 from server.submissions.models import Mode
 
 

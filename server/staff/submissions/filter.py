@@ -13,12 +13,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from server.courses.access import Membership
-from server.courses.local_time import MomentError, read_moment, zone_named
+from server.courses.local_time import zone_named
 from server.courses.models import Role
 from server.courses.service import assignments_for, is_device_class
 from server.fleet.service import device_classes
 from server.http.forms import Form
-from server.staff.acts.act import Field
+from server.staff.acts.field import Field, read
 from server.staff.desk import looked_for
 from server.staff.submissions.criteria import FIELDS, SubmissionCriteria
 from server.submissions.service import CPU
@@ -83,18 +83,9 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
 
 
 def _value(form: Form, field: Field, course: Membership) -> Any:
-    text = form[field.name]
-    if field.kind == datetime:
-        return _moment(form, field.name, course)
-    if field.kind is str:
-        return text
-    return field.kind(text) if text and field.name not in form.mistakes else None
-
-
-def _moment(form: Form, name: str, course: Membership) -> datetime | None:
     try:
-        return read_moment(form[name], zone_named(course.time_zone))
-    except MomentError as error:
-        # A browser shows the field empty, because it can only hold a time.
-        form.mistake(name, f"{form[name]}: {error}")
+        return read(field, form[field.name], zone_named(course.time_zone))
+    except ValueError as error:
+        # A browser shows a time's field empty, because it can only hold a time.
+        form.mistake(field.name, f"{form[field.name]}: {error}")
         return None
