@@ -10,15 +10,18 @@ from kernels.analysis.devices import Device, devices
 from kernels.analysis.model import Analysis
 from kernels.compile.diagnostics import Resources
 from kernels.evidence import Light
+from kernels.experiment.plot.charts import roofs_of
+from kernels.experiment.plot.model import Chart, Join, Kind, Panel, Roofs, Scale, Series, Spot
+from kernels.experiment.quantities import quantity
 from kernels.occupancy import LIMITS, Occupancy, Resource
 from kernels.occupancy.block_sizes import curve, suggest
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
-from kernels.rendering.page.charts.occupancy import occupancy_chart
-from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
+from kernels.rendering.page.charts.plot import plot_svg
 from kernels.wording import sizes_text
 
-_FLOAT = 4
+_WIDTH = 520
+_MOST_THREADS = 1024
 _RESOURCES = {
     Resource.WARPS: ("warps", "a multiprocessor has a largest number of warps"),
     Resource.BLOCKS: ("blocks", "a multiprocessor has a largest number of blocks of any size"),
@@ -120,20 +123,30 @@ def roofline_of(analysis: Analysis) -> RooflineView | None:
     device = _device(evidence.light[0].device) if evidence.light else None
     if device is None or ratio <= 0:
         return None
-    slope, peak = device.memory_gbs / _FLOAT, device.peak_gflops
-    bound = attainable(ratio, peak, slope)
-    speed = evidence.light[0].gflops or None
-    roof = Roof(f"memory: {device.memory_gbs:,.0f} GB/s", slope)
-    drawing = roofline(device.title, peak, (roof,), Mark("the roof here", ratio, bound), speed)
+    roofs = roofs_of(device)
+    roofs = replace(roofs, memories=roofs.memories[:1])
+    bound = min(roofs.peak, roofs.memories[0].slope * ratio)
     return RooflineView(
         device=device.title,
         ratio=numbers.ratio(ratio),
         bound=numbers.gflops(bound),
-        ridge=numbers.ratio(peak / slope),
-        peak=numbers.gflops(peak),
+        ridge=numbers.ratio(roofs.knee),
+        peak=numbers.gflops(roofs.peak),
         bandwidth=f"{device.memory_gbs:,.0f}{numbers.SPACE}GB/s",
-        drawing=drawing,
+        drawing=plot_svg(_roofline(roofs, ratio, bound, evidence.light[0].gflops or None), "roofline-chart", _WIDTH),
     )
+
+
+def _roofline(roofs: Roofs, ratio: float, bound: float, light: float | None) -> Chart:
+    """The roof at the kernel's ratio, and its speed of light in GFLOPS, which caches may lift above the roof."""
+    marks = [("the roof here", bound), *([("speed of light", light)] if light is not None else [])]
+    series = tuple(
+        Series(number, f"{name}: {numbers.gflops(speed)}", (Spot(ratio, speed, name),), Join.NONE)
+        for number, (name, speed) in enumerate(marks)
+    )
+    x = Scale("Operations per 4-byte access of a thread", quantity("compute_to_memory"))
+    y = Scale("Speed", quantity("bound"))
+    return Chart(Kind.ROOFLINE, f"Roofline of {roofs.device}", x, y, (Panel("", series),), roofs=roofs)
 
 
 def _device(title: str) -> Device | None:
@@ -168,5 +181,17 @@ def _curve(held: Occupancy, use: Resources, dynamic: int) -> tuple[Markup, int]:
     share = best.threads * best.blocks_per_sm / limits.threads
     if share <= held.share:
         best = replace(best, threads=0)
-    chart = occupancy_chart(points, (held.threads, held.share), (best.threads, share) if best.threads else None)
-    return chart, best.threads
+    marks = [Series(1, f"{held.threads:,} threads: {numbers.percent(held.share)}", (_spot(held.threads, held.share),))]
+    if best.threads not in {0, held.threads}:
+        marks.append(Series(2, f"{best.threads:,}: most resident threads", (_spot(best.threads, share),)))
+    # Occupancy changes only with the number of warps.
+    steps = tuple(_spot(threads, share) for last, share in points for threads in (last - 31, last))
+    panel = Panel("", (*marks, Series(0, "", steps, marked=False)))
+    x = Scale("threads per block", ticks=tuple(range(0, _MOST_THREADS + 1, 128)))
+    y = Scale("Occupancy", quantity("occupancy"), ticks=(0, 0.25, 0.5, 0.75, 1))
+    chart = Chart(Kind.LINE, "Occupancy by block size", x, y, (panel,))
+    return plot_svg(chart, "occupancy-curve", _WIDTH), best.threads
+
+
+def _spot(threads: int, share: float) -> Spot:
+    return Spot(threads, share, f"{threads:,} threads per block")

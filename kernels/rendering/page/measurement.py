@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from kernels.experiment.plot.model import Chart, Kind, Panel, Scale, Series, Spot
+from kernels.experiment.quantities import quantity
 from kernels.ladder import Ladder
 from kernels.measurement import Measurement, Speed
 from kernels.measurement.median import FEWEST
@@ -22,13 +24,15 @@ from kernels.rendering.measured_numbers import (
     value_text,
 )
 from kernels.rendering.page import numbers
-from kernels.rendering.page.charts.curve import Curve, curve_chart
+from kernels.rendering.page.charts.plot import plot_svg
 from kernels.rendering.page.summary import Fact, Figure
+from kernels.rendering.plot.labels import short_name
 from kernels.report import Report
 from kernels.wording import sizes_text
 
 _MOST_REMARKS = 8
 _MOST_RUNGS = 12
+_LONGEST = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +172,17 @@ def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
         for speed in found.curve
         if (size := one_size(speed.sizes)) and speed.gflops is not None and speed.cublas_share
     }
-    curves = [Curve("this kernel", own, "own")]
-    if len(cublas) >= 2:
-        curves.append(Curve("cuBLAS", cublas, "reference"))
-    curves += _rungs(ladder, found.environment.device_class, min(own), max(own))
-    return curve_chart(curves)
+    curves = {"this kernel": own, **({"cuBLAS": cublas} if len(cublas) >= 2 else {})}
+    rungs = _rungs(ladder, found.environment.device_class, min(own), max(own))
+    series = tuple(
+        Series(
+            number, name, tuple(Spot(size, speed, name) for size, speed in sorted(speeds.items())), faint=name in rungs
+        )
+        for number, (name, speeds) in enumerate({**curves, **rungs}.items())
+    )
+    title = "Speed over the size of the matrices"
+    x, y = Scale("size of the matrices"), Scale("Speed", quantity("gflops"))
+    return plot_svg(Chart(Kind.LINE, title, x, y, (Panel("", series),)), "curve-chart")
 
 
 def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
@@ -180,16 +190,16 @@ def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
     return {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
 
 
-def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> list[Curve]:
+def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> dict[str, dict[int, float]]:
     """The reference kernels measured on the same device class, within the sizes of the chart."""
     if ladder is None:
-        return []
-    curves = []
+        return {}
+    curves = {}
     for rung in ladder.rungs[:_MOST_RUNGS]:
         if device_class not in rung.figures:
             continue
         figures = rung.figures[device_class].gflops
         within = {size: speed for size, speed in figures.items() if low <= size <= high}
         if within:
-            curves.append(Curve(f"{rung.number}. {rung.title}", within, "rung"))
+            curves[short_name(f"{rung.number}. {rung.title}", _LONGEST)] = within
     return curves
