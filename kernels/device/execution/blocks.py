@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
-from kernels.device.execution.lower import REFUSED, LoweredStep, Lowering
+from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
 from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_warp_sync
 from kernels.device.state.machine import Machine
@@ -94,7 +94,7 @@ def _code_block(lowering: Lowering, block: Block, last_poll: int) -> CodeBlock:
     first, last = (lowering.program.instructions[pc] for pc in (block.start, block.end - 1))
     decides = _decides(last)
     warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
-    warp_sync = warp_sync and lowering.steps[block.start].follows != REFUSED
+    warp_sync = warp_sync and lowering.steps[block.start].follows != "refused"
     operand, result = _operands(lowering, first if warp_sync else last)
     return CodeBlock(
         block.start,
