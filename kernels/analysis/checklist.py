@@ -9,6 +9,7 @@ from kernels.analysis.remedies import COARSE, Bound, coalesced, coarsened, gain,
 from kernels.analysis.subject import WARP, Subject, line_of_most
 from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State, Verb
+from kernels.occupancy import resource_title
 from kernels.wording import plural, short_number
 
 _GOOD_OCCUPANCY, _FAIR_OCCUPANCY = 0.75, 0.4
@@ -54,7 +55,7 @@ def _occupancy(subject: Subject) -> _Judged:
     found = subject.occupancy
     if found is None:
         return _Judged(State.PARTLY, "Occupancy is unknown for this device.", _OCCUPANCY_ADVICE[""])
-    limit = {"shared": "shared memory"}.get(found.limit, found.limit)
+    limit = resource_title(found.limit)
     evidence = (
         f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
         f"{_percent(found.share)} of its limit" + (f", limited by {limit}." if limit and found.share < 1 else ".")

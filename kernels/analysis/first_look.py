@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kernels.analysis.remedies import COARSE
 from kernels.analysis.subject import WARP, Subject, line_of_most
 from kernels.evidence import INSTRUCTIONS_A_CYCLE, SECTORS_A_CYCLE, AccessEvidence, Advice, GoalResult, TheoryRow, Verb
+from kernels.occupancy import resource_title
 from kernels.wording import short_number
 
 _MOST = 5
@@ -279,7 +280,7 @@ def _occupancy(subject: Subject) -> list[Advice]:
         return []
     text = (
         f"Only {found.warps_per_sm} warps fit on an SM at once, {100 * found.share:.0f} % of its limit. Limited by "
-        f"{found.limit}. That is enough only if each thread has much work between its loads."
+        f"{resource_title(found.limit)}. That is enough only if each thread has much work between its loads."
     )
     return [Advice(text)]
 

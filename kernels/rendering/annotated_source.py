@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 
 from kernels.evidence import AccessEvidence, LineEvidence
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import DIM, RED, Style
 
-_DIM, _RED, _BOLD = "2", "31;1", "1"
 _AROUND = 2
 _MOST_LINES = 160
 _MOST_ACCESSES = 40
@@ -32,15 +30,15 @@ def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style
     digits = len(str(shown[-1]))
     bar = "│" if style.unicode else "|"
     room = max(20, style.width - columns - digits - 6)
-    out = [f"  {style.paint(text.ljust(columns), _DIM)}".rstrip() for text in margin[:2]]
+    out = [f"  {style.paint(text.ljust(columns), DIM)}".rstrip() for text in margin[:2]]
     previous = shown[0]
     for number, text in zip(shown, margin[2:], strict=True):
         if number > previous + 1:
             out.append(f"  {'':{columns}} {'...':>{digits}}")
         previous = number
-        code = _RED if _bad(by_number.get(number)) else ""
+        code = RED if _bad(by_number.get(number)) else ""
         line = cut(safe(source[number - 1]), room)
-        gutter = style.paint(f"{number:>{digits}} {bar}", _DIM)
+        gutter = style.paint(f"{number:>{digits}} {bar}", DIM)
         out.append(f"  {style.paint(text.ljust(columns), code)} {gutter} {line}".rstrip())
     if any(_predicated(line) for line in by_number.values()):
         out.append("  * in the PTX; the assembler disables threads instead, so no warp splits here on a GPU")
@@ -115,10 +113,10 @@ def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:
     head = ("line", "access", "bytes", "requests", "sect/req", "ideal", "used", "n-way")
     rows = [head, *(_access(number, access, style) for number, access in found[:_MOST_ACCESSES])]
     out = [cut(line, style.width) for line in table(rows, "><>>>>>>")]
-    out[0] = style.paint(out[0], _DIM)
+    out[0] = style.paint(out[0], DIM)
     left = len(found) - _MOST_ACCESSES
     for text in dict.fromkeys(f"line {n}: {safe(access.note)}" for n, access in found if access.note):
-        out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
+        out += style.wrap(text, "  ", "    ")
     return [*out, *([f"  ... and {left:,} more; --json has them all"] if left > 0 else [])]
 
 

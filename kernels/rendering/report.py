@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from kernels.counters import Totals, number
 from kernels.exercise.input_words import case_words
 from kernels.rendering.checklist import checklist_text
-from kernels.rendering.findings import MOST_FINDINGS, findings_text, summary_sentence
+from kernels.rendering.findings import MOST_FINDINGS, failing_case, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
 from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
@@ -30,7 +29,6 @@ _LOG_WIDTH = 100_000
 _UNREADABLE = 5
 
 NEXT = "Next step"
-_RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
 def render(
@@ -62,7 +60,7 @@ def render(
         _replay(report, file, options),
         _analyze(report, file, options),
     ]
-    return _joined(parts, style)
+    return style.joined(parts)
 
 
 def log_text(report: Report, source: str, style: Style) -> str:
@@ -74,12 +72,7 @@ def log_text(report: Report, source: str, style: Style) -> str:
         _warnings(report, style, _LOG_WARNINGS),
         _printed(report, style, _LOG_PRINTED, _LOG_WIDTH),
     ]
-    return _joined(parts, style)
-
-
-def _joined(parts: Iterable[Sequence[str]], style: Style) -> str:
-    text = "\n\n".join("\n".join(part) for part in parts if part)
-    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+    return style.joined(parts)
 
 
 def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
@@ -94,7 +87,7 @@ def _lines(source: str) -> list[str]:
 
 
 def _colour(report: Report) -> str:
-    return {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
+    return {Verdict.ACCEPTED: GREEN, Verdict.SYSTEM_ERROR: YELLOW}.get(report.verdict, RED)
 
 
 def _is_text(source: str) -> bool:
@@ -109,13 +102,13 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, _colour(report))}",
         *style.wrap(safe(summary_sentence(report))),
         *style.wrap(safe(launch_sentence(report))),
-        style.paint(cut(where, style.width), _DIM),
+        style.paint(cut(where, style.width), DIM),
     ]
 
 
 def _advice(report: Report, style: Style) -> list[str]:
     text = "" if report.verdict is Verdict.ACCEPTED else explanation_of(report).step
-    return [style.paint(NEXT, _BOLD), *style.wrap(text, "  ")] if text else []
+    return [style.paint(NEXT, BOLD), *style.wrap(text, "  ")] if text else []
 
 
 def _warnings(report: Report, style: Style, most: int) -> list[str]:
@@ -127,7 +120,7 @@ def _warnings(report: Report, style: Style, most: int) -> list[str]:
         for line in style.wrap((f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  ")
     ]
     left = len(report.warnings) - most
-    return [style.paint("The compiler warns", _BOLD), *shown, *([f"  ... and {left} more"] if left > 0 else [])]
+    return [style.paint("The compiler warns", BOLD), *shown, *([f"  ... and {left} more"] if left > 0 else [])]
 
 
 def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
@@ -136,7 +129,7 @@ def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
     lines = safe_lines(report.printed.removesuffix("\n"))
     shown = [f"  {cut(line, room)}".rstrip() for line in lines[:most]]
     left = len(lines) - most
-    title = style.paint("The kernel printed", _BOLD) + f" (case {case_words(report.printed_case or '')})"
+    title = style.paint("The kernel printed", BOLD) + f" (case {case_words(report.printed_case or '')})"
     return [title, *shown, *([f"  ... and {plural(left, 'more line')}"] if left > 0 else [])]
 
 
@@ -147,7 +140,7 @@ def _cases(report: Report, style: Style) -> list[str]:
     if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
         return []  # the sentence under the verdict says it
     ran = len(passed) + len(failed)
-    lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
+    lines = [style.paint("Cases", BOLD) + f": {len(passed)} of {ran} passed"]
     room = max((len(case_words(check.case)) for check in failed), default=0)
     texts = (f"  failed   {case_words(check.case):<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES])
     lines += [cut(text, style.width).rstrip() for text in texts]
@@ -179,11 +172,9 @@ def _figures(report: Report, style: Style) -> list[str]:
 
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
     """The command that repeats the smallest failing case, with the same values if the seed is known."""
-    failed = _with(report.checks, CaseStatus.FAILED)
-    if not failed or file == "-":
+    case = failing_case(report)
+    if not case or file == "-":
         return []
-    examples = [finding.example.case for finding in report.findings if finding.example is not None]
-    case = next((name for name in examples if name is not None), failed[0].case)
     seed = ["--seed", report.seed] if report.seed else []
     words = ["tilelab", "grade", file, *options, "--case", case, *seed]
     return ["Repeat a failing case:", f"  {safe(shlex.join(words))}"]
@@ -201,17 +192,15 @@ def evidence_text(report: Report, style: Style) -> list[str]:
     """Three numbers and the checklist, or why they are missing; nothing without an analysis."""
     evidence = report.evidence
     if evidence.extent is None:
-        return [line for note in evidence.notes for line in textwrap.wrap(safe(note), style.width)]
-    head = style.paint("What it does", _BOLD) + style.paint(f" (counted at {sizes_text(evidence.extent.sizes)})", _DIM)
+        return [line for note in evidence.notes for line in style.wrap(safe(note))]
+    head = style.paint("What it does", BOLD) + style.paint(f" (counted at {sizes_text(evidence.extent.sizes)})", DIM)
     numbers = ", ".join(figures(evidence.totals))
     if report.occupancy is not None:
         numbers += f"; occupancy {percent(report.occupancy.share)}"
-    out = [head, *textwrap.wrap(f"{numbers}.", style.width, initial_indent="  ", subsequent_indent="  ")]
+    out = [head, *style.wrap(f"{numbers}.", "  ")]
     out += checklist_text(evidence.checklist, style, advice=False)
-    unmet = [goal for goal in evidence.goals if not goal.met]
-    for goal in unmet:
-        out += textwrap.wrap(f"Not met: {safe(goal.text)}.", style.width, initial_indent="  ", subsequent_indent="  ")
-    return out
+    unmet = (f"Not met: {safe(goal.text)}." for goal in evidence.goals if not goal.met)
+    return [*out, *(line for text in unmet for line in style.wrap(text, "  "))]
 
 
 def figures(totals: Totals) -> list[str]:

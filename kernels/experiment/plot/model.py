@@ -113,6 +113,7 @@ class Series:
     number: decides colour, dashes and mark
     name: "" for the only one
     marked: whether its spots have marks, besides its line
+    leads: whether the plot is about it, and compares it with the others
     """
 
     number: int
@@ -121,6 +122,7 @@ class Series:
     join: Join = Join.LINE
     faint: bool = False
     marked: bool = True
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

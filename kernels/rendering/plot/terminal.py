@@ -19,9 +19,8 @@ from kernels.rendering.plot.labels import (
     value_of,
 )
 from kernels.rendering.text_safety import cut, safe, width
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, Style
 
-_BOLD, _DIM = "1", "2"
 _ROWS, _PANEL_ROWS = 16, 9
 _SHORTEST = 20
 """Characters of a full bar; with fewer, its interval is left out."""
@@ -33,7 +32,7 @@ _BLACK, _WHITE, _LIGHT_UNTIL = 16, 231, 3
 
 def plot_text(plot: Plot, style: Style) -> str:
     """The plot in the width of the terminal."""
-    heading = style.paint(cut(safe(plot.title), style.width), _BOLD)
+    heading = style.paint(cut(safe(plot.title), style.width), BOLD)
     if isinstance(plot, HeatMap):
         lines = _heat_map(plot, style)
     elif plot.kind is Kind.BARS:
@@ -47,7 +46,7 @@ def _chart(chart: Chart, style: Style) -> list[str]:
     lines = [*style.wrap(safe(title_of(chart.y))), ""]
     for panel in chart.panels:
         if panel.name:
-            lines.append(style.paint(safe(panel.name), _BOLD))
+            lines.append(style.paint(safe(panel.name), BOLD))
         lines += _panel(chart, panel, style, _PANEL_ROWS if len(chart.panels) > 1 else _ROWS)
     lines += [_centred(safe(title_of(chart.x)), style.width)]
     if named := [each for each in chart.series if each.name]:
@@ -67,9 +66,9 @@ def _panel(chart: Chart, panel: Panel, style: Style, height: int) -> list[str]:
     wide = style.width - left - 3
     canvas = Canvas(wide, height, style)
     if chart.diagonal:
-        canvas.line(_DIM, (0, 0), (1, 1))
+        canvas.line(DIM, (0, 0), (1, 1))
     for line in chart.roofs.lines(across.low, across.high) if chart.roofs is not None else ():
-        canvas.line(_DIM, *((across.share(x), up.share(y)) for x, y in line))
+        canvas.line(DIM, *((across.share(x), up.share(y)) for x, y in line))
     for series in panel.series:
         _draw(canvas, series, across, up)
     columns = [(across.share(x), tick(chart.x, x)) for x in across.ticks]
@@ -124,7 +123,7 @@ def _bars(chart: Chart, style: Style) -> list[str]:
     for x in sorted(names):
         inside = [(each, spot) for each in chart.panels[0].series for spot in each.spots if spot.x == x]
         if len(chart.series) > 1:
-            lines += ["", style.paint(f"{chart.x.name} {names[x]}", _BOLD)]
+            lines += ["", style.paint(f"{chart.x.name} {names[x]}", BOLD)]
         for each, spot in inside:
             name = f"  {safe(each.name)}" if len(chart.series) > 1 else names[x]
             said, ends = value_of(chart.y, spot.y), interval_of(chart.y, spot.y_ends)
@@ -148,7 +147,7 @@ def _bar(share: float, room: int, style: Style) -> str:
 def _heat_map(plot: HeatMap, style: Style) -> list[str]:
     lines = style.wrap(safe(title_of(plot.value)))
     for grid in plot.grids:
-        lines += ["", *([style.paint(safe(grid.name), _BOLD)] if grid.name else []), *_grid(plot, grid, style)]
+        lines += ["", *([style.paint(safe(grid.name), BOLD)] if grid.name else []), *_grid(plot, grid, style)]
     star = "★" if style.unicode else "*"
     ends = f"{value_of(plot.value, plot.low)} to {value_of(plot.value, plot.high)}"
     said = f"{'Darker' if style.colour else 'A fuller sign'} is more, from {ends}. {star} is the best."

@@ -13,12 +13,12 @@ from markupsafe import Markup
 from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Roofs, Series, Spot
 from kernels.rendering.page.charts import marks, svg
 from kernels.rendering.page.charts.axes import Axes, Frame
-from kernels.rendering.page.charts.bars import bars
 from kernels.rendering.page.charts.heat_map import heat_map_svg
 from kernels.rendering.plot.axes import axes_of
 from kernels.rendering.plot.labels import (
     description,
     left_out,
+    number_of,
     peak_text,
     roof_text,
     roofs_text,
@@ -31,13 +31,15 @@ from kernels.rendering.plot.labels import (
 WIDTH = 720
 _HEIGHT = 380
 _LEFT, _RIGHT, _TOP, _FOOT, _INSET = 76, 20, 34, 50, 14
-_NAMES = 1 / 4, 1 / 3
-"""The least and the most of the width for names next to a plot."""
+_NAMES, _BESIDE = 180, 480
+"""The least room for names next to a plot, and the least for the plot."""
 _LINE = 15
 _LONGEST = 24
 _LETTER = 7.2
 _SLANTED = 70
 """What names need below that slant."""
+_BARS = 0.76
+"""Of a group's room, the part with bars."""
 _MARKED = 200
 """The most marks on a line, and below on all lines of a plot."""
 _MOST_MARKS = 2000
@@ -55,10 +57,10 @@ def plot_svg(plot: Plot, identity: str = "chart", width: int = WIDTH) -> Markup:
 def _single(chart: Chart, width: int) -> tuple[list[str], int]:
     """One pair of axes. The names of the series are at its right, or below it if they would take too much room."""
     names = [each for each in chart.series if each.name]
-    room = _LETTER * max((len(each.name) for each in names), default=0) + 24
-    beside = bool(names) and room <= _NAMES[1] * width
+    room = max(_NAMES, _LETTER * max((len(each.name) for each in names), default=0) + 24)
+    beside = bool(names) and width - room >= _BESIDE
     high = round(min(_HEIGHT, 0.6 * width))
-    right = width - (max(room, _NAMES[0] * width) if beside else _RIGHT)
+    right = width - (room if beside else _RIGHT)
     axes = _axes(chart, Frame(_LEFT, right, _TOP, high - _FOOT))
     body = [svg.text(16, _TOP - 16, title_of(chart.y)), *_panel(chart, chart.panels[0], axes)]
     height = high + (_SLANTED if _slants(chart, axes) else _LINE if chart.roofs is not None else 0)
@@ -116,8 +118,8 @@ def _panel(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
     if chart.roofs is not None:
         body += _roofs(chart.roofs, axes)
     if chart.kind is Kind.BARS:
-        return [*body, *bars(chart, panel, axes)]
-    size = 1.0 if len(chart.spots) <= 60 else 0.75 if len(chart.spots) <= 400 else 0.5
+        return [*body, *_bars(chart, panel, axes)]
+    size = 1.0 if len(chart.marked) <= 60 else 0.75 if len(chart.marked) <= 400 else 0.5
     return [*body, *(_series(chart, each, axes, size) for each in reversed(panel.series))]
 
 
@@ -136,17 +138,44 @@ def _roofs(roofs: Roofs, axes: Axes) -> list[str]:
     return body
 
 
+def _bars(chart: Chart, panel: Panel, axes: Axes) -> list[str]:
+    """All bars with their values and intervals. Series differ in colour and in the mark at the foot of the bar."""
+    room = axes.frame.width / max(1, len(chart.x.labels)) * _BARS
+    several = len(panel.series) > 1
+    wide = min(72.0, room / len(panel.series))
+    longest = max(len(number_of(chart.y, spot.y)) for spot in chart.spots)
+    drawn = []
+    for place, series in enumerate(panel.series):
+        body = ""
+        for spot in series.spots:
+            middle = axes.x(spot.x) + (place - (len(panel.series) - 1) / 2) * wide
+            top, bottom = axes.y(spot.y), axes.frame.bottom
+            bar = f'<rect x="{middle - 0.46 * wide:.1f}" y="{top:.1f}" width="{0.92 * wide:.1f}"'
+            bar += f' height="{bottom - top:.1f}" fill="currentColor" class="column"/>'
+            if spot.y_ends is not None:
+                ends = [(middle, axes.y(end)) for end in spot.y_ends]
+                bar += f'<polyline class="over" points="{svg.path(ends)}"/>'
+            if _LETTER * longest <= wide:
+                highest = min(top, *map(axes.y, spot.y_ends or (spot.y,)))
+                bar += svg.text(middle, highest - 6, number_of(chart.y, spot.y), kind="strong", anchor="middle")
+            if several and bottom - top > 22:
+                bar += f'<g class="in">{marks.mark(series.number, middle, bottom - 11, 0.9)}</g>'
+            body += marks.spot(spot_text(chart, spot), middle, top, bar)
+        drawn.append(marks.group(series.number, series.name, body))
+    return drawn
+
+
 def _series(chart: Chart, series: Series, axes: Axes, size: float) -> str:
     places = [axes.place(spot.x, spot.y) for spot in series.spots]
     body = ""
     if series.join is Join.LINE:
-        body = marks.joined(series.number, places)
+        body = marks.joined(series.number, places, 3 if series.leads else 2)
     elif series.join is Join.STEPS:
         corners = [(after[0], before[1]) for before, after in itertools.pairwise(places)]
         steps_ = [point for pair in zip(places, [*corners, places[-1]], strict=True) for point in pair]
         body = marks.joined(series.number, steps_)
     lines = series.join is Join.LINE
-    every = math.ceil(max(len(places) / _MARKED, len(chart.spots) / _MOST_MARKS, 1)) if lines else 1
+    every = math.ceil(max(len(places) / _MARKED, len(chart.marked) / _MOST_MARKS, 1)) if lines else 1
     for spot, (x, y) in list(zip(series.spots, places, strict=True))[::every] if series.marked else ():
         drawn = _whiskers(axes, spot, x, y) + marks.mark(series.number, x, y, size)
         body += marks.spot(spot_text(chart, spot), x, y, drawn) + _label(spot, axes, x, y)
@@ -232,7 +261,9 @@ def _thinner(columns: list[tuple[float, str]], axes: Axes) -> list[tuple[float, 
 def _key(series: Series, x: float, y: float, lines: Sequence[str] = ()) -> str:
     """A name of the legend with its mark. lines: of a name that takes several."""
     body = marks.mark(series.number, x, y)
-    body += "".join(svg.text(x + 12, y + 4 + _LINE * place, line) for place, line in enumerate(lines or [series.name]))
+    kind = "strong" if series.leads else ""
+    for place, line in enumerate(lines or [series.name]):
+        body += svg.text(x + 12, y + 4 + _LINE * place, line, kind=kind)
     return marks.group(series.number, series.name, body, kind="key")
 
 
@@ -240,7 +271,7 @@ def _names(chart: Chart, axes: Axes, right: float) -> list[str]:
     """The names one below the other; of lines, each as near to its line's end as there is room."""
     series = [each for each in chart.panels[0].series if each.name]
     if chart.kind not in {Kind.LINE, Kind.MULTIPLES}:
-        return [_key(each, right + 16, axes.frame.top + 8 + 19 * place) for place, each in enumerate(series)]
+        return [_key(each, right + 12, axes.frame.top + 8 + 19 * place) for place, each in enumerate(series)]
     ends = sorted((axes.place(each.spots[-1].x, each.spots[-1].y)[1], each.number, each) for each in series)
     drawn = []
     free: float = axes.frame.top
