@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class LoweredStep:
     pc: int
     sources: tuple[int, ...] = ()
     results: tuple[int, ...] = ()
-    follows: Literal["all", "copy", "choice", "and", "or", "own", "refused"] = "own"
+    follows: str = "own"
 
 
 def _refused(pc: int, item: Instruction, reason: Unsupported) -> LoweredStep:
