@@ -124,9 +124,7 @@ def _remedy(subject: Subject, access: AccessEvidence) -> str:
 
 
 def _conflicts(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
-    ideal = access.wavefronts - access.conflicts
-    ways = access.wavefronts / ideal if ideal else 1.0
-    name = access.name or "shared memory"
+    ways, name = access.ways, access.name or "shared memory"
     text = (
         f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts. Its threads want different "
         f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. "
