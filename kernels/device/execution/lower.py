@@ -33,7 +33,7 @@ from kernels.device.ptx.module import (
     Unsupported,
     Vector,
 )
-from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync, reads
+from kernels.device.ptx.program import Program, is_scheduled, is_special, is_warp_sync, reads
 from kernels.device.ptx.speculation import chosen_loads
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -48,7 +48,6 @@ _NOTHING = re.compile(
 _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)")
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
-_JUMPS = frozenset({"bra", "brx", "ret", "exit"})
 MOST_GROUPS = 1 << 16
 _GRID_CHECK = 8
 """A `grid_group` reads the address of the grid's barrier at most this many instructions before its trap."""
@@ -121,13 +120,11 @@ class Lowering(Operands):
         return replace(step, run=run)
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
-        opcode = item.opcode
-        head = opcode.split(".", 1)[0]
-        if head in _JUMPS or is_barrier(item) or is_mbarrier(item) or _NOTHING.fullmatch(opcode):
+        if is_scheduled(item) or _NOTHING.fullmatch(item.opcode):
             return LoweredStep(steps.nothing, pc)
         if is_warp_sync(item):
             return self._warp(pc, item)
-        reader = self._READERS.get(head)
+        reader = self._READERS.get(item.head)
         return reader(self, pc, item) if reader is not None else self._arithmetic(pc, item)
 
     def _fence(self, pc: int, item: Instruction) -> LoweredStep:
@@ -359,7 +356,7 @@ class Lowering(Operands):
         results = tuple(each for each in targets if each is not None)
         # The compiler turns a branch into a selection or a logical operation. Then an unset value may decide nothing.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
-        verb = item.opcode.split(".", 1)[0]
+        verb = item.head
         if verb in {"and", "or"} and results and not any(negated) and not set(results) & set(sources):
             follows = verb
         return LoweredStep(run, pc, sources, results, follows)
