@@ -10,12 +10,13 @@ from kernels.evidence import Evidence, Extent, Light, TheoryRow
 from kernels.occupancy import resource_title
 from kernels.rendering.annotated_source import access_table, annotated
 from kernels.rendering.checklist import checklist_text
+from kernels.rendering.notes import run_text, uses_text, warnings_text
 from kernels.rendering.phases import render_phases
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, Style
 from kernels.verdict import Finding, Severity
-from kernels.wording import byte_size, plural, sizes_text
+from kernels.wording import plural, sizes_text
 
 FIRST_LOOK = "What to look at first"
 _MOST_FINDINGS = 5
@@ -42,7 +43,8 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
         _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
         _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
         safe_lines(render_phases(evidence.phases, width=style.width).rstrip()) if evidence.phases else [],
-        _end(analysis, style),
+        warnings_text(analysis.warnings, style),
+        run_text(analysis.seconds, analysis.isolation, style),
     ]
     return style.joined(parts)
 
@@ -192,11 +194,7 @@ def _value(number: float) -> str:
 def _use(analysis: Analysis, style: Style) -> list[str]:
     body, use, occupancy = [], analysis.resources, analysis.occupancy
     if use is not None:
-        shared = use.shared_bytes + (analysis.launch.shared if analysis.launch is not None else 0)
-        text = f"{plural(use.registers, 'register')} per thread, {byte_size(shared)} of shared memory per block"
-        if use.local_bytes:
-            text += f", {byte_size(use.local_bytes)} of local memory per thread"
-        body += style.wrap(f"Uses {text}.", "  ")
+        body += style.wrap(uses_text(use, analysis.launch.shared if analysis.launch is not None else 0), "  ")
     if occupancy is not None:
         blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
         text = (
@@ -233,17 +231,4 @@ def _goals(evidence: Evidence, style: Style) -> list[str]:
         mark = style.paint("met", GREEN) if goal.met else style.paint("not met", RED)
         text = f"{mark}: {safe(goal.text)}: {_value(goal.counted)} (at most {_value(goal.at_most)})"
         out += style.wrap(text, "  ", "    ")
-    return out
-
-
-def _end(analysis: Analysis, style: Style) -> list[str]:
-    out = []
-    for warning in analysis.warnings[:_MOST_FINDINGS]:
-        place = f"line {warning.line}: " if warning.line else ""
-        out += style.wrap(f"The compiler warns: {place}{safe(warning.message)}")
-    if analysis.seconds:
-        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in analysis.seconds.items())
-        out += style.wrap(f"Seconds: {steps}.")
-    if analysis.isolation:
-        out += style.wrap(f"Not enforced on this machine: {'; '.join(analysis.isolation)}.")
     return out

@@ -10,16 +10,16 @@ from kernels.exercise.input_words import case_words
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.findings import MOST_FINDINGS, failing_case, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
+from kernels.rendering.notes import run_text, uses_text, warnings_text
 from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
-from kernels.wording import byte_size, plural, sizes_text
+from kernels.wording import plural, sizes_text
 
 _MOST_CASES = 8
-_MOST_WARNINGS = 5
 _MOST_PRINTED = 20
 # The log is the place for long output, so it shows more.
 _LOG_FINDINGS = _LOG_WARNINGS = 200
@@ -47,16 +47,21 @@ def render(
     ladder: sentences on the position of a measured speed among known kernels
     profile: sentences from a profiler about the launch
     """
+    dynamic = report.launch.shared if report.launch is not None else 0
     parts = [
         _head(report, file, style),
         *_explanation(report, source, style, MOST_FINDINGS),
-        _warnings(report, style, _MOST_WARNINGS),
+        warnings_text(report.warnings, style),
         _printed(report, style, _MOST_PRINTED, style.width - 2),
         unmade_text(report, style),
         measurement_text(report, style, ladder, profile),
         _cases(report, style),
         evidence_text(report, style),
-        [*_figures(report, style), *measured_with_text(report, style)],
+        [
+            *(style.wrap(uses_text(report.resources, dynamic)) if report.resources is not None else []),
+            *run_text(report.seconds, report.isolation, style),
+            *measured_with_text(report, style),
+        ],
         _replay(report, file, options),
         _analyze(report, file, options),
     ]
@@ -69,7 +74,7 @@ def log_text(report: Report, source: str, style: Style) -> str:
     parts = [
         [style.paint(line, _colour(report)) for line in sentence],
         *_explanation(report, source, style, _LOG_FINDINGS),
-        _warnings(report, style, _LOG_WARNINGS),
+        warnings_text(report.warnings, style, _LOG_WARNINGS),
         _printed(report, style, _LOG_PRINTED, _LOG_WIDTH),
     ]
     return style.joined(parts)
@@ -77,13 +82,8 @@ def log_text(report: Report, source: str, style: Style) -> str:
 
 def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
     """The findings and the advice."""
-    lines = _lines(source)
+    lines = safe_lines(source.rstrip()) if _is_text(source) else []
     return [*findings_text(report, lines, style, most), _advice(report, style)]
-
-
-def _lines(source: str) -> list[str]:
-    """The lines of the source that can be shown."""
-    return safe_lines(source.rstrip()) if _is_text(source) else []
 
 
 def _colour(report: Report) -> str:
@@ -109,18 +109,6 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
 def _advice(report: Report, style: Style) -> list[str]:
     text = "" if report.verdict is Verdict.ACCEPTED else explanation_of(report).step
     return [style.paint(NEXT, BOLD), *style.wrap(text, "  ")] if text else []
-
-
-def _warnings(report: Report, style: Style, most: int) -> list[str]:
-    if not report.warnings:
-        return []
-    shown = [
-        line
-        for warning in report.warnings[:most]
-        for line in style.wrap((f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  ")
-    ]
-    left = len(report.warnings) - most
-    return [style.paint("The compiler warns", BOLD), *shown, *([f"  ... and {left} more"] if left > 0 else [])]
 
 
 def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
@@ -151,23 +139,6 @@ def _cases(report: Report, style: Style) -> list[str]:
 
 def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:
     return [check for check in checks if check.status is status]
-
-
-def _figures(report: Report, style: Style) -> list[str]:
-    lines = []
-    if report.resources is not None:
-        use = report.resources
-        shared = f"{byte_size(use.shared_bytes)} of" if use.shared_bytes else "no"
-        text = f"{plural(use.registers, 'register')} per thread, {shared} shared memory per block"
-        spilled = use.spill_store_bytes + use.spill_load_bytes
-        local = f", {byte_size(use.local_bytes)} of local memory per thread" if use.local_bytes else ""
-        lines += style.wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.")
-    if report.seconds:
-        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in report.seconds.items())
-        lines += style.wrap(f"Seconds: {steps}.")
-    if report.isolation:
-        lines += style.wrap(f"Not enforced on this machine: {'; '.join(report.isolation)}.")
-    return lines
 
 
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
