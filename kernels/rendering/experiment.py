@@ -51,7 +51,7 @@ def nothing_measured(results: Sequence[PointResult]) -> str:
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
     """How many points have which verdict."""
-    counts = Counter(each.verdict.value.replace("_", " ") for each in results)
+    counts = Counter(each.verdict.words for each in results)
     return f"Verdicts: {', '.join(f'{count:,} {verdict}' for verdict, count in counts.items())}."
 
 
@@ -129,7 +129,7 @@ def _head(quantity: Quantity) -> str:
 
 
 def _cells(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> list[str]:
-    cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.value.replace("_", " ")]
+    cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.words]
     for each in shown:
         cells.append(value_text(each, each.of(result)))
         if each.basis is Basis.MEASURED:

@@ -143,5 +143,5 @@ def _word(attempt: Attempt) -> str:
     if attempt.shown:
         return f"{attempt.shown}, not ranked"
     if verdict is not None:
-        return verdict.value.replace("_", " ")
+        return verdict.words
     return "cancelled" if attempt.entry.cancelled else "no verdict yet"

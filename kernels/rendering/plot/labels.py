@@ -81,7 +81,7 @@ def cell_texts(plot: HeatMap) -> Iterator[str]:
 
 def cell_text(plot: HeatMap, cell: Cell) -> str:
     """A cell's value, or the verdict instead of one."""
-    return value_of(plot.value, cell.value) if cell.value is not None else cell.result.verdict.value.replace("_", " ")
+    return value_of(plot.value, cell.value) if cell.value is not None else cell.result.verdict.words
 
 
 def short_name(name: str, most: int) -> str:
