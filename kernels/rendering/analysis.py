@@ -165,15 +165,10 @@ def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
     ]  # fmt: skip
     out = [cut(line, style.width) for line in table(cells, "<<>><")]
     out[0] = style.paint(out[0], DIM)
-    for text in dict.fromkeys(_reason(row) for row in rows if row.note):
-        out += style.wrap(text, "  ", "    ")
+    reasons = [(row.title if row.line is None else f"line {row.line}", row.note) for row in rows if row.note]
+    for about, note in dict.fromkeys(reasons):
+        out += style.wrap(f"{about}: {safe(note)}.", "  ", "    ")
     return out
-
-
-def _reason(row: TheoryRow) -> str:
-    """Why a count differs from its formula, and at which line."""
-    about = row.title if row.line is None else f"line {row.line}"
-    return f"{about}: {safe(row.note)}."
 
 
 def departure_text(row: TheoryRow) -> str:
@@ -208,8 +203,9 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
 
 def _light(light: Light, style: Style) -> list[str]:
     longest = max((item.milliseconds for item in light.resources), default=0.0) or 1.0
+    mark = "█" if style.unicode else "#"
     rows = [
-        (item.title, f"{item.milliseconds:.4f} ms", _bar(item.milliseconds / longest, style),
+        (item.title, f"{item.milliseconds:.4f} ms", mark * round(20 * item.milliseconds / longest),
          "<- bottleneck" if item.resource == light.limit else "")
         for item in light.resources
     ]  # fmt: skip
@@ -219,10 +215,6 @@ def _light(light: Light, style: Style) -> list[str]:
         f"At {sizes_text(light.sizes)}, the kernel takes at least {light.milliseconds:.4f} ms{speed}.", "  "
     )
     return _titled(f"Speed of light on {light.device}", f"{light.basis}, not measured", body, style)
-
-
-def _bar(share: float, style: Style) -> str:
-    return ("█" if style.unicode else "#") * round(20 * share)
 
 
 def _goals(evidence: Evidence, style: Style) -> list[str]:

@@ -57,7 +57,8 @@ def measurement_text(
     profiled = [line for sentence in profile for line in style.wrap(safe(sentence))]
     curve = _curve(found, style)
     left_out = [line for text in found.left_out for line in style.wrap(f"Left out: {safe(text)}", "  ")]
-    return _joined([out, binding_text(report, style), profiled, [*curve, *left_out]])
+    parts = filter(None, (out, binding_text(report, style), profiled, [*curve, *left_out]))
+    return "\n\n".join(map("\n".join, parts)).split("\n")
 
 
 GPU_ONLY = "The CPU device doesn't know every instruction of this kernel, so only the GPU judged it."
@@ -113,23 +114,20 @@ def _curve(found: Measurement, style: Style) -> list[str]:
         return []
     names = list(found.sizes)
     unit = UNITS.get(found.metric)
+    values = [value_of(speed, found.metric) for speed in speeds]
     columns: list[list[str]] = [[name, *(str(speed.sizes.get(name, "")) for speed in speeds)] for name in names]
     columns.append(["ms", *(ms_text(speed.ms_median) for speed in speeds)])
     if unit is not None:
-        columns.append([unit, *(_or_blank(value_of(speed, found.metric)) for speed in speeds)])
+        columns.append([unit, *("" if value is None else speed_text(value) for value in values)])
     if any(speed.cublas_share is not None for speed in speeds):
         shares = (speed.cublas_share for speed in speeds)
         columns.append(["of cuBLAS", *("" if share is None else share_text(share) for share in shares)])
     columns.append(["repeats", *(f"{speed.repeats:,}" for speed in speeds)])
     lines = table(list(zip(*columns, strict=True)), ">" * len(columns))
     if unit is not None:
-        lines = _with_bars(lines, [value_of(speed, found.metric) or 0.0 for speed in speeds], style)
+        lines = _with_bars(lines, [value or 0.0 for value in values], style)
     lines = [line if "\033" in line else cut(line, style.width) for line in lines]
     return [style.paint(lines[0], DIM), *lines[1:]]
-
-
-def _or_blank(value: float | None) -> str:
-    return "" if value is None else speed_text(value)
 
 
 def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[str]:
@@ -152,13 +150,6 @@ def measured_with_text(report: Report, style: Style) -> list[str]:
         return []
     said = "; ".join(f"{title}: {safe(value)}" for title, value in conditions(found).items())
     return [style.paint(line, DIM) for line in style.wrap(f"{said.replace('°', '')}.")]
-
-
-def _joined(parts: Sequence[list[str]]) -> list[str]:
-    out: list[str] = []
-    for part in filter(None, parts):
-        out += [*([""] if out else []), *part]
-    return out
 
 
 def binding_text(report: Report, style: Style) -> list[str]:

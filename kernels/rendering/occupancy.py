@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernels.occupancy.block_sizes import Suggestion
 from kernels.occupancy.calculation import STATIC_SHARED, Occupancy, Resource, limits_of, resource_title, taken
 from kernels.occupancy.survey import Survey
 from kernels.rendering.table import percent, table
@@ -123,19 +122,15 @@ def _suggestion(found: Survey, style: Style) -> list[str]:
     title = style.paint("Suggested block size", BOLD)
     if at_square is None:
         return [title, *style.wrap("None: no block size can be launched.", "  ")]
+    count = found.multiprocessors
+    fill = f"It takes {suggestion.blocks_per_sm * count:,} blocks to fill the device." if count is not None else ""
     text = (
         f"{suggestion.threads} threads, {plural(suggestion.blocks_per_sm, 'block')} on a multiprocessor. "
         f"cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same. "
-        f"{_grid(suggestion, found.multiprocessors)}"
+        f"{fill}"
     )
     lab = (
         f"The lab rounds down to a square: 4^floor(ln({suggestion.threads}) / ln(4)) = {suggestion.square} threads, "
         f"BLOCK_SIZE {suggestion.side}, occupancy {percent(at_square.share)}."
     )
     return [title, *style.wrap(text.rstrip(), "  "), *style.wrap(lab, "  ")]
-
-
-def _grid(suggestion: Suggestion, multiprocessors: int | None) -> str:
-    if multiprocessors is None:
-        return ""
-    return f"It takes {suggestion.blocks_per_sm * multiprocessors:,} blocks to fill the device."

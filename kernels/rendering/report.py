@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kernels.counters import Totals, number
 from kernels.exercise.input_words import case_words
@@ -16,7 +16,7 @@ from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
-from kernels.verdict import CaseCheck, CaseStatus, Verdict
+from kernels.verdict import CaseStatus, Verdict
 from kernels.wording import plural, sizes_text
 
 _MOST_CASES = 8
@@ -124,7 +124,7 @@ def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
 def _cases(report: Report, style: Style) -> list[str]:
     if not any(check.status is not CaseStatus.NOT_RUN for check in report.checks):
         return []
-    passed, failed, not_run = (_with(report.checks, status) for status in CaseStatus)
+    passed, failed, not_run = ([check for check in report.checks if check.status is status] for status in CaseStatus)
     if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
         return []  # the sentence under the verdict says it
     ran = len(passed) + len(failed)
@@ -135,10 +135,6 @@ def _cases(report: Report, style: Style) -> list[str]:
     if len(failed) > _MOST_CASES:
         lines.append(f"  ... and {len(failed) - _MOST_CASES} more failed")
     return lines + [cut(f"  not run  {case_words(check.case)}: {check.note}", style.width) for check in not_run]
-
-
-def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:
-    return [check for check in checks if check.status is status]
 
 
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:

@@ -88,7 +88,9 @@ def _axis(up: Axis, metric: Metric) -> list[tuple[float, str]]:
 
 def _names(attempts: Sequence[Attempt], *, modelled: bool) -> list[tuple[float, str]]:
     """The labels of the rows below the grid, with their heights."""
-    none = [(_WRONG + 4, "no value" if modelled else "no speed")] if _without(attempts) else []
+    none = (
+        [(_WRONG + 4, "no value" if modelled else "no speed")] if any(each.value is None for each in attempts) else []
+    )
     return [*none, (_HEIGHT - 12, "No.")]
 
 
@@ -99,10 +101,6 @@ def _foot(attempts: Sequence[Attempt]) -> list[str]:
         f"{attempts[place].number}</text>"
         for place in range(0, len(attempts), every)
     ]
-
-
-def _without(attempts: Sequence[Attempt]) -> bool:
-    return any(each.value is None for each in attempts)
 
 
 def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric, best: float | None) -> str:
