@@ -57,8 +57,7 @@ def measurement_text(
     profiled = [line for sentence in profile for line in style.wrap(safe(sentence))]
     curve = _curve(found, style)
     left_out = [line for text in found.left_out for line in style.wrap(f"Left out: {safe(text)}", "  ")]
-    parts = filter(None, (out, binding_text(report, style), profiled, [*curve, *left_out]))
-    return "\n\n".join(map("\n".join, parts)).split("\n")
+    return style.joined([out, binding_text(report, style), profiled, [*curve, *left_out]]).split("\n")
 
 
 GPU_ONLY = "The CPU device doesn't know every instruction of this kernel, so only the GPU judged it."

@@ -122,15 +122,14 @@ def _suggestion(found: Survey, style: Style) -> list[str]:
     title = style.paint("Suggested block size", BOLD)
     if at_square is None:
         return [title, *style.wrap("None: no block size can be launched.", "  ")]
-    count = found.multiprocessors
-    fill = f"It takes {suggestion.blocks_per_sm * count:,} blocks to fill the device." if count is not None else ""
     text = (
         f"{suggestion.threads} threads, {plural(suggestion.blocks_per_sm, 'block')} on a multiprocessor. "
-        f"cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same. "
-        f"{fill}"
+        "cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same."
     )
+    if found.multiprocessors is not None:
+        text += f" It takes {suggestion.blocks_per_sm * found.multiprocessors:,} blocks to fill the device."
     lab = (
         f"The lab rounds down to a square: 4^floor(ln({suggestion.threads}) / ln(4)) = {suggestion.square} threads, "
         f"BLOCK_SIZE {suggestion.side}, occupancy {percent(at_square.share)}."
     )
-    return [title, *style.wrap(text.rstrip(), "  "), *style.wrap(lab, "  ")]
+    return [title, *style.wrap(text, "  "), *style.wrap(lab, "  ")]

@@ -88,9 +88,8 @@ def _axis(up: Axis, metric: Metric) -> list[tuple[float, str]]:
 
 def _names(attempts: Sequence[Attempt], *, modelled: bool) -> list[tuple[float, str]]:
     """The labels of the rows below the grid, with their heights."""
-    none = (
-        [(_WRONG + 4, "no value" if modelled else "no speed")] if any(each.value is None for each in attempts) else []
-    )
+    without = any(each.value is None for each in attempts)
+    none = [(_WRONG + 4, "no value" if modelled else "no speed")] if without else []
     return [*none, (_HEIGHT - 12, "No.")]
 
 
