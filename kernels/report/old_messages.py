@@ -57,7 +57,7 @@ _NEXT = re.compile(r" (?=In \d+ of \d+ failing cases: )|(?<! cases:) (?=Incorrec
 _DIAGNOSIS = re.compile(r"(?:In (\d+) of (\d+) failing cases: )?(.{1,1000}?\.|.*)(?: (.*))?")
 _THREAD = r"hread \(([\d,]+)\)"
 _BLOCK = r" of block \(([\d,]+)\)"
-_TWO = re.compile(rf"T{_THREAD}{_BLOCK} (\D+?) `[^`]+`.*?\. T{_THREAD}(?:{_BLOCK})? (\D+?) it\b")
+_TWO = re.compile(rf"T{_THREAD}{_BLOCK} (\D+?) `[^`]{{1,300}}`.{{0,300}}?\. T{_THREAD}(?:{_BLOCK})? (\D+?) it\b")
 _BOTH = re.compile(rf"T{_THREAD}{_BLOCK} and t{_THREAD}(?:{_BLOCK})? both (\D+?) `")
 _VERBS = {kind.verb: kind for kind in AccessKind} | {
     "read": AccessKind.READ, "write": AccessKind.WRITE, "atomically reads": AccessKind.READ,

@@ -156,8 +156,8 @@ class Recorder:
         try:
             origin = self._keys.origin(sealed)
         except Distrusted as found:
-            self.distrusted(found.why)
             outcome = refuse(self._sessions, read.ticket, sealed.name, found.why, pause=refused_pause)
+            self.distrusted(found.why)
             return self._counted(read, outcome)
         if isinstance(read, Unread):
             return self._unreadable(read)

@@ -215,11 +215,12 @@ def test_the_page_does_not_scroll_before_the_scripts_arrive(student):
 
 def test_a_refused_submission_stays_in_the_editor(student, portal, complaints):
     complaints.allow("status of 409|status of 422|status of 429")
-    write(student, RACE)
+    # before anything is typed: a busy browser may begin to intercept late
     student.route(
         "**/submissions",
         lambda route: route.fulfill(status=429, content_type="text/html", body='<p data-refusal="x"><p>Wait 9 s.</p>'),
     )
+    write(student, RACE)
     student.keyboard.press("Control+Enter")
     expect(student.locator("[data-says]")).to_contain_text("Not checked.")
     expect(editor(student)).to_contain_text("MatrixMulKernel")
