@@ -8,7 +8,7 @@ a report loads no numpy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kernels.counters import Totals
@@ -17,6 +17,9 @@ from kernels.launch import Launch
 SECTORS_A_CYCLE = 2
 INSTRUCTIONS_A_CYCLE = 4
 """Rough costs on one multiprocessor. They only put lines in order."""
+
+
+_COUNTS = ("requests", "unique_bytes", "sectors", "ideal_sectors", "wavefronts", "conflicts")
 
 
 class Verb(StrEnum):
@@ -76,9 +79,20 @@ class AccessEvidence:
         return self.unique_bytes / (32 * self.sectors) if self.sectors else 0.0
 
     @property
+    def ideal_per_request(self) -> float:
+        """The fewest sectors of a request."""
+        return self.ideal_sectors / self.requests if self.requests else 0.0
+
+    @property
     def wavefronts_per_request(self) -> float:
         """1 without bank conflicts (for accesses of 4 bytes)."""
         return self.wavefronts / self.requests if self.requests else 0.0
+
+    @property
+    def ways(self) -> float:
+        """The passes, as a multiple of those without bank conflicts."""
+        ideal = self.wavefronts - self.conflicts
+        return self.wavefronts / ideal if ideal else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,24 @@ class LineEvidence:
     flops: int
     accesses: tuple[AccessEvidence, ...] = ()
     branches: BranchEvidence | None = None
+
+    @property
+    def cost(self) -> float:
+        """A rough number of a multiprocessor's cycles: instructions, sectors of memory, passes over shared memory."""
+        moved = sum(access.sectors / SECTORS_A_CYCLE + access.wavefronts for access in self.accesses)
+        return self.warp_instructions / INSTRUCTIONS_A_CYCLE + moved
+
+    @property
+    def worst_ways(self) -> float:
+        """The largest `ways` of the accesses to shared memory that ran."""
+        return max((each.ways for each in self.accesses if each.space == "shared" and each.requests), default=1.0)
+
+    def together(self, *spaces: str) -> AccessEvidence | None:
+        """All accesses to these spaces that ran, as one; None for none."""
+        ran = [access for access in self.accesses if access.space in spaces and access.requests]
+        if not ran:
+            return None
+        return replace(ran[0], **{name: sum(getattr(access, name) for access in ran) for name in _COUNTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +371,5 @@ class Evidence:
 
 
 def costliest_line(evidence: Evidence) -> int | None:
-    """The line with the most counted work: instructions, sectors of global memory, and passes over shared memory."""
-    costs = {
-        line.line: line.warp_instructions / INSTRUCTIONS_A_CYCLE
-        + sum(access.sectors / SECTORS_A_CYCLE + access.wavefronts for access in line.accesses)
-        for line in evidence.lines
-    }
-    return max(costs, key=lambda line: costs[line], default=None)
+    """The line with the most counted work."""
+    return max(evidence.lines, key=lambda line: line.cost).line if evidence.lines else None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kernels.analysis.remedies import COARSE, Bound, coalesced, coarsened, gain, tiled, undivided
-from kernels.analysis.subject import Subject, line_of_most
+from kernels.analysis.subject import WARP, Subject, line_of_most
+from kernels.counters import Totals
 from kernels.evidence import ChecklistRow, State, Verb
+from kernels.occupancy import resource_title
 from kernels.wording import plural, short_number
 
 _GOOD_OCCUPANCY, _FAIR_OCCUPANCY = 0.75, 0.4
@@ -17,52 +19,49 @@ _MUCH_REUSE, _SOME_REUSE = 0.75, 1.5
 _FEW_REPEATS = 1.1
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the run shows of one optimisation.
+
+    better: the counts with the optimisation, if the model can tell its gain
+    line: where it is missing
+    """
+
+    state: State
+    evidence: str
+    advice: str
+    better: Totals | None = None
+    line: int | None = None
+    share: float | None = None
+
+
 def checklist(subject: Subject, bound: Bound | None = None) -> tuple[ChecklistRow, ...]:
-    """All six rows, in the course's order.
+    """All six rows, in the course's order. A row has advice, gain and line only if its optimisation is missing.
 
     bound: the model that gives each row's gain, if there is one
     """
-    rows: tuple[Callable[[Subject, Bound | None], ChecklistRow], ...] = (
-        _occupancy, _coalescing, _divergence, _tiling, _privatization, _coarsening,
-    )  # fmt: skip
-    return tuple(_unneeded_advice_left_out(row(subject, bound)) for row in rows)
+    rows = []
+    for key, title, judge, cores, memory in _OPTIMISATIONS:
+        found = judge(subject)
+        row = ChecklistRow(key, title, found.state, found.evidence, cores, memory, share=found.share)
+        if found.state in {State.NO, State.PARTLY}:
+            worth = gain(subject, bound, found.better) if found.better is not None else None
+            row = replace(row, advice=found.advice, gain=worth, line=found.line)
+        rows.append(row)
+    return tuple(rows)
 
 
-def _unneeded_advice_left_out(row: ChecklistRow) -> ChecklistRow:
-    """The row, without advice and gain if the optimisation is present or not needed."""
-    return replace(row, advice="", gain=None) if row.state in {State.YES, State.NOT_NEEDED} else row
-
-
-def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
+def _occupancy(subject: Subject) -> _Judged:
     found = subject.occupancy
     if found is None:
-        state, evidence, limit = State.PARTLY, "Occupancy is unknown for this device.", ""
-    else:
-        state = _graded(found.share, _GOOD_OCCUPANCY, _FAIR_OCCUPANCY)
-        limit = found.limit
-        evidence = (
-            f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
-            f"{_percent(found.share)} of its limit"
-            + (f", limited by {_named(limit)}." if limit and found.share < 1 else ".")
-        )
-    return ChecklistRow(
-        key="occupancy",
-        title="Maximising occupancy",
-        state=state,
-        evidence=evidence,
-        cores="Other warps run while one waits for a result.",
-        memory="More requests run at the same time, which hides their latency.",
-        advice=_OCCUPANCY_ADVICE.get(_resource(limit), _OCCUPANCY_ADVICE[""]),
+        return _Judged(State.PARTLY, "Occupancy is unknown for this device.", _OCCUPANCY_ADVICE[""])
+    limit = resource_title(found.limit)
+    evidence = (
+        f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
+        f"{_percent(found.share)} of its limit" + (f", limited by {limit}." if limit and found.share < 1 else ".")
     )
-
-
-def _named(limit: str) -> str:
-    """The resource in the course's words."""
-    return {"shared": "shared memory"}.get(limit, limit)
-
-
-def _resource(limit: str) -> str:
-    return next((name for name in ("register", "shared", "warp", "block") if name in limit.lower()), "")
+    advice = next(advice for name, advice in _OCCUPANCY_ADVICE.items() if name in found.limit.lower())
+    return _Judged(_graded(found.share, _GOOD_OCCUPANCY, _FAIR_OCCUPANCY), evidence, advice)
 
 
 _OCCUPANCY_ADVICE = {
@@ -75,36 +74,27 @@ _OCCUPANCY_ADVICE = {
 }
 
 
-def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
+def _coalescing(subject: Subject) -> _Judged:
     accesses = list(subject.accesses("global", Verb.LOAD, Verb.STORE))
     moved = sum(access.sectors for _, access in accesses)
     wasted = [(line.line, subject.wasted_sectors(access)) for line, access in accesses]
-    share = 1 - sum(count for _, count in wasted) / moved if moved else 1.0
-    state = _graded(share, _GOOD_SECTORS, _FAIR_SECTORS)
-    worst = line_of_most(wasted)
     if not moved:
-        state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
-    else:
-        requests = sum(access.requests for _, access in accesses)
-        evidence = f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
-        if worst is not None:
-            evidence += f" Line {worst} causes most of the unneeded ones."
-    return ChecklistRow(
-        key="coalescing",
-        title="Coalesced global accesses",
-        state=state,
-        evidence=evidence,
-        cores="Warps wait less for global memory.",
-        memory="Less traffic, because threads use all bytes of each sector.",
-        advice="Let neighbouring threads (in x) access neighbouring addresses. If the data has the other order, load "
-        "it along its rows into shared memory and transpose it there.",
-        gain=gain(subject, bound, coalesced(subject)),
-        line=worst if state in {State.NO, State.PARTLY} else None,
-        share=share if moved else None,
+        return _Judged(State.NOT_NEEDED, "It makes no access to global memory.", "")
+    share = 1 - sum(count for _, count in wasted) / moved
+    requests = sum(access.requests for _, access in accesses)
+    evidence = f"{short_number(moved / requests, 2)} sectors per request, {_percent(share)} of them needed."
+    worst = line_of_most(wasted)
+    if worst is not None:
+        evidence += f" Line {worst} causes most of the unneeded ones."
+    advice = (
+        "Let neighbouring threads (in x) access neighbouring addresses. If the data has the other order, load "
+        "it along its rows into shared memory and transpose it there."
     )
+    state = _graded(share, _GOOD_SECTORS, _FAIR_SECTORS)
+    return _Judged(state, evidence, advice, coalesced(subject), worst, share)
 
 
-def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
+def _divergence(subject: Subject) -> _Judged:
     totals = subject.totals
     splits = [
         (line.line, line.branches.divergent)
@@ -119,41 +109,21 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
     edges = subject.has_edges and not divergent
     if edges and state is not State.YES:
         evidence += " Blocks at the edge reach past the matrix."
-    return ChecklistRow(
-        key="divergence",
-        title="Minimising control divergence",
-        state=state,
-        evidence=evidence,
-        cores="No core idles while other threads of its warp take another way.",
-        memory="None.",
-        advice=_small_block(subject)
-        or ("A larger matrix has a smaller share of blocks at the edge." if edges else "")
-        or "Let whole warps take the same way. Choose the working threads by t < n, not by t % n. At edges, select a "
-        "value instead of branching.",
-        gain=gain(subject, bound, undivided(subject)),
-        line=line_of_most(splits) if state in {State.NO, State.PARTLY} else None,
-    )
+    if subject.launch.threads % WARP:
+        advice = f"A block of {subject.launch.threads} threads doesn't fill its last warp. Use a multiple of 32."
+    elif edges:
+        advice = "A larger matrix has a smaller share of blocks at the edge."
+    else:
+        advice = (
+            "Let whole warps take the same way. Choose the working threads by t < n, not by t % n. At edges, select a "
+            "value instead of branching."
+        )
+    return _Judged(state, evidence, advice, undivided(subject), line_of_most(splits))
 
 
-def _small_block(subject: Subject) -> str:
-    if subject.launch.threads % 32 == 0:
-        return ""
-    return f"A block of {subject.launch.threads} threads doesn't fill its last warp. Use a multiple of 32."
-
-
-def _tiling(subject: Subject, bound: Bound | None) -> ChecklistRow:
-    state, evidence = _reuse(subject)
-    return ChecklistRow(
-        key="tiling",
-        title="Tiling of reused data",
-        state=state,
-        evidence=evidence,
-        cores="Warps wait less for global memory.",
-        memory="Less traffic, because a block loads an element once and uses it often.",
-        advice=f"Let the block load {subject.tile}x{subject.tile} tiles into shared memory, for all its threads.",
-        gain=gain(subject, bound, tiled(subject)),
-        line=subject.busiest_line("global", Verb.LOAD) if state in {State.NO, State.PARTLY} else None,
-    )
+def _tiling(subject: Subject) -> _Judged:
+    advice = f"Let the block load {subject.tile}x{subject.tile} tiles into shared memory, for all its threads."
+    return _Judged(*_reuse(subject), advice, tiled(subject), subject.busiest_line("global", Verb.LOAD))
 
 
 def _reuse(subject: Subject) -> tuple[State, str]:
@@ -175,7 +145,7 @@ def _reuse(subject: Subject) -> tuple[State, str]:
     return state, f"{text}; tiles of {subject.tile} would give {short_number(aim)}."
 
 
-def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
+def _privatization(subject: Subject) -> _Judged:
     in_global = [(line.line, a.threads) for line, a in subject.accesses("global", Verb.ATOMIC)]
     in_shared = sum(access.threads for _, access in subject.accesses("shared", Verb.ATOMIC))
     updates = sum(count for _, count in in_global)
@@ -188,44 +158,49 @@ def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
         state = State.PARTLY if in_shared else State.NO
         each = updates / subject.launch.blocks
         evidence = f"{plural(updates, 'atomic update')} of global memory, {each:,.1f} per block."
-    return ChecklistRow(
-        key="privatization",
-        title="Privatisation",
-        state=state,
-        evidence=evidence,
-        cores="Warps wait less for atomic updates.",
-        memory="Fewer updates of one address wait for each other.",
-        advice="Let each block add up in its shared memory, then update the result once.",
-        line=line_of_most(in_global) if state in {State.NO, State.PARTLY} else None,
-    )
+    advice = "Let each block add up in its shared memory, then update the result once."
+    return _Judged(state, evidence, advice, line=line_of_most(in_global))
 
 
-def _coarsening(subject: Subject, bound: Bound | None) -> ChecklistRow:
+def _coarsening(subject: Subject) -> _Judged:
     sums = subject.operation == "sum"
     what, units = ("adds up", subject.input_elements) if sums else ("computes", subject.output_elements)
-    each, worth = units / subject.threads, None
+    each, better = units / subject.threads, None
     state, evidence = State.NO, f"A thread {what} {_amount(each)} of the {'input' if sums else 'output'}."
     if each >= 2:
         state = State.YES
     elif subject.product is not None:
         if subject.shares:
-            worth = gain(subject, bound, coarsened(subject))
+            better = coarsened(subject)
         else:
             evidence += " Tiles come first."
     elif not sums:
         state, evidence = State.NOT_NEEDED, "Threads repeat no work, so coarser threads would save nothing."
-    return ChecklistRow(
-        key="coarsening",
-        title="Thread coarsening",
-        state=state,
-        evidence=evidence,
-        cores="Less repeated work, and fewer barriers for the same result.",
-        memory="Fewer elements that several blocks load.",
-        advice=f"Let each thread add up {COARSE} elements."
-        if sums
-        else f"Let each thread compute {COARSE} elements, one tile apart, from one load of their common tile.",
-        gain=worth,
-    )
+    common = f"Let each thread compute {COARSE} elements, one tile apart, from one load of their common tile."
+    return _Judged(state, evidence, f"Let each thread add up {COARSE} elements." if sums else common, better)
+
+
+_OPTIMISATIONS: tuple[tuple[str, str, Callable[[Subject], _Judged], str, str], ...] = (
+    ("occupancy", "Maximising occupancy", _occupancy,
+     "Other warps run while one waits for a result.",
+     "More requests run at the same time, which hides their latency."),
+    ("coalescing", "Coalesced global accesses", _coalescing,
+     "Warps wait less for global memory.",
+     "Less traffic, because threads use all bytes of each sector."),
+    ("divergence", "Minimising control divergence", _divergence,
+     "No core idles while other threads of its warp take another way.",
+     "None."),
+    ("tiling", "Tiling of reused data", _tiling,
+     "Warps wait less for global memory.",
+     "Less traffic, because a block loads an element once and uses it often."),
+    ("privatization", "Privatisation", _privatization,
+     "Warps wait less for atomic updates.",
+     "Fewer updates of one address wait for each other."),
+    ("coarsening", "Thread coarsening", _coarsening,
+     "Less repeated work, and fewer barriers for the same result.",
+     "Fewer elements that several blocks load."),
+)  # fmt: skip
+"""Key and title of each row, its judge, and what cores and memory gain."""
 
 
 def _amount(elements: float) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kernels.analysis.remedies import COARSE
 from kernels.analysis.subject import WARP, Subject, line_of_most
 from kernels.evidence import INSTRUCTIONS_A_CYCLE, SECTORS_A_CYCLE, AccessEvidence, Advice, GoalResult, TheoryRow, Verb
+from kernels.occupancy import resource_title
 from kernels.wording import short_number
 
 _MOST = 5
@@ -123,9 +124,7 @@ def _remedy(subject: Subject, access: AccessEvidence) -> str:
 
 
 def _conflicts(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
-    ideal = access.wavefronts - access.conflicts
-    ways = access.wavefronts / ideal if ideal else 1.0
-    name = access.name or "shared memory"
+    ways, name = access.ways, access.name or "shared memory"
     text = (
         f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts. Its threads want different "
         f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. "
@@ -279,7 +278,7 @@ def _occupancy(subject: Subject) -> list[Advice]:
         return []
     text = (
         f"Only {found.warps_per_sm} warps fit on an SM at once, {100 * found.share:.0f} % of its limit. Limited by "
-        f"{found.limit}. That is enough only if each thread has much work between its loads."
+        f"{resource_title(found.limit)}. That is enough only if each thread has much work between its loads."
     )
     return [Advice(text)]
 

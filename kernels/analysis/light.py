@@ -104,7 +104,7 @@ _RESOURCES = (
     _Resource(
         "l1_data",
         "L1 and shared memory",
-        lambda work: (_shared_bytes(work.totals) + _sector_bytes(work.totals)) / work.device.l1_bytes,
+        lambda work: _delivered(work.totals) / work.device.l1_bytes,
         "Passes over the banks of shared memory, including conflicts, and sectors that L1 delivers.",
     ),
 )
@@ -158,12 +158,9 @@ def _busiest_share(blocks: int, multiprocessors: int, *, alike: bool) -> float:
     return -(-blocks // multiprocessors) / blocks
 
 
-def _shared_bytes(totals: Totals) -> int:
-    return _WAVEFRONT * (totals.shared_load_wavefronts + totals.shared_store_wavefronts)
-
-
-def _sector_bytes(totals: Totals) -> int:
-    return _SECTOR * (totals.global_load_sectors + totals.global_store_sectors)
+def _delivered(totals: Totals) -> int:
+    passes = _WAVEFRONT * (totals.shared_load_wavefronts + totals.shared_store_wavefronts)
+    return passes + _SECTOR * (totals.global_load_sectors + totals.global_store_sectors)
 
 
 def _level_two(work: _Work) -> ResourceTime:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from kernels.analysis.subject import FLOAT, WARP, Subject, block_tile, line_of_most
+from kernels.analysis.subject import FLOAT, WARP, Product, Subject, block_tile, line_of_most
 from kernels.evidence import LineEvidence, TheoryRow, Verb
 
 COURSE_BANDWIDTHS = (150.0, 1000.0)
@@ -23,7 +24,7 @@ def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) ->
     """The rows that fit the kernel and its exercise; none if the course has no formula."""
     match subject.operation:
         case "matmul" if subject.product is not None:
-            rows = _product_rows(subject, bandwidths)
+            rows = _product_rows(subject, subject.product, bandwidths)
         case "sum":
             rows = sum_rows(subject)
         case "transpose":
@@ -35,163 +36,91 @@ def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) ->
 
 def _compared(row: TheoryRow) -> TheoryRow:
     """The row with its difference. A row that agrees names no line."""
-    departs = 0.0
-    if row.counted is not None and row.expected:
-        departs = (row.counted - row.expected) / row.expected
-    agrees = abs(departs) < _ALIKE
-    return TheoryRow(
-        key=row.key,
-        title=row.title,
-        formula=row.formula,
-        expected=row.expected,
-        counted=row.counted,
-        unit=row.unit,
-        departs=0.0 if agrees else departs,
-        line=None if agrees else row.line,
-        note=row.note if row.counted is None or not agrees else "",
-    )
+    if row.counted is None:
+        return replace(row, line=None)
+    departs = (row.counted - row.expected) / row.expected if row.expected else 0.0
+    return replace(row, line=None, note="") if abs(departs) < _ALIKE else replace(row, departs=departs)
 
 
-def _product_rows(subject: Subject, bandwidths: Sequence[float]) -> Iterator[TheoryRow]:
-    yield from _tiled_rows(subject) if subject.shares else _naive_rows(subject)
-    yield _compute_to_memory(subject)
-    yield from _rooflines(subject, bandwidths)
+def _product_rows(subject: Subject, product: Product, bandwidths: Sequence[float]) -> Iterator[TheoryRow]:
+    tile, volume, uses = subject.tile, _volume(product), 2 * product.volume
+    rows, columns = block_tile(subject) if subject.shares else (1, 1)
+    reads, counted = _expected_reads(subject, product), subject.elements_read
     if subject.shares:
-        yield from _block_rows(subject)
-
-
-def _naive_rows(subject: Subject) -> Iterator[TheoryRow]:
-    product, tile = subject.product, subject.tile
-    assert product is not None, "only a product has these rows"
-    line = subject.busiest_line("global", Verb.LOAD)
-    volume = _volume(subject)
-    yield TheoryRow(
-        "element_reads", "elements read", f"2 x {volume}",
-        2 * product.volume, subject.elements_read, "elements", line=line, note=_why(subject),
-    )  # fmt: skip
-    yield TheoryRow(
-        "load_requests", "load requests", f"2 x {volume} / 32",
-        2 * product.volume / WARP, subject.totals.global_load_requests, "requests", line=line,
-        note=_why(subject),
-    )  # fmt: skip
-    if tile <= min(product.rows, product.columns):
+        yield TheoryRow("element_reads_naive", "elements read without tiles", f"2 x {volume}", uses, None, "elements")
+        formula = f"2 x {volume} / {rows}" if rows == columns else f"{volume} x (1/{rows} + 1/{columns})"
+    else:
+        formula = f"2 x {volume}"
+    yield _of_loads(subject, "element_reads", "elements read", formula, reads, counted, "elements")
+    requests, made = _requests(subject, volume, reads), subject.totals.global_load_requests
+    yield _of_loads(subject, "load_requests", "load requests", *requests, made, "requests")
+    if not subject.shares and tile <= min(product.rows, product.columns):
         yield TheoryRow(
             "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
-            2 * product.volume / tile, None, "elements",
-            note=f"expected with shared {tile}x{tile} tiles",
+            uses / tile, None, "elements", note=f"expected with shared {tile}x{tile} tiles",
         )  # fmt: skip
-    yield _reuse(subject, 1.0, "1")
-
-
-def _tiled_rows(subject: Subject) -> Iterator[TheoryRow]:
-    product = subject.product
-    assert product is not None, "only a product has these rows"
-    rows, columns = block_tile(subject)
-    line = subject.busiest_line("global", Verb.LOAD)
-    volume = _volume(subject)
-    reads = product.volume / rows + product.volume / columns
-    yield TheoryRow(
-        "element_reads_naive", "elements read without tiles", f"2 x {volume}", 2 * product.volume, None,
-        "elements",
+    again, often = uses / reads, uses / counted if counted else None
+    formula = f"{rows}" if rows == columns else f"2 / (1/{rows} + 1/{columns})"
+    yield _of_loads(subject, "reuse", "uses of each element read", formula, again, often, "uses")
+    yield _of_loads(
+        subject, "compute_to_memory", "flops per global access", f"2 x {volume} / (reads + stores)",
+        uses / (reads + product.rows * product.columns), subject.totals.compute_to_memory, "operations",
     )  # fmt: skip
-    yield TheoryRow(
-        "element_reads", "elements read", _reads_formula(volume, rows, columns),
-        reads, subject.elements_read, "elements", line=line, note=_why(subject),
-    )  # fmt: skip
-    fill, filled = _fill(subject)
-    yield TheoryRow(
-        "load_requests", "load requests", _requests_formula(subject, volume, rows, columns) + filled,
-        reads / WARP * fill, subject.totals.global_load_requests, "requests", line=line, note=_why(subject),
-    )  # fmt: skip
-    yield _reuse(subject, 2 * product.volume / reads, _reuse_formula(rows, columns))
+    for bandwidth in bandwidths:
+        # The course's bound, without caches: every read element comes from memory.
+        named = f"{bandwidth / 1000:g} TB/s" if bandwidth >= 1000 else f"{bandwidth:g} GB/s"
+        yield _of_loads(
+            subject, f"roofline_{bandwidth:.0f}", f"bound at {named}", f"{named} / 4 B x {again:.4g}",
+            bandwidth / FLOAT * again, None if often is None else bandwidth / FLOAT * often, "GFLOPS",
+        )  # fmt: skip
+    if subject.shares:
+        yield from _block_rows(subject, product)
 
 
-def _volume(subject: Subject) -> str:
+def _of_loads(
+    subject: Subject, key: str, title: str, formula: str, expected: float, counted: float | None, unit: str
+) -> TheoryRow:
+    """A row whose difference comes from the loads of a product."""
+    line, note = subject.busiest_line("global", Verb.LOAD), _why(subject)
+    return TheoryRow(key, title, formula, expected, counted, unit, line=line, note=note)
+
+
+def _volume(product: Product) -> str:
     """`N^3`, or the three extents of a rectangular product."""
-    product = subject.product
-    assert product is not None, "only a product has a volume"
     if product.square:
         return f"{product.rows}^3"
     return f"{product.rows} x {product.depth} x {product.columns}"
 
 
-def _reads_formula(volume: str, rows: int, columns: int) -> str:
-    if rows == columns:
-        return f"2 x {volume} / {rows}"
-    return f"{volume} x (1/{rows} + 1/{columns})"
-
-
-def _requests_formula(subject: Subject, volume: str, rows: int, columns: int) -> str:
-    """The course's N^3 / (16 W) if its assumptions hold, or a general form."""
-    if rows == columns:
-        return f"{volume} / (16 x {rows})"
-    if rows == subject.tile and columns % rows == 0:
-        return f"{volume} / (32 x {rows}) x (1 + 1/{columns // rows})"
-    return f"{volume} / 32 x (1/{rows} + 1/{columns})"
-
-
-def _reuse_formula(rows: int, columns: int) -> str:
-    return f"{rows}" if rows == columns else f"2 / (1/{rows} + 1/{columns})"
-
-
-def _fill(subject: Subject) -> tuple[float, str]:
-    """The factor for small blocks. A warp with fewer than 32 threads loads fewer elements per request."""
-    threads = subject.launch.threads
-    lanes = math.ceil(threads / WARP) * WARP
-    return (1.0, "") if lanes == threads else (lanes / threads, f" x {lanes}/{threads}")
-
-
-def _reuse(subject: Subject, expected: float, formula: str) -> TheoryRow:
-    product = subject.product
-    assert product is not None, "only a product has this row"
-    uses = 2 * product.volume / subject.elements_read if subject.elements_read else None
-    return TheoryRow(
-        "reuse", "uses of each element read", formula, expected, uses, "uses",
-        line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
-    )  # fmt: skip
-
-
-def _expected_reads(subject: Subject) -> float:
-    product = subject.product
-    assert product is not None, "only a product has these reads"
+def _expected_reads(subject: Subject, product: Product) -> float:
     if not subject.shares:
-        return 2.0 * product.volume
+        return 2 * product.volume
     rows, columns = block_tile(subject)
     return product.volume / rows + product.volume / columns
 
 
-def _compute_to_memory(subject: Subject) -> TheoryRow:
-    product = subject.product
-    assert product is not None, "only a product has this row"
-    reads, stores = _expected_reads(subject), product.rows * product.columns
-    return TheoryRow(
-        "compute_to_memory", "flops per global access",
-        f"2 x {_volume(subject)} / (reads + stores)",
-        2 * product.volume / (reads + stores), subject.totals.compute_to_memory, "operations",
-        line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
-    )  # fmt: skip
+def _requests(subject: Subject, volume: str, reads: float) -> tuple[str, float]:
+    """The course's N^3 / (16 W) if its assumptions hold, or a general form; and the expected number."""
+    if not subject.shares:
+        return f"2 x {volume} / 32", reads / WARP
+    rows, columns = block_tile(subject)
+    if rows == columns:
+        formula = f"{volume} / (16 x {rows})"
+    elif rows == subject.tile and columns % rows == 0:
+        formula = f"{volume} / (32 x {rows}) x (1 + 1/{columns // rows})"
+    else:
+        formula = f"{volume} / 32 x (1/{rows} + 1/{columns})"
+    threads = subject.launch.threads
+    lanes = math.ceil(threads / WARP) * WARP
+    if lanes == threads:
+        return formula, reads / WARP
+    # A warp with fewer than 32 threads loads fewer elements per request.
+    return f"{formula} x {lanes}/{threads}", reads / WARP * (lanes / threads)
 
 
-def _rooflines(subject: Subject, bandwidths: Sequence[float]) -> Iterator[TheoryRow]:
-    """The course's bound, without caches: every read element comes from memory."""
-    product = subject.product
-    assert product is not None, "only a product has these rows"
-    expected = 2 * product.volume / _expected_reads(subject)
-    counted = 2 * product.volume / subject.elements_read if subject.elements_read else None
-    for bandwidth in bandwidths:
-        named = f"{bandwidth / 1000:g} TB/s" if bandwidth >= 1000 else f"{bandwidth:g} GB/s"
-        yield TheoryRow(
-            f"roofline_{bandwidth:.0f}", f"bound at {named}",
-            f"{named} / 4 B x {expected:.4g}",
-            bandwidth / FLOAT * expected, None if counted is None else bandwidth / FLOAT * counted, "GFLOPS",
-            line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
-        )  # fmt: skip
-
-
-def _block_rows(subject: Subject) -> Iterator[TheoryRow]:
+def _block_rows(subject: Subject, product: Product) -> Iterator[TheoryRow]:
     """Shared memory and barriers of the textbook's kernel, for blocks with one thread per tile element."""
-    product, tile = subject.product, subject.tile
-    assert product is not None, "only a product has these rows"
+    tile = subject.tile
     if subject.launch.threads != tile * tile:
         return
     rows, columns = block_tile(subject)
@@ -225,7 +154,7 @@ def _why(subject: Subject) -> str:
     if subject.shares and any(extent % subject.tile for extent in (product.rows, product.depth, product.columns)):
         return f"the sizes aren't multiples of {subject.tile}, so the last tiles are partly empty"
     threads = subject.launch.threads
-    reads = _expected_reads(subject)
+    reads = _expected_reads(subject, product)
     if threads % WARP and abs(subject.elements_read - reads) < _ALIKE * reads:
         return f"a block of {threads} threads doesn't fill its last warp"
     if subject.elements_read > 1.02 * reads:

@@ -77,8 +77,13 @@ def speed_of(results: list[PointResult]) -> Quantity | None:
     """The measured speed that the exercise ranks by; None where nothing was measured."""
     for result in results:
         if result.measurement is not None:
-            return QUANTITIES["ms" if result.measurement.metric == "time" else result.measurement.metric]
+            return quantity_of(result.measurement.metric)
     return None
+
+
+def quantity_of(metric: str) -> Quantity:
+    """The quantity that an exercise with this metric ranks by."""
+    return QUANTITIES["ms" if metric == "time" else metric]
 
 
 def _counted(result: PointResult, name: str) -> float | None:

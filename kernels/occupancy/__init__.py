@@ -12,6 +12,7 @@ from kernels.occupancy.calculation import (
     blocks_per_multiprocessor,
     limits_of,
     occupancy,
+    resource_title,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "blocks_per_multiprocessor",
     "limits_of",
     "occupancy",
+    "resource_title",
 ]

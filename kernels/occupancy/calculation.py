@@ -32,6 +32,11 @@ class Resource(StrEnum):
     BARRIERS = "barriers"
 
 
+def resource_title(resource: str) -> str:
+    """A resource as people name it."""
+    return "shared memory" if resource == Resource.SHARED else resource
+
+
 class UnknownCapability(ValueError):
     """A compute capability that isn't in the table. The text lists all that are."""
 

@@ -91,12 +91,8 @@ def table_of(followed: Trace, matrices: Sequence[MatrixPlan], *, sizes: Mapping[
         launch=followed.launch,
         matrices={**names.extents(), **_cell_extents(followed)},
         phases=tuple(Phase(number, tuple(phases[number])) for number in sorted(phases)),
-        note=" ".join(_sentence(note) for note in notes),
+        note=" ".join(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes),
     )
-
-
-def _sentence(note: str) -> str:
-    return note[:1].upper() + note[1:].rstrip(".") + "."
 
 
 # -- names ------------------------------------------------------------------------------------------------------------

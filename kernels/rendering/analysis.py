@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
 from kernels.analysis.model import Analysis
 from kernels.counters import COUNTERS, Counter, Kind, Totals, by_ptx
-from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow
+from kernels.evidence import Evidence, Extent, Light, TheoryRow
+from kernels.occupancy import resource_title
 from kernels.rendering.annotated_source import access_table, annotated
 from kernels.rendering.checklist import checklist_text
+from kernels.rendering.notes import run_text, uses_text, warnings_text
 from kernels.rendering.phases import render_phases
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe, safe_lines
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, Style
 from kernels.verdict import Finding, Severity
-from kernels.wording import byte_size, plural, sizes_text
+from kernels.wording import plural, sizes_text
 
 FIRST_LOOK = "What to look at first"
-_BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
 _MOST_FINDINGS = 5
 _AGREES = "agrees"
 _SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
@@ -29,10 +29,10 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
     evidence, lines = analysis.evidence, safe_lines(source.rstrip())
     parts = [
         _head(analysis, file, style),
-        _message(analysis, style),
+        style.wrap(safe(analysis.message)),
         _incorrect(analysis, style),
         _findings(analysis.findings, style),
-        _notes(evidence.notes, style),
+        [line for note in evidence.notes for line in style.wrap(safe(note))],
         _advice(evidence, style),
         _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
         _titled("Each access", "counted", access_table(evidence.lines, style), style),
@@ -42,24 +42,24 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
         *(_light(light, style) for light in evidence.light),
         _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
         _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
-        _phases(evidence.phases, style),
-        _end(analysis, style),
+        safe_lines(render_phases(evidence.phases, width=style.width).rstrip()) if evidence.phases else [],
+        warnings_text(analysis.warnings, style),
+        run_text(analysis.seconds, analysis.isolation, style),
     ]
-    text = "\n\n".join("\n".join(part) for part in parts if part)
-    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+    return style.joined(parts)
 
 
 def _titled(title: str, basis: str, body: list[str], style: Style) -> list[str]:
     """A section with its title and the basis of its numbers; nothing if it is empty."""
     if not body:
         return []
-    return [style.paint(title, _BOLD) + (style.paint(f" ({basis})", _DIM) if basis else ""), *body]
+    return [style.paint(title, BOLD) + (style.paint(f" ({basis})", DIM) if basis else ""), *body]
 
 
 def _head(analysis: Analysis, file: str, style: Style) -> list[str]:
     name = safe("standard input" if file == "-" else file)
     where = f"exercise {analysis.exercise}, tile {analysis.tile}, {analysis.arch}, CPU device"
-    out = [style.paint(cut(name, style.width), _BOLD), style.paint(cut(where, style.width), _DIM)]
+    out = [style.paint(cut(name, style.width), BOLD), style.paint(cut(where, style.width), DIM)]
     extent = analysis.evidence.extent
     return out + (style.wrap(extent_text(extent)) if extent is not None else [])
 
@@ -77,10 +77,6 @@ def extent_text(extent: Extent) -> str:
     return f"{text}. {extent.note}".rstrip() if extent.note else f"{text}."
 
 
-def _message(analysis: Analysis, style: Style) -> list[str]:
-    return style.wrap(safe(analysis.message)) if analysis.message else []
-
-
 def _incorrect(analysis: Analysis, style: Style) -> list[str]:
     """A warning that the counts are of an incorrect kernel, and what they cover."""
     if analysis.evidence.extent is None or not any(each.severity is Severity.ERROR for each in analysis.findings):
@@ -90,13 +86,13 @@ def _incorrect(analysis: Analysis, style: Style) -> list[str]:
         text += "The counts describe this one run, including its errors."
     else:
         text += "It stopped early, so the counts cover only part of it."
-    return [style.paint(line, _RED) for line in style.wrap(text)]
+    return [style.paint(line, RED) for line in style.wrap(text)]
 
 
 def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
     out = []
     for finding in findings[:_MOST_FINDINGS]:
-        out.append(style.paint(finding.headline, _RED))
+        out.append(style.paint(finding.headline, RED))
         out += style.wrap(safe(finding.message), "  ")
     left = len(findings) - _MOST_FINDINGS
     return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
@@ -105,9 +101,7 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
 def _advice(evidence: Evidence, style: Style) -> list[str]:
     body = []
     for number, advice in enumerate(evidence.advice, 1):
-        body += textwrap.wrap(
-            f"{number}. {safe(advice.text)}", style.width, initial_indent="  ", subsequent_indent="     "
-        )
+        body += style.wrap(f"{number}. {safe(advice.text)}", "  ", "     ")
     return _titled(FIRST_LOOK, "", body, style)
 
 
@@ -170,16 +164,11 @@ def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
         for row in rows
     ]  # fmt: skip
     out = [cut(line, style.width) for line in table(cells, "<<>><")]
-    out[0] = style.paint(out[0], _DIM)
-    for text in dict.fromkeys(_reason(row) for row in rows if row.note):
-        out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
+    out[0] = style.paint(out[0], DIM)
+    reasons = [(row.title if row.line is None else f"line {row.line}", row.note) for row in rows if row.note]
+    for about, note in dict.fromkeys(reasons):
+        out += style.wrap(f"{about}: {safe(note)}.", "  ", "    ")
     return out
-
-
-def _reason(row: TheoryRow) -> str:
-    """Why a count differs from its formula, and at which line."""
-    about = row.title if row.line is None else f"line {row.line}"
-    return f"{about}: {safe(row.note)}."
 
 
 def departure_text(row: TheoryRow) -> str:
@@ -200,26 +189,23 @@ def _value(number: float) -> str:
 def _use(analysis: Analysis, style: Style) -> list[str]:
     body, use, occupancy = [], analysis.resources, analysis.occupancy
     if use is not None:
-        shared = use.shared_bytes + (analysis.launch.shared if analysis.launch is not None else 0)
-        text = f"{plural(use.registers, 'register')} per thread, {byte_size(shared)} of shared memory per block"
-        if use.local_bytes:
-            text += f", {byte_size(use.local_bytes)} of local memory per thread"
-        body += style.wrap(f"Uses {text}.", "  ")
+        body += style.wrap(uses_text(use, analysis.launch.shared if analysis.launch is not None else 0), "  ")
     if occupancy is not None:
         blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
         text = (
             f"{percent(occupancy.share)} at compute capability {occupancy.cc}: {blocks} and {warps} of "
             f"{occupancy.max_warps} on a multiprocessor (SM) at once"
         )
-        limit = f". Limited by {occupancy.limit}" if occupancy.limit else ""
+        limit = f". Limited by {resource_title(occupancy.limit)}" if occupancy.limit else ""
         body += style.wrap(f"{text}{limit}.", "  ")
     return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
 
 
 def _light(light: Light, style: Style) -> list[str]:
     longest = max((item.milliseconds for item in light.resources), default=0.0) or 1.0
+    mark = "█" if style.unicode else "#"
     rows = [
-        (item.title, f"{item.milliseconds:.4f} ms", _bar(item.milliseconds / longest, style),
+        (item.title, f"{item.milliseconds:.4f} ms", mark * round(20 * item.milliseconds / longest),
          "<- bottleneck" if item.resource == light.limit else "")
         for item in light.resources
     ]  # fmt: skip
@@ -231,41 +217,10 @@ def _light(light: Light, style: Style) -> list[str]:
     return _titled(f"Speed of light on {light.device}", f"{light.basis}, not measured", body, style)
 
 
-def _bar(share: float, style: Style) -> str:
-    return ("█" if style.unicode else "#") * round(20 * share)
-
-
 def _goals(evidence: Evidence, style: Style) -> list[str]:
-    rows = [
-        (style.paint("met", _GREEN) if goal.met else style.paint("not met", _RED), safe(goal.text),
-         f"{_value(goal.counted)} (at most {_value(goal.at_most)})")
-        for goal in evidence.goals
-    ]  # fmt: skip
-    return [line for mark, text, figures in rows for line in _goal(mark, text, figures, style)]
-
-
-def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
-    return textwrap.wrap(f"{mark}: {text}: {figures}", style.width, initial_indent="  ", subsequent_indent="    ")
-
-
-def _phases(found: PhaseTable | None, style: Style) -> list[str]:
-    if found is None:
-        return []
-    return safe_lines(render_phases(found, width=style.width).rstrip())
-
-
-def _notes(notes: Sequence[str], style: Style) -> list[str]:
-    return [line for note in notes for line in style.wrap(safe(note))]
-
-
-def _end(analysis: Analysis, style: Style) -> list[str]:
     out = []
-    for warning in analysis.warnings[:_MOST_FINDINGS]:
-        place = f"line {warning.line}: " if warning.line else ""
-        out += style.wrap(f"The compiler warns: {place}{safe(warning.message)}")
-    if analysis.seconds:
-        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in analysis.seconds.items())
-        out += style.wrap(f"Seconds: {steps}.")
-    if analysis.isolation:
-        out += style.wrap(f"Not enforced on this machine: {'; '.join(analysis.isolation)}.")
+    for goal in evidence.goals:
+        mark = style.paint("met", GREEN) if goal.met else style.paint("not met", RED)
+        text = f"{mark}: {safe(goal.text)}: {_value(goal.counted)} (at most {_value(goal.at_most)})"
+        out += style.wrap(text, "  ", "    ")
     return out

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 
 from kernels.evidence import AccessEvidence, LineEvidence
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import DIM, RED, Style
 
-_DIM, _RED, _BOLD = "2", "31;1", "1"
 _AROUND = 2
 _MOST_LINES = 160
 _MOST_ACCESSES = 40
@@ -32,15 +30,15 @@ def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style
     digits = len(str(shown[-1]))
     bar = "│" if style.unicode else "|"
     room = max(20, style.width - columns - digits - 6)
-    out = [f"  {style.paint(text.ljust(columns), _DIM)}".rstrip() for text in margin[:2]]
+    out = [f"  {style.paint(text.ljust(columns), DIM)}".rstrip() for text in margin[:2]]
     previous = shown[0]
     for number, text in zip(shown, margin[2:], strict=True):
         if number > previous + 1:
             out.append(f"  {'':{columns}} {'...':>{digits}}")
         previous = number
-        code = _RED if _bad(by_number.get(number)) else ""
+        code = RED if _bad(by_number.get(number)) else ""
         line = cut(safe(source[number - 1]), room)
-        gutter = style.paint(f"{number:>{digits}} {bar}", _DIM)
+        gutter = style.paint(f"{number:>{digits}} {bar}", DIM)
         out.append(f"  {style.paint(text.ljust(columns), code)} {gutter} {line}".rstrip())
     if any(_predicated(line) for line in by_number.values()):
         out.append("  * in the PTX; the assembler disables threads instead, so no warp splits here on a GPU")
@@ -60,41 +58,15 @@ def _shown(lines: Mapping[int, LineEvidence], last: int) -> list[int]:
 def _cells(line: LineEvidence | None) -> tuple[str, ...]:
     if line is None:
         return ("",) * len(_HEAD)
-    in_global = [access for access in line.accesses if access.space == "global" and access.requests]
-    in_shared = [access for access in line.accesses if access.space == "shared" and access.requests]
-    return (*_global_cells(in_global), *_shared_cells(in_shared), _split(line))
-
-
-def _global_cells(accesses: Sequence[AccessEvidence]) -> tuple[str, str, str]:
-    requests, sectors = sum(a.requests for a in accesses), sum(a.sectors for a in accesses)
-    if not requests:
-        return ("", "", "")
-    used = sum(a.unique_bytes for a in accesses) / (32 * sectors) if sectors else 0.0
-    return (short(requests), f"{sectors / requests:.2f}", percent(used))
-
-
-def _shared_cells(accesses: Sequence[AccessEvidence]) -> tuple[str, str]:
-    if not accesses:
-        return ("", "")
-    return (short(sum(a.requests for a in accesses)), ways_text(max(map(ways, accesses))))
-
-
-def ways(access: AccessEvidence) -> float:
-    """The passes of an access, as a multiple of those without bank conflicts."""
-    ideal = access.wavefronts - access.conflicts
-    return access.wavefronts / ideal if ideal else 1.0
-
-
-def ways_text(number: float) -> str:
-    """`1`, `16`, `2.5`."""
-    return f"{number:.3g}"
-
-
-def _split(line: LineEvidence) -> str:
-    if line.branches is None or not line.branches.warps:
-        return ""
-    mark = "*" if _predicated(line) else ""
-    return f"{short(line.branches.divergent)}{mark}"
+    moved, banked, branches = line.together("global"), line.together("shared"), line.branches
+    cells = [""] * len(_HEAD)
+    if moved is not None:
+        cells[:3] = short(moved.requests), f"{moved.sectors_per_request:.2f}", percent(moved.efficiency)
+    if banked is not None:
+        cells[3:5] = short(banked.requests), f"{line.worst_ways:.3g}"
+    if branches is not None and branches.warps:
+        cells[5] = f"{short(branches.divergent)}{'*' if _predicated(line) else ''}"
+    return tuple(cells)
 
 
 def _predicated(line: LineEvidence) -> bool:
@@ -104,7 +76,7 @@ def _predicated(line: LineEvidence) -> bool:
 def _bad(line: LineEvidence | None) -> bool:
     if line is None:
         return False
-    return any(a.sectors > 1.5 * a.ideal_sectors + 2 * a.requests or ways(a) > 1.5 for a in line.accesses if a.requests)
+    return any(a.sectors > 1.5 * a.ideal_sectors + 2 * a.requests or a.ways > 1.5 for a in line.accesses if a.requests)
 
 
 def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:
@@ -115,10 +87,10 @@ def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:
     head = ("line", "access", "bytes", "requests", "sect/req", "ideal", "used", "n-way")
     rows = [head, *(_access(number, access, style) for number, access in found[:_MOST_ACCESSES])]
     out = [cut(line, style.width) for line in table(rows, "><>>>>>>")]
-    out[0] = style.paint(out[0], _DIM)
+    out[0] = style.paint(out[0], DIM)
     left = len(found) - _MOST_ACCESSES
     for text in dict.fromkeys(f"line {n}: {safe(access.note)}" for n, access in found if access.note):
-        out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
+        out += style.wrap(text, "  ", "    ")
     return [*out, *([f"  ... and {left:,} more; --json has them all"] if left > 0 else [])]
 
 
@@ -131,7 +103,7 @@ def _access(number: int, access: AccessEvidence, style: Style) -> tuple[str, ...
         str(access.width),
         f"{access.requests:,}",
         f"{access.sectors_per_request:.2f}" if moved else "",
-        f"{access.ideal_sectors / access.requests:.2f}" if moved else "",
+        f"{access.ideal_per_request:.2f}" if moved else "",
         percent(access.efficiency) if moved else "",
-        ways_text(ways(access)) if access.space == "shared" else "",
+        f"{access.ways:.3g}" if access.space == "shared" else "",
     )

@@ -13,11 +13,10 @@ from kernels.experiment.tuning.state import Stop, Tuning
 from kernels.rendering.measured_numbers import ms_text, share_text, speed_text
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, Style
 from kernels.verdict import Verdict
 from kernels.wording import part_of, plural, sizes_text
 
-_BOLD, _DIM = "1", "2"
 SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "M elements/s", "ms", "mJ"})
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
 NO_POINT_MEASURED = "No point was measured."
@@ -33,7 +32,7 @@ def results_text(name: str, results: Sequence[PointResult], points: int, style: 
     """A table with one line a point."""
     shown = columns(results)
     head = f"{safe(name)}: {len(results):,} of {plural(points, 'point')}"
-    lines = [style.paint(cut(head, style.width), _BOLD), ""]
+    lines = [style.paint(cut(head, style.width), BOLD), ""]
     if results:
         lines += _table(results, shown, style)
         lines += ["", *style.wrap(verdicts_text(results))]
@@ -52,7 +51,7 @@ def nothing_measured(results: Sequence[PointResult]) -> str:
 
 def verdicts_text(results: Sequence[PointResult]) -> str:
     """How many points have which verdict."""
-    counts = Counter(each.verdict.value.replace("_", " ") for each in results)
+    counts = Counter(each.verdict.words for each in results)
     return f"Verdicts: {', '.join(f'{count:,} {verdict}' for verdict, count in counts.items())}."
 
 
@@ -120,7 +119,7 @@ def _table(results: Sequence[PointResult], shown: Sequence[Quantity], style: Sty
     rows = [[*([safe(each.kernel)] * several), *_cells(each, names, shown)] for each in results]
     titles, bases, align = zip(*heads, strict=True)
     lines = table([titles, bases, *rows], "".join(align))
-    return [*(style.paint(line, _DIM) for line in lines[:2]), *lines[2:]]
+    return [*(style.paint(line, DIM) for line in lines[:2]), *lines[2:]]
 
 
 def _head(quantity: Quantity) -> str:
@@ -130,7 +129,7 @@ def _head(quantity: Quantity) -> str:
 
 
 def _cells(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> list[str]:
-    cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.value.replace("_", " ")]
+    cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.words]
     for each in shown:
         cells.append(value_text(each, each.of(result)))
         if each.basis is Basis.MEASURED:
@@ -146,7 +145,7 @@ def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> 
     titles = [*(["kernel"] if several else []), "point", "first", "second", "ratio", "95 % interval", ""]
     rows = [[*([safe(each.kernel)] if several else []), *_pair(each, what)] for each in found.pairs]
     lines = [cut(line, style.width) for line in table([titles, *rows], ("<" if several else "") + "<>>><<")]
-    said = [style.paint(cut(head, style.width), _BOLD), "", style.paint(lines[0], _DIM), *lines[1:], ""]
+    said = [style.paint(cut(head, style.width), BOLD), "", style.paint(lines[0], DIM), *lines[1:], ""]
     said += style.wrap(overall_text(found))
     for count, name in ((found.only_first, names[0]), (found.only_second, names[1])):
         if count:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.rendering.text_safety import cut, safe, width
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, RED, YELLOW, Style
 from kernels.report.clues import failing_sizes
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, first_error, verdict_sentence
 from kernels.report.race_accesses import role_of_both, roles
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import CaseStatus, Finding, Severity, Verdict
 from kernels.wording import plural
 
 MOST_FINDINGS = 5
 _CONTEXT = 1
 _NEAR = 6
 
-_RED, _YELLOW, _BOLD, _DIM = "31;1", "33;1", "1", "2"
 _SIZES_HELP = (Verdict.OUT_OF_BOUNDS, Verdict.UNINITIALIZED_READ, Verdict.BARRIER_DIVERGENCE)
 _EXACT = (Verdict.COMPILE_ERROR, Verdict.REJECTED)
 """Verdicts whose first finding says more than the verdict's own sentence."""
@@ -56,6 +55,13 @@ def headline(report: Report) -> tuple[str, str]:
     return sentence, f"{leading.message} {sizes}".rstrip()
 
 
+def failing_case(report: Report) -> str:
+    """The case to repeat: the first failed one that a finding names, or the first; "" if none failed."""
+    failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
+    named = (finding.example.case for finding in report.findings if finding.example is not None)
+    return next((case for case in named if case in failed), failed[0] if failed else "")
+
+
 def findings_text(report: Report, lines: Sequence[str], style: Style, most: int = MOST_FINDINGS) -> Iterator[list[str]]:
     """The findings with their lines. Findings of the verdict, and notes on how the file was read, come first."""
     ordered = sorted(
@@ -71,7 +77,7 @@ def findings_text(report: Report, lines: Sequence[str], style: Style, most: int 
 
 
 def _title(finding: Finding, message: str, style: Style) -> list[str]:
-    colour = _BOLD if finding.is_note else _YELLOW if finding.severity is Severity.WARNING else _RED
+    colour = BOLD if finding.is_note else YELLOW if finding.severity is Severity.WARNING else RED
     count = f" ({finding.count_text})" if finding.count_text else ""
     return [style.paint(finding.headline, colour) + count, *style.wrap(safe(message), "  ")]
 
@@ -91,9 +97,9 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
             out.append(f"  {'':>{margin}} ...")
         previous = number
         line = cut(lines[number - 1], room)
-        out.append(f"  {style.paint(f'{number:>{margin}} {bar}', _DIM)} {line}".rstrip())
+        out.append(f"  {style.paint(f'{number:>{margin}} {bar}', DIM)} {line}".rstrip())
         if number in marked:
-            out.append(f"  {'':>{margin}} {style.paint(bar, _DIM)} {_underline(line, marked[number], room, style)}")
+            out.append(f"  {'':>{margin}} {style.paint(bar, DIM)} {_underline(line, marked[number], room, style)}")
     return out
 
 
@@ -124,4 +130,4 @@ def _underline(line: str, label: str, room: int, style: Style) -> str:
     indent = len(line) - len(line.lstrip())
     carets = "^" * max(1, min(width(line.strip()), room - indent - len(label) - 1))
     text = f"{carets} {label}"
-    return " " * indent + style.paint(text.rstrip(), _RED)
+    return " " * indent + style.paint(text.rstrip(), RED)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from kernels.measurement.median import FEWEST
 from kernels.measurement.model import Clocks, Measurement, Speed
+from kernels.wording import plural
 
 MS = "ms"
 UNITS: Mapping[str, str] = {"gflops": "GFLOPS", "gbps": "GB/s", "elements": "M elements/s"}
@@ -66,6 +68,39 @@ def ranked_value(found: Measurement) -> tuple[float, str]:
 def value_text(value: float, unit: str) -> str:
     """A value that ranks, without its unit."""
     return ms_text(value) if unit == MS else speed_text(value)
+
+
+def repeats_text(found: Measurement) -> str:
+    """The repeats behind the median, and their interval; with too few repeats, their range."""
+    unit = ranked_value(found)[1]
+    ms = "" if unit == MS else f": {ms_text(found.ms_median)} ms"
+    if found.repeats <= 1:
+        return f"A single repeat{ms}. It took all the time for repeats."
+    ends = found.ci if unit == MS else interval_of(found, found.metric)
+    what = "95 % interval" if found.repeats >= FEWEST else "range"
+    interval = f"; {what} {' to '.join(value_text(end, unit) for end in ends)} {unit}" if ends else ""
+    doubt = (
+        "" if found.settled else " The interval is wider than 0.5 % of the median, so the last digits are uncertain."
+    )
+    return f"Median of {plural(found.repeats, 'repeat')}{ms}{interval}.{doubt}"
+
+
+def conditions(found: Measurement) -> Mapping[str, str]:
+    """The circumstances of a measurement, by title."""
+    env, clocks = found.environment, found.clocks
+    most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
+    said = {
+        "Device class": env.device_class,
+        "Clock": f"{clocks.sm_mhz:,}{most} MHz" if clocks.sm_mhz else "",
+        "Temperature": f"{clocks.temperature_c} °C" if clocks.temperature_c else "",
+        "Power": f"{clocks.power_w:.0f} W" if clocks.power_w else "",
+        "Driver": env.driver,
+        "Compiler": f"NVRTC {env.compiler}" if env.compiler else "",
+        "CuPy": env.cupy,
+        "Fastest and slowest repeat": f"{ms_text(found.spread[0])} and {ms_text(found.spread[1])} ms",
+        "Device busy for": f"{found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",
+    }
+    return {title: value for title, value in said.items() if value}
 
 
 def held_down_text(clocks: Clocks) -> str:

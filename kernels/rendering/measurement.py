@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from kernels.analysis.devices import devices
 from kernels.evidence import Light, State
-from kernels.measurement.median import FEWEST
-from kernels.measurement.model import Clocks, Measurement, Speed
+from kernels.measurement.model import Measurement, Speed
+from kernels.occupancy import resource_title
 from kernels.rendering.measured_numbers import (
-    MS,
     UNITS,
+    conditions,
     held_down_text,
-    interval_of,
     ms_text,
     ranked_value,
+    repeats_text,
     share_text,
     sizes_named,
     speed_text,
@@ -26,12 +26,11 @@ from kernels.rendering.measured_numbers import (
 )
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, width
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, YELLOW, Style
 from kernels.report import Report
 from kernels.verdict import CPU_DEVICE, Verdict
 from kernels.wording import plural
 
-_BOLD, _DIM, _YELLOW = "1", "2", "33;1"
 _MOST_REMARKS = 8
 _LEAST_BAR, _MOST_BAR = 8, 20
 
@@ -52,12 +51,13 @@ def measurement_text(
     out = _headline(found, style)
     for sentence in ladder:
         out += style.wrap(safe(sentence), "  ")
-    out += _reliability(found, style)
+    for sentence in filter(None, (repeats_text(found), held_down_text(found.clocks))):
+        out += style.wrap(safe(sentence), "  ")
     out += _remarks(found, style)
     profiled = [line for sentence in profile for line in style.wrap(safe(sentence))]
     curve = _curve(found, style)
     left_out = [line for text in found.left_out for line in style.wrap(f"Left out: {safe(text)}", "  ")]
-    return _joined([out, binding_text(report, style), profiled, [*curve, *left_out]])
+    return style.joined([out, binding_text(report, style), profiled, [*curve, *left_out]]).split("\n")
 
 
 GPU_ONLY = "The CPU device doesn't know every instruction of this kernel, so only the GPU judged it."
@@ -68,7 +68,7 @@ def unmade_text(report: Report, style: Style) -> list[str]:
     if not report.unmade_checks:
         return []
     why = f"{GPU_ONLY} Not checked:"
-    out = [style.paint(line, _YELLOW) for line in style.wrap(why)]
+    out = [style.paint(line, YELLOW) for line in style.wrap(why)]
     for text in report.unmade_checks:
         out += style.wrap(f"- {safe(text)}", "  ", "    ")
     return out
@@ -89,27 +89,8 @@ def _headline(found: Measurement, style: Style) -> list[str]:
         text += f", {share_text(found.cublas_share)} of cuBLAS"
     lines = style.wrap(f"{where}: {text}.", "", "  ")
     if len(lines[0]) >= len(where):
-        lines[0] = style.paint(where, _BOLD) + lines[0][len(where) :]
+        lines[0] = style.paint(where, BOLD) + lines[0][len(where) :]
     return lines
-
-
-def _reliability(found: Measurement, style: Style) -> list[str]:
-    """How reliable the number is: its interval, and what slowed the device down."""
-    held = held_down_text(found.clocks)
-    return [*style.wrap(_repeats(found), "  "), *(style.wrap(safe(held), "  ") if held else [])]
-
-
-def _repeats(found: Measurement) -> str:
-    """The repeats behind the median, and their interval; with too few repeats, their range."""
-    unit = ranked_value(found)[1]
-    ms = "" if unit == MS else f": {ms_text(found.ms_median)} ms"
-    if found.repeats <= 1:
-        return f"A single repeat{ms}. It took all the time for repeats."
-    ends = found.ci if unit == MS else interval_of(found, found.metric)
-    what = "95 % interval" if found.repeats >= FEWEST else "range"
-    interval = f"; {what} {'-'.join(value_text(end, unit) for end in ends)} {unit}" if ends else ""
-    doubt = "" if found.settled else " The interval is wider than 0.5 % of the median."
-    return f"Median of {plural(found.repeats, 'repeat')}{ms}{interval}.{doubt}"
 
 
 def _remarks(found: Measurement, style: Style) -> list[str]:
@@ -117,7 +98,7 @@ def _remarks(found: Measurement, style: Style) -> list[str]:
     if not found.ranked:
         why = " ".join(_sentence(text) for text in shown)
         text = f"Not ranked. {why}".rstrip()
-        return [style.paint(line, _YELLOW) for line in style.wrap(text, "  ")]
+        return [style.paint(line, YELLOW) for line in style.wrap(text, "  ")]
     return [line for text in shown for line in style.wrap(f"Note: {_sentence(text)}", "  ")]
 
 
@@ -132,23 +113,20 @@ def _curve(found: Measurement, style: Style) -> list[str]:
         return []
     names = list(found.sizes)
     unit = UNITS.get(found.metric)
+    values = [value_of(speed, found.metric) for speed in speeds]
     columns: list[list[str]] = [[name, *(str(speed.sizes.get(name, "")) for speed in speeds)] for name in names]
     columns.append(["ms", *(ms_text(speed.ms_median) for speed in speeds)])
     if unit is not None:
-        columns.append([unit, *(_or_blank(value_of(speed, found.metric)) for speed in speeds)])
+        columns.append([unit, *("" if value is None else speed_text(value) for value in values)])
     if any(speed.cublas_share is not None for speed in speeds):
         shares = (speed.cublas_share for speed in speeds)
         columns.append(["of cuBLAS", *("" if share is None else share_text(share) for share in shares)])
     columns.append(["repeats", *(f"{speed.repeats:,}" for speed in speeds)])
     lines = table(list(zip(*columns, strict=True)), ">" * len(columns))
     if unit is not None:
-        lines = _with_bars(lines, [value_of(speed, found.metric) or 0.0 for speed in speeds], style)
+        lines = _with_bars(lines, [value or 0.0 for value in values], style)
     lines = [line if "\033" in line else cut(line, style.width) for line in lines]
-    return [style.paint(lines[0], _DIM), *lines[1:]]
-
-
-def _or_blank(value: float | None) -> str:
-    return "" if value is None else speed_text(value)
+    return [style.paint(lines[0], DIM), *lines[1:]]
 
 
 def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[str]:
@@ -160,7 +138,7 @@ def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[
         return lines
     mark = "█" if style.unicode else "#"
     bars = (mark * round(room * max(0.0, value) / most) for value in values)
-    rows = (f"{line:<{used}}  {style.paint(bar, _DIM)}".rstrip() for line, bar in zip(lines[1:], bars, strict=True))
+    rows = (f"{line:<{used}}  {style.paint(bar, DIM)}".rstrip() for line, bar in zip(lines[1:], bars, strict=True))
     return [lines[0], *rows]
 
 
@@ -169,38 +147,8 @@ def measured_with_text(report: Report, style: Style) -> list[str]:
     found = report.measurement
     if found is None or report.verdict is not Verdict.ACCEPTED:
         return []
-    env = found.environment
-    versions = (("driver", env.driver), ("NVRTC", env.compiler), ("CuPy", env.cupy))
-    known = (f"{name} {safe(version)}" for name, version in versions if version)
-    fastest, slowest = found.spread
-    parts = [
-        ", ".join((f"Device class {safe(env.device_class)}", *known)),
-        _state(found.clocks),
-        f"repeats took {ms_text(fastest)}-{ms_text(slowest)} ms",
-        f"the device was busy for {found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",
-    ]
-    return [style.paint(line, _DIM) for line in style.wrap(f"{'; '.join(filter(None, parts))}.")]
-
-
-def _state(clocks: Clocks) -> str:
-    """The state of the device while it measured; "" if unknown."""
-    most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
-    parts = (
-        f"SM at {clocks.sm_mhz:,}{most} MHz" if clocks.sm_mhz else "",
-        f"{clocks.temperature_c} C" if clocks.temperature_c else "",
-        f"{clocks.power_w:.0f} W" if clocks.power_w else "",
-    )
-    return ", ".join(filter(None, parts))
-
-
-def _joined(parts: Sequence[list[str]]) -> list[str]:
-    out: list[str] = []
-    for part in filter(None, parts):
-        out += [*([""] if out else []), *part]
-    return out
-
-
-_LIMITS = {"shared": "shared memory"}
+    said = "; ".join(f"{title}: {safe(value)}" for title, value in conditions(found).items())
+    return [style.paint(line, DIM) for line in style.wrap(f"{said.replace('°', '')}.")]
 
 
 def binding_text(report: Report, style: Style) -> list[str]:
@@ -214,7 +162,7 @@ def binding_text(report: Report, style: Style) -> list[str]:
         ("counted", _open_points(report)),
     ]
     lines = [line for kind, text in rows if text for line in style.wrap(f"{kind}: {text}", "  ", "    ")]
-    return [style.paint("Limits", _BOLD), *lines] if lines else []
+    return [style.paint("Limits", BOLD), *lines] if lines else []
 
 
 def _held(report: Report) -> str:
@@ -236,7 +184,7 @@ def _held_back(report: Report) -> tuple[str, str]:
         return "modelled", safe(held.note)
     if not held.limit or held.share >= 1:
         return "", ""
-    return "modelled", f"occupancy is limited by {_LIMITS.get(held.limit, safe(held.limit))}."
+    return "modelled", f"occupancy is limited by {safe(resource_title(held.limit))}."
 
 
 def _open_points(report: Report) -> str:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
-
-from kernels.occupancy.block_sizes import Suggestion
-from kernels.occupancy.calculation import STATIC_SHARED, Occupancy, limits_of, taken
+from kernels.occupancy.calculation import STATIC_SHARED, Occupancy, Resource, limits_of, resource_title, taken
 from kernels.occupancy.survey import Survey
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, RED, Style
 from kernels.wording import plural
 
-_BOLD, _DIM, _RED = "1", "2", "31;1"
 _BAR = 32
-_NAMES = {
-    "warps": "warps",
-    "blocks": "blocks",
-    "registers": "registers",
-    "shared": "bytes of shared memory",
-    "barriers": "barriers",
-}
 
 
 def render_occupancy(found: Survey, style: Style, name: str = "") -> str:
@@ -32,8 +21,7 @@ def render_occupancy(found: Survey, style: Style, name: str = "") -> str:
         _curve(found, style),
         _suggestion(found, style),
     ]
-    text = "\n\n".join("\n".join(part) for part in parts if part)
-    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+    return style.joined(parts)
 
 
 def _head(found: Survey, style: Style, name: str) -> list[str]:
@@ -44,15 +32,15 @@ def _head(found: Survey, style: Style, name: str) -> list[str]:
         f"{figures.static:,} + {figures.dynamic:,} bytes of shared memory per block (static + dynamic)"
     )
     if held.refused:
-        verdict = style.paint("This block can't be launched.", _RED)
-        return [verdict, *_wrap(held.refused, style), *_wrap(f"On {where}, {asked}.", style)]
-    limiting = " and ".join(held.limiting).replace("shared", "shared memory")
+        verdict = style.paint("This block can't be launched.", RED)
+        return [verdict, *style.wrap(held.refused, "  "), *style.wrap(f"On {where}, {asked}.", "  ")]
+    limiting = " and ".join(map(resource_title, held.limiting))
     what = (
         f"{percent(held.share)} of {held.max_warps} warps: {plural(held.blocks_per_sm, 'block')} with "
         f"{plural(held.warps_per_sm, 'warp')} on a multiprocessor. Limited by {limiting}."
     )
-    title = style.paint("Occupancy" + (f" of {safe(name)}" if name else ""), _BOLD)
-    return [title, *_wrap(what, style), *_wrap(f"On {where}, {asked}.", style)]
+    title = style.paint("Occupancy" + (f" of {safe(name)}" if name else ""), BOLD)
+    return [title, *style.wrap(what, "  "), *style.wrap(f"On {where}, {asked}.", "  ")]
 
 
 def _use(found: Survey, style: Style) -> list[str]:
@@ -62,25 +50,21 @@ def _use(found: Survey, style: Style) -> list[str]:
         return []
     shares = taken(limits_of(found.cc), held.threads, held.registers, held.shared_bytes, barriers=figures.barriers)
     rows = [("per block", "available", "", "blocks", "")]
-    rows += [
-        (f"{takes:,}", f"{has:,}", _NAMES[resource], f"{held.limits[resource]:,}", _mark(held, resource))
-        for resource, (takes, has) in shares.items()
-    ]
+    for resource, (takes, has) in shares.items():
+        what = f"{'bytes of ' if resource == Resource.SHARED else ''}{resource_title(resource)}"
+        mark = "<- limit" if resource in held.limiting else ""
+        rows.append((f"{takes:,}", f"{has:,}", what, f"{held.limits[resource]:,}", mark))
     body = table(rows, ">><><")
     limits = limits_of(found.cc)
     if limits.reserved:
-        body += _wrap(f"The system reserves {limits.reserved:,} bytes of shared memory for each block.", style)
+        body += style.wrap(f"The system reserves {limits.reserved:,} bytes of shared memory for each block.", "  ")
     if held.shared_bytes > STATIC_SHARED:
         text = (
             f"More than {STATIC_SHARED:,} bytes per block need an opt-in in the host code: cudaFuncSetAttribute with "
             f"cudaFuncAttributeMaxDynamicSharedMemorySize."
         )
-        body += _wrap(text, style)
-    return [style.paint("Limits", _BOLD), *body]
-
-
-def _mark(held: Occupancy, resource: str) -> str:
-    return "<- limit" if resource in held.limiting else ""
+        body += style.wrap(text, "  ")
+    return [style.paint("Limits", BOLD), *body]
 
 
 def _formulas(found: Survey, style: Style) -> list[str]:
@@ -109,13 +93,13 @@ def _formulas(found: Survey, style: Style) -> list[str]:
         "largest number of blocks always fits. It ignores registers, shared memory and the threads of a block. "
         "Corrected, it uses the blocks and threads of one multiprocessor."
     )
-    return [style.paint("The lab's formula", _BOLD), *table(rows, "<<<"), *_wrap(why, style)]
+    return [style.paint("The lab's formula", BOLD), *table(rows, "<<<"), *style.wrap(why, "  ")]
 
 
 def _curve(found: Survey, style: Style) -> list[str]:
-    title = style.paint("By block size", _BOLD)
+    title = style.paint("By block size", BOLD)
     shared = f"{found.rule} bytes of dynamic shared memory" if found.rule else "the same shared memory"
-    note = _wrap(f"With the same registers, and {shared}.", style)
+    note = style.wrap(f"With the same registers, and {shared}.", "  ")
     mark = "█" if style.unicode else "#"
     rows = [
         (f"{point.threads}", percent(point.share), mark * round(_BAR * point.share), _remarks(found, point))
@@ -135,26 +119,17 @@ def _remarks(found: Survey, point: Occupancy) -> str:
 
 def _suggestion(found: Survey, style: Style) -> list[str]:
     suggestion, at_square = found.suggestion, found.at_square
-    title = style.paint("Suggested block size", _BOLD)
+    title = style.paint("Suggested block size", BOLD)
     if at_square is None:
-        return [title, *_wrap("None: no block size can be launched.", style)]
+        return [title, *style.wrap("None: no block size can be launched.", "  ")]
     text = (
         f"{suggestion.threads} threads, {plural(suggestion.blocks_per_sm, 'block')} on a multiprocessor. "
-        f"cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same. "
-        f"{_grid(suggestion, found.multiprocessors)}"
+        "cudaOccupancyMaxPotentialBlockSizeVariableSMem returns the same."
     )
+    if found.multiprocessors is not None:
+        text += f" It takes {suggestion.blocks_per_sm * found.multiprocessors:,} blocks to fill the device."
     lab = (
         f"The lab rounds down to a square: 4^floor(ln({suggestion.threads}) / ln(4)) = {suggestion.square} threads, "
         f"BLOCK_SIZE {suggestion.side}, occupancy {percent(at_square.share)}."
     )
-    return [title, *_wrap(text.rstrip(), style), *_wrap(lab, style)]
-
-
-def _grid(suggestion: Suggestion, multiprocessors: int | None) -> str:
-    if multiprocessors is None:
-        return ""
-    return f"It takes {suggestion.blocks_per_sm * multiprocessors:,} blocks to fill the device."
-
-
-def _wrap(text: str, style: Style) -> list[str]:
-    return textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="  ")
+    return [title, *style.wrap(text, "  "), *style.wrap(lab, "  ")]

@@ -39,7 +39,8 @@ def render_phases(
     width: columns of a line
     """
     chosen = block_places(table)[:1] if blocks is None else blocks
-    parts = [_head(table)]
+    sizes = ", ".join(f"{name}={value}" for name, value in table.sizes.items())
+    parts = [[f"Execution phases at {sizes}, tile {table.tile}"]]
     parts += [_block(table, block, most_rows, width) for block in chosen]
     parts += [_loads(table, operand, width) for operand in fetched_operands(table)]
     parts.append(textwrap.wrap(table.note, width) if table.note else [])
@@ -52,11 +53,6 @@ def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:
     for each in reversed(phases):
         lines[each.line - 1 : each.last] = ["```text", *render_phases(each.table).split("\n"), "```"]
     return _FIGURE.sub(r"Figure: \1", "\n".join(lines))
-
-
-def _head(table: PhaseTable) -> list[str]:
-    sizes = ", ".join(f"{name}={value}" for name, value in table.sizes.items())
-    return [f"Execution phases at {sizes}, tile {table.tile}"]
 
 
 def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) -> list[str]:

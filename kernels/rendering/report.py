@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kernels.counters import Totals, number
 from kernels.exercise.input_words import case_words
 from kernels.rendering.checklist import checklist_text
-from kernels.rendering.findings import MOST_FINDINGS, findings_text, summary_sentence
+from kernels.rendering.findings import MOST_FINDINGS, failing_case, findings_text, summary_sentence
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
+from kernels.rendering.notes import run_text, uses_text, warnings_text
 from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.report.explanation import explanation_of
 from kernels.report.model import Report, launch_sentence
-from kernels.verdict import CaseCheck, CaseStatus, Verdict
-from kernels.wording import byte_size, plural, sizes_text
+from kernels.verdict import CaseStatus, Verdict
+from kernels.wording import plural, sizes_text
 
 _MOST_CASES = 8
-_MOST_WARNINGS = 5
 _MOST_PRINTED = 20
 # The log is the place for long output, so it shows more.
 _LOG_FINDINGS = _LOG_WARNINGS = 200
@@ -30,7 +29,6 @@ _LOG_WIDTH = 100_000
 _UNREADABLE = 5
 
 NEXT = "Next step"
-_RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
 def render(
@@ -49,20 +47,25 @@ def render(
     ladder: sentences on the position of a measured speed among known kernels
     profile: sentences from a profiler about the launch
     """
+    dynamic = report.launch.shared if report.launch is not None else 0
     parts = [
         _head(report, file, style),
         *_explanation(report, source, style, MOST_FINDINGS),
-        _warnings(report, style, _MOST_WARNINGS),
+        warnings_text(report.warnings, style),
         _printed(report, style, _MOST_PRINTED, style.width - 2),
         unmade_text(report, style),
         measurement_text(report, style, ladder, profile),
         _cases(report, style),
         evidence_text(report, style),
-        [*_figures(report, style), *measured_with_text(report, style)],
+        [
+            *(style.wrap(uses_text(report.resources, dynamic)) if report.resources is not None else []),
+            *run_text(report.seconds, report.isolation, style),
+            *measured_with_text(report, style),
+        ],
         _replay(report, file, options),
         _analyze(report, file, options),
     ]
-    return _joined(parts, style)
+    return style.joined(parts)
 
 
 def log_text(report: Report, source: str, style: Style) -> str:
@@ -71,30 +74,20 @@ def log_text(report: Report, source: str, style: Style) -> str:
     parts = [
         [style.paint(line, _colour(report)) for line in sentence],
         *_explanation(report, source, style, _LOG_FINDINGS),
-        _warnings(report, style, _LOG_WARNINGS),
+        warnings_text(report.warnings, style, _LOG_WARNINGS),
         _printed(report, style, _LOG_PRINTED, _LOG_WIDTH),
     ]
-    return _joined(parts, style)
-
-
-def _joined(parts: Iterable[Sequence[str]], style: Style) -> str:
-    text = "\n\n".join("\n".join(part) for part in parts if part)
-    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+    return style.joined(parts)
 
 
 def _explanation(report: Report, source: str, style: Style, most: int) -> list[list[str]]:
     """The findings and the advice."""
-    lines = _lines(source)
+    lines = safe_lines(source.rstrip()) if _is_text(source) else []
     return [*findings_text(report, lines, style, most), _advice(report, style)]
 
 
-def _lines(source: str) -> list[str]:
-    """The lines of the source that can be shown."""
-    return safe_lines(source.rstrip()) if _is_text(source) else []
-
-
 def _colour(report: Report) -> str:
-    return {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
+    return {Verdict.ACCEPTED: GREEN, Verdict.SYSTEM_ERROR: YELLOW}.get(report.verdict, RED)
 
 
 def _is_text(source: str) -> bool:
@@ -109,25 +102,13 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.words, _colour(report))}",
         *style.wrap(safe(summary_sentence(report))),
         *style.wrap(safe(launch_sentence(report))),
-        style.paint(cut(where, style.width), _DIM),
+        style.paint(cut(where, style.width), DIM),
     ]
 
 
 def _advice(report: Report, style: Style) -> list[str]:
     text = "" if report.verdict is Verdict.ACCEPTED else explanation_of(report).step
-    return [style.paint(NEXT, _BOLD), *style.wrap(text, "  ")] if text else []
-
-
-def _warnings(report: Report, style: Style, most: int) -> list[str]:
-    if not report.warnings:
-        return []
-    shown = [
-        line
-        for warning in report.warnings[:most]
-        for line in style.wrap((f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  ")
-    ]
-    left = len(report.warnings) - most
-    return [style.paint("The compiler warns", _BOLD), *shown, *([f"  ... and {left} more"] if left > 0 else [])]
+    return [style.paint(NEXT, BOLD), *style.wrap(text, "  ")] if text else []
 
 
 def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
@@ -136,18 +117,18 @@ def _printed(report: Report, style: Style, most: int, room: int) -> list[str]:
     lines = safe_lines(report.printed.removesuffix("\n"))
     shown = [f"  {cut(line, room)}".rstrip() for line in lines[:most]]
     left = len(lines) - most
-    title = style.paint("The kernel printed", _BOLD) + f" (case {case_words(report.printed_case or '')})"
+    title = style.paint("The kernel printed", BOLD) + f" (case {case_words(report.printed_case or '')})"
     return [title, *shown, *([f"  ... and {plural(left, 'more line')}"] if left > 0 else [])]
 
 
 def _cases(report: Report, style: Style) -> list[str]:
     if not any(check.status is not CaseStatus.NOT_RUN for check in report.checks):
         return []
-    passed, failed, not_run = (_with(report.checks, status) for status in CaseStatus)
+    passed, failed, not_run = ([check for check in report.checks if check.status is status] for status in CaseStatus)
     if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
         return []  # the sentence under the verdict says it
     ran = len(passed) + len(failed)
-    lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
+    lines = [style.paint("Cases", BOLD) + f": {len(passed)} of {ran} passed"]
     room = max((len(case_words(check.case)) for check in failed), default=0)
     texts = (f"  failed   {case_words(check.case):<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES])
     lines += [cut(text, style.width).rstrip() for text in texts]
@@ -156,34 +137,11 @@ def _cases(report: Report, style: Style) -> list[str]:
     return lines + [cut(f"  not run  {case_words(check.case)}: {check.note}", style.width) for check in not_run]
 
 
-def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:
-    return [check for check in checks if check.status is status]
-
-
-def _figures(report: Report, style: Style) -> list[str]:
-    lines = []
-    if report.resources is not None:
-        use = report.resources
-        shared = f"{byte_size(use.shared_bytes)} of" if use.shared_bytes else "no"
-        text = f"{plural(use.registers, 'register')} per thread, {shared} shared memory per block"
-        spilled = use.spill_store_bytes + use.spill_load_bytes
-        local = f", {byte_size(use.local_bytes)} of local memory per thread" if use.local_bytes else ""
-        lines += style.wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.")
-    if report.seconds:
-        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in report.seconds.items())
-        lines += style.wrap(f"Seconds: {steps}.")
-    if report.isolation:
-        lines += style.wrap(f"Not enforced on this machine: {'; '.join(report.isolation)}.")
-    return lines
-
-
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
     """The command that repeats the smallest failing case, with the same values if the seed is known."""
-    failed = _with(report.checks, CaseStatus.FAILED)
-    if not failed or file == "-":
+    case = failing_case(report)
+    if not case or file == "-":
         return []
-    examples = [finding.example.case for finding in report.findings if finding.example is not None]
-    case = next((name for name in examples if name is not None), failed[0].case)
     seed = ["--seed", report.seed] if report.seed else []
     words = ["tilelab", "grade", file, *options, "--case", case, *seed]
     return ["Repeat a failing case:", f"  {safe(shlex.join(words))}"]
@@ -201,17 +159,15 @@ def evidence_text(report: Report, style: Style) -> list[str]:
     """Three numbers and the checklist, or why they are missing; nothing without an analysis."""
     evidence = report.evidence
     if evidence.extent is None:
-        return [line for note in evidence.notes for line in textwrap.wrap(safe(note), style.width)]
-    head = style.paint("What it does", _BOLD) + style.paint(f" (counted at {sizes_text(evidence.extent.sizes)})", _DIM)
+        return [line for note in evidence.notes for line in style.wrap(safe(note))]
+    head = style.paint("What it does", BOLD) + style.paint(f" (counted at {sizes_text(evidence.extent.sizes)})", DIM)
     numbers = ", ".join(figures(evidence.totals))
     if report.occupancy is not None:
         numbers += f"; occupancy {percent(report.occupancy.share)}"
-    out = [head, *textwrap.wrap(f"{numbers}.", style.width, initial_indent="  ", subsequent_indent="  ")]
+    out = [head, *style.wrap(f"{numbers}.", "  ")]
     out += checklist_text(evidence.checklist, style, advice=False)
-    unmet = [goal for goal in evidence.goals if not goal.met]
-    for goal in unmet:
-        out += textwrap.wrap(f"Not met: {safe(goal.text)}.", style.width, initial_indent="  ", subsequent_indent="  ")
-    return out
+    unmet = (f"Not met: {safe(goal.text)}." for goal in evidence.goals if not goal.met)
+    return [*out, *(line for text in unmet for line in style.wrap(text, "  "))]
 
 
 def figures(totals: Totals) -> list[str]:

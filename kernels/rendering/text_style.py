@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+BOLD, DIM = "1", "2"
+RED, GREEN, YELLOW = "31;1", "32;1", "33;1"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _TOGETHER = re.compile(r"(?<=\b[Ll]ine) (?=\d)|(?<=\b[Ll]ines) (?=\d)|(?<=\d) (?=x \d)|(?<=\d x) (?=\d)")
 """Blanks that never end a line: `line 10`, `16 x 16`."""
@@ -36,3 +39,8 @@ class Style:
             break_on_hyphens=False,
         )
         return [line.replace(_NO_BREAK, " ") for line in lines]
+
+    def joined(self, parts: Iterable[Sequence[str]]) -> str:
+        """The parts that have lines, with an empty line between two, in the terminal's characters."""
+        text = "\n\n".join("\n".join(part) for part in parts if part)
+        return text if self.unicode else text.encode("ascii", "backslashreplace").decode()

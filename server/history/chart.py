@@ -5,16 +5,17 @@ Positions across are percentages, so the chart fills any width and its text keep
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from kernels.exercise.model import Metric
+from kernels.experiment.plot.model import Scale
+from kernels.experiment.quantities import quantity_of
 from kernels.rendering.page.charts import svg
-from kernels.rendering.page.charts.axes import Axis
-from server.grading.metric import UNITS
-from server.history.queries import Attempt, number_text
+from kernels.rendering.plot.axes import Axis, quantity_axis
+from kernels.rendering.plot.labels import tick
+from server.history.queries import Attempt
 
 _HEIGHT, _TOP, _BOTTOM = 260, 26, 196
 _WRONG = 222
@@ -32,9 +33,6 @@ _NUMBERED = 8
 
 _CROSS = '<path class="cross" d="M-4-4 4 4M-4 4 4-4"/>'
 
-_FROM_DECADES = 12.0
-"""If the largest value is this many times the smallest, the axis is logarithmic."""
-
 
 def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Markup | None:
     """Draw the last `MOST` attempts; None if fewer than two attempts, or none with a value."""
@@ -43,8 +41,9 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
     if not values or len(attempts) < 2:
         return None
     best = _best(_values(before), metric)
-    up = _up(values if best is None else [*values, best])
-    body = [*_grid(up), *_foot(attempts)]
+    up = quantity_axis(values if best is None else [*values, best])
+    body = [f'<line class="grid" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>' for y in (_y(up, each) for each in up.ticks)]
+    body += _foot(attempts)
     points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
     body.append(_best_line(points, up, metric, best))
     body += [_point(x, each, up) for x, each in points]
@@ -76,48 +75,21 @@ def _across(place: int, count: int) -> float:
     return _MARGIN + place * (100 - 2 * _MARGIN) / max(1, count - 1)
 
 
-def _up(values: Sequence[float]) -> Axis:
-    low, high = min(values), max(values)
-    if high / low >= _FROM_DECADES:
-        return Axis.of_decades(low, high, _BOTTOM, _TOP)
-    step = _step(high)
-    return Axis(0.0, step * math.ceil(high * 1.02 / step), _BOTTOM, _TOP, logarithmic=False)
-
-
-def _step(high: float) -> float:
-    """A round step, of which three to six reach `high`."""
-    rough = high / 4
-    unit: float = 10 ** math.floor(math.log10(rough))
-    return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
-
-
-def _marks(up: Axis) -> list[float]:
-    """The values of the grid lines."""
-    if up.logarithmic:
-        return up.decades()
-    step = _step(up.high / 1.02)
-    return [step * i for i in range(round(up.high / step) + 1)]
-
-
-def _grid(up: Axis) -> list[str]:
-    heights = map(up.place, _marks(up))
-    return [f'<line class="grid" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>' for y in heights]
+def _y(up: Axis, value: float) -> float:
+    return _BOTTOM - up.share(value) * (_BOTTOM - _TOP)
 
 
 def _axis(up: Axis, metric: Metric) -> list[tuple[float, str]]:
     """The unit, and the labels of the grid lines, with their heights."""
-    return [(_TOP - 12, UNITS[metric]), *((up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up))]
-
-
-def _round(mark: float, metric: Metric) -> str:
-    if metric is Metric.TIME and mark:
-        return number_text(mark, metric)
-    return f"{mark:,.0f}" if mark >= 1 else f"{mark:g}"
+    what = quantity_of(metric)
+    scale = Scale(what.title, what)
+    return [(_TOP - 12, what.unit), *((_y(up, value) + 4, tick(scale, value)) for value in up.ticks)]
 
 
 def _names(attempts: Sequence[Attempt], *, modelled: bool) -> list[tuple[float, str]]:
     """The labels of the rows below the grid, with their heights."""
-    none = [(_WRONG + 4, "no value" if modelled else "no speed")] if _without(attempts) else []
+    without = any(each.value is None for each in attempts)
+    none = [(_WRONG + 4, "no value" if modelled else "no speed")] if without else []
     return [*none, (_HEIGHT - 12, "No.")]
 
 
@@ -130,10 +102,6 @@ def _foot(attempts: Sequence[Attempt]) -> list[str]:
     ]
 
 
-def _without(attempts: Sequence[Attempt]) -> bool:
-    return any(each.value is None for each in attempts)
-
-
 def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric, best: float | None) -> str:
     """A line of steps: the best so far. best: the best before the first point."""
     drawn: list[tuple[float, float]] = []
@@ -141,10 +109,10 @@ def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric
         if each.value is not None and each.value > 0:
             risen = _best([each.value, *([] if best is None else [best])], metric)
             if best is not None and risen != best:
-                drawn.append((_FINE * x, up.place(best)))
+                drawn.append((_FINE * x, _y(up, best)))
             best = risen
         if best is not None:
-            drawn.append((_FINE * x, up.place(best)))
+            drawn.append((_FINE * x, _y(up, best)))
     return (
         f'<svg viewBox="0 0 {100 * _FINE} {_HEIGHT}" preserveAspectRatio="none" width="100%" height="100%">'
         f"{svg.line('roof', *drawn)}</svg>"
@@ -154,7 +122,7 @@ def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric
 def _point(x: float, attempt: Attempt, up: Axis) -> str:
     """A point with a link for pointers only: the table has the same links for keyboards and screen readers."""
     if attempt.value is not None and attempt.value > 0:
-        counts, y = attempt.counts, up.place(attempt.value)
+        counts, y = attempt.counts, _y(up, attempt.value)
         mark = svg.dot("point counts" if counts else "point", 0, 0, 6 if counts else 5)
         said = f"No. {attempt.number}: {attempt.shown}"
     else:
@@ -172,5 +140,5 @@ def _word(attempt: Attempt) -> str:
     if attempt.shown:
         return f"{attempt.shown}, not ranked"
     if verdict is not None:
-        return verdict.value.replace("_", " ")
+        return verdict.words
     return "cancelled" if attempt.entry.cancelled else "no verdict yet"

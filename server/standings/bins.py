@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernels.experiment.plot.model import Chart, Kind, Panel, Scale, Series, Spot
-from kernels.experiment.result import PointResult
 from kernels.rendering.page.charts.plot import plot_svg
 from kernels.rendering.page.experiment_page import PlotView
-from kernels.verdict import Verdict
+from kernels.rendering.plot.axes import round_step
 
 _MOST_BINS = 12
 Mark = tuple[str, float]
@@ -30,9 +29,7 @@ class Bin:
 def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
     """Equal ranges with round edges, and one more on each side if the ladder goes on there."""
     low, high = min(values), max(values)
-    rough = max(high - low, high / _MOST_BINS) / _MOST_BINS
-    unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+    step = round_step(max(high - low, high / _MOST_BINS) / _MOST_BINS)
     digits = max(0, -math.floor(math.log10(step)))
     # Values and edges are compared by their place. A product such as 95 * 0.02 is above 1.9.
     first, last = math.floor(low / step), math.floor(high / step)
@@ -55,7 +52,7 @@ def bins(values: Sequence[float], marks: Sequence[Mark]) -> tuple[Bin, ...]:
 def histogram(key: str, title: str, x: str, y: str, rows: Sequence[tuple[str, int]]) -> PlotView:
     """The plot of these labels and counts. key: its ID on the page; x, y: titles of the axes."""
     labels = tuple(label for label, _ in rows)
-    spots = tuple(Spot(float(place), float(count), _named(place, label)) for place, (label, count) in enumerate(rows))
+    spots = tuple(Spot(place, count, label) for place, (label, count) in enumerate(rows))
     panel = Panel("", (Series(0, "", spots),))
     chart = Chart(Kind.BARS, title, Scale(x, labels=labels), Scale(y), (panel,))
     table = tuple((label, f"{count:,}") for label, count in rows)
@@ -66,8 +63,3 @@ def _names(marks: Sequence[Mark], step: float, first: int, end: int | None) -> t
     """The rungs at these places. end: the first place after them; None for no end."""
     found = ((name, math.floor(speed / step)) for name, speed in marks)
     return tuple(name for name, place in found if first <= place and (end is None or place < end))
-
-
-def _named(place: int, label: str) -> PointResult:
-    """A point of which the plot shows only the name."""
-    return PointResult(place, {}, label, Verdict.ACCEPTED, "", "", 0, {}, "")

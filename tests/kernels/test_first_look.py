@@ -108,13 +108,13 @@ def test_the_tiled_kernel_hears_what_comes_next():
 
 
 def test_at_most_five_and_errors_before_speed():
-    found = first_look(subject(occupancy=Occupancy(1, 4, 0.06, "shared memory")), broken=True)
+    found = first_look(subject(occupancy=Occupancy(1, 4, 0.06, "shared")), broken=True)
     assert len(found) <= 5
     assert "errors" in found[0].text
 
 
 def test_low_occupancy_names_the_resource_that_limits_it():
-    found = first_look(subject(occupancy=Occupancy(1, 4, 0.06, "shared memory")))
+    found = first_look(subject(occupancy=Occupancy(1, 4, 0.06, "shared")))
     assert any("shared memory" in each.text and "6 %" in each.text for each in found)
 
 

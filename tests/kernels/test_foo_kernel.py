@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kernels.evidence import AccessEvidence, Verb
-from kernels.rendering.annotated_source import ways
 from tests.kernels.analysed import analysed, solution
 
 
@@ -36,7 +35,7 @@ def test_s4e_foo_kernel_global_accesses_coalesce_but_for_c_and_e(verb, name, sec
     [(Verb.STORE, "a_s", 1), (Verb.STORE, "bc_s", 1), (Verb.LOAD, "a_s", 1), (Verb.LOAD, "bc_s", 4)],
 )
 def test_s4e_foo_kernel_only_reading_every_fourth_cell_of_bc_s_conflicts_four_ways(verb, name, passes):
-    assert ways(access("shared", verb, name)) == passes
+    assert access("shared", verb, name).ways == passes
 
 
 def test_s4e_foo_kernel_is_told_of_exactly_the_three_faults():

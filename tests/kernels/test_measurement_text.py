@@ -9,7 +9,7 @@ import pytest
 
 from kernels.measurement import Clocks, Speed
 from kernels.occupancy.driver_answer import by_driver
-from kernels.rendering.measured_numbers import interval_of, ms_text, share_text, speed_text
+from kernels.rendering.measured_numbers import conditions, interval_of, ms_text, share_text, speed_text
 from kernels.rendering.measurement import measured_with_text, measurement_text
 from kernels.rendering.report import render
 from kernels.rendering.text_style import Style
@@ -41,7 +41,7 @@ def line_with(words: str, told: str) -> str:
 def test_the_speed_comes_first_with_its_interval_and_what_it_rests_on():
     assert text().splitlines()[:2] == [
         "Measured on NVIDIA H200: 8,134 GFLOPS at Width=2048, 16.2 % of cuBLAS.",
-        "  Median of 12 repeats: 2.112 ms; 95 % interval 8,126-8,142 GFLOPS.",
+        "  Median of 12 repeats: 2.112 ms; 95 % interval 8,126 to 8,142 GFLOPS.",
     ]
 
 
@@ -69,21 +69,21 @@ def test_what_binds_a_kernel_that_is_wrong_is_not_told():
             "gbps",
             [
                 "Measured on NVIDIA H200: 3,912 GB/s at Width=2048, 16.2 % of cuBLAS.",
-                "  Median of 12 repeats: 2.112 ms; 95 % interval 3,908-3,916 GB/s.",
+                "  Median of 12 repeats: 2.112 ms; 95 % interval 3,908 to 3,916 GB/s.",
             ],
         ),
         (
             "elements",
             [
                 "Measured on NVIDIA H200: 41,300 M elements/s at Width=2048, 16.2 % of cuBLAS.",
-                "  Median of 12 repeats: 2.112 ms; 95 % interval 41,259-41,341 M elements/s.",
+                "  Median of 12 repeats: 2.112 ms; 95 % interval 41,259 to 41,341 M elements/s.",
             ],
         ),
         (
             "time",
             [
                 "Measured on NVIDIA H200: 2.112 ms at Width=2048, 16.2 % of cuBLAS.",
-                "  Median of 12 repeats; 95 % interval 2.110-2.114 ms.",
+                "  Median of 12 repeats; 95 % interval 2.110 to 2.114 ms.",
             ],
         ),
     ],
@@ -150,10 +150,10 @@ def test_what_holds_the_device_down_is_said_beside_the_speed():
 def test_what_it_was_measured_with_stands_at_the_end():
     told = made_with()
     assert told == (
-        "Device class h200, driver 580.95.05, NVRTC 13.5.0, CuPy 14.0.1; "
-        "SM at 1,980 MHz, 34 C, 310 W; repeats took 2.091-2.154 ms."
+        "Device class: h200; Clock: 1,980 MHz; Temperature: 34 C; Power: 310 W; Driver: 580.95.05; "
+        "Compiler: NVRTC 13.5.0; CuPy: 14.0.1; Fastest and slowest repeat: 2.091 and 2.154 ms."
     )
-    assert "; SM at 1,500 of 1,980 MHz;" in made_with(clocks=Clocks(1500, 1980))
+    assert "; Clock: 1,500 of 1,980 MHz;" in made_with(clocks=Clocks(1500, 1980))
     whole = render(measured_report(seconds={"read": 0.01}), "", "my.cu", WIDE)
     assert f"Seconds: read 0.01.\n{told}\n" in whole
     assert measured_with_text(measured_report(verdict=Verdict.WRONG_ANSWER), WIDE) == []
@@ -162,12 +162,12 @@ def test_what_it_was_measured_with_stands_at_the_end():
 
 def test_a_number_that_did_not_settle_says_so():
     assert "wider than" not in text()
-    assert "8,126-8,142 GFLOPS. The interval is wider than 0.5 % of the median.\n" in of_measurement(settled=False)
+    assert "8,126 to 8,142 GFLOPS. The interval is wider than 0.5 % of the median, " in of_measurement(settled=False)
 
 
 def test_too_few_repeats_have_no_interval():
     few = of_measurement(repeats=5, settled=False)
-    assert "  Median of 5 repeats: 2.112 ms; range 8,126-8,142 GFLOPS. " in few
+    assert "  Median of 5 repeats: 2.112 ms; range 8,126 to 8,142 GFLOPS. " in few
     one = of_measurement(repeats=1, settled=False)
     assert "  A single repeat: 2.112 ms. It took all the time for repeats.\n" in one
     assert "8,126" not in one
@@ -246,11 +246,9 @@ def test_a_driver_that_holds_another_number_of_blocks_is_told():
 
 
 def test_what_a_device_does_not_tell_is_left_out():
-    environment = replace(H200, driver="", cupy="")
-    assert made_with(environment=environment, clocks=Clocks()) == (
-        "Device class h200, NVRTC 13.5.0; repeats took 2.091-2.154 ms."
-    )
-    assert made_with(busy_ms=139.2).endswith("; the device was busy for 139 ms.")
+    known = conditions(measurement(environment=replace(H200, driver="", cupy=""), clocks=Clocks()))
+    assert not {"Driver", "CuPy", "Clock", "Temperature", "Power"} & known.keys()
+    assert made_with(busy_ms=139.2).endswith("; Device busy for: 139 ms.")
     unknown = by_driver("1.0", 256, 8, registers=0, shared_static=0)
     assert "That makes 64 warps.\n" in text(measured_occupancy=unknown)
 

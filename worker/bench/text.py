@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, Style
 from kernels.wording import plural
 from worker.bench.rounds import Rung, WorkerBench
 from worker.bench.throughput import Throughput
-
-_BOLD, _DIM = "1", "2"
 
 _STEPS = {"compile": "compiling", "run": "checking", "other": "measuring and all else"}
 
@@ -22,7 +20,7 @@ def bench_text(found: WorkerBench, style: Style) -> str:
         f" in {through.seconds:.1f} s, with {'the CPU device' if found.device == 'cpu' else found.device}"
     )
     parts = [
-        [style.paint(cut(head, style.width), _BOLD)],
+        [style.paint(cut(head, style.width), BOLD)],
         _table([("kernel", "GFLOPS", "of cuBLAS", "spread", "verdict"), *map(_row, found.rungs)], "<>>><", style),
         _order(found),
         _table([("", "kernels", "busy", "handling", "waiting", "idle"), *_lanes(through)], "<>>>>>", style),
@@ -36,7 +34,7 @@ def _table(rows: list[tuple[str, ...]], align: str, style: Style) -> list[str]:
     if len(rows) == 1:
         return []
     lines = [cut(line, style.width) for line in table(rows, align)]
-    return [style.paint(lines[0], _DIM), *lines[1:]]
+    return [style.paint(lines[0], DIM), *lines[1:]]
 
 
 def _row(rung: Rung) -> tuple[str, ...]:

@@ -271,7 +271,7 @@ class _Job:
 
     def _fail(self, case: CasePlan, finding: Finding) -> None:
         self._findings.append(finding)
-        self._check(case, CaseStatus.FAILED, finding.kind.value.replace("_", " "))
+        self._check(case, CaseStatus.FAILED, finding.kind.words)
 
     def _check(self, case: CasePlan, status: CaseStatus, note: str = "") -> None:
         self._checks[case.name] = CaseCheck(case.name, status, note)

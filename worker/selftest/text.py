@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.wording import plural
 from worker.sandbox.limits import Isolation
 from worker.selftest.selftest import SelfTest
 
-_BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31;1", "32;1", "33;1"
 _ROOM_FOR_SECONDS = 72
 
 
@@ -17,11 +16,11 @@ def selftest_text(result: SelfTest, style: Style) -> str:
     """The checks, the isolation, and what to do about problems."""
     device = "the CPU device" if result.environment is None else safe(result.device)
     parts = [
-        [style.paint(cut(f"Self-test of this worker, with {device}", style.width), _BOLD)],
+        [style.paint(cut(f"Self-test of this worker, with {device}", style.width), BOLD)],
         _checks(result, style),
         _isolation(result, style),
-        [line for text in result.warnings for line in _item("Warning: ", text, style, _YELLOW)],
-        [line for text in result.problems for line in _item("", text, style, _RED)],
+        [line for text in result.warnings for line in _item("Warning: ", text, style, YELLOW)],
+        [line for text in result.problems for line in _item("", text, style, RED)],
         _end(result, style),
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part)
@@ -43,9 +42,9 @@ def _checks(result: SelfTest, style: Style) -> list[str]:
     ]
     lines = [cut(line, style.width) for line in table(rows, "<<<<>")]
     painted = [
-        line if check.ok else style.paint(line, _RED) for line, check in zip(lines[1:], result.checks, strict=True)
+        line if check.ok else style.paint(line, RED) for line, check in zip(lines[1:], result.checks, strict=True)
     ]
-    return [style.paint(lines[0], _DIM), *painted]
+    return [style.paint(lines[0], DIM), *painted]
 
 
 def _isolation(result: SelfTest, style: Style) -> list[str]:
@@ -55,7 +54,7 @@ def _isolation(result: SelfTest, style: Style) -> list[str]:
     rows = [("step", "system calls", "Landlock", "own network", "limits")]
     rows += [(held.step, *_row(held.isolation)) for held in result.isolation]
     lines = [cut(line, style.width) for line in table(rows, "<<<<<")]
-    return [style.paint("Isolation of each step's process", _BOLD), style.paint(lines[0], _DIM), *lines[1:]]
+    return [style.paint("Isolation of each step's process", BOLD), style.paint(lines[0], DIM), *lines[1:]]
 
 
 def _row(isolation: Isolation) -> tuple[str, str, str, str]:
@@ -74,7 +73,7 @@ def _item(title: str, text: str, style: Style, colour: str) -> list[str]:
 
 def _end(result: SelfTest, style: Style) -> list[str]:
     if result.ok:
-        return [style.paint("This machine is fit to grade.", _GREEN)]
+        return [style.paint("This machine is fit to grade.", GREEN)]
     wrong = sum(not check.ok for check in result.checks)
     text = f"This machine is not fit to grade: {plural(wrong, 'check')} of {len(result.checks)} failed."
-    return [style.paint(text, _RED)]
+    return [style.paint(text, RED)]

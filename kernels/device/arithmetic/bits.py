@@ -8,6 +8,7 @@ import numpy as np
 
 from kernels.device.arithmetic.opcode import (
     BITS,
+    INTEGERS,
     NUMPY_TYPES,
     Array,
     Family,
@@ -15,15 +16,10 @@ from kernels.device.arithmetic.opcode import (
     Opcode,
     Operation,
     optional,
+    typed,
 )  # fmt: skip
 
-
-def _logic(function: Function, sources: int) -> Family:
-    def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(("pred", *BITS))
-        return Operation(opcode.text, found * sources, found[0], function) if found else None
-
-    return family
+_WORDS, _LONG = ("b32", "b64"), ("u32", "u64", "s32", "s64")
 
 
 def _logical_not(opcode: Opcode) -> Operation | None:
@@ -34,15 +30,11 @@ def _logical_not(opcode: Opcode) -> Operation | None:
     return Operation(opcode.text, found, found[0], lambda a: (a == 0).astype(dtype))
 
 
-def _table_of_three(opcode: Opcode) -> Operation | None:
-    """lop3: the immediate is a truth table. Its bit 4a + 2b + c is the result for bits a, b, c."""
-    if not opcode.match(("b32",)):
-        return None
-    return Operation(opcode.text, ("b32", "b32", "b32", "u32"), "b32", _lop3)
-
-
 def _lop3(a: Array, b: Array, c: Array, table: Array) -> Array:
-    """Build the result minterm by minterm. An immediate is one table for all lanes: only its own terms are computed."""
+    """Build the result minterm by minterm: bit 4a + 2b + c of the table is the result for bits a, b, c.
+
+    An immediate is one table for all lanes: only its own terms are computed.
+    """
     result: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape, table.shape), np.uint32)
     for row in range(8):
         wanted = (table >> row) & 1
@@ -67,16 +59,6 @@ def _shift_right(a: Array, b: Array) -> Array:
 def _amount(a: Array, b: Array) -> Array:
     """Convert a shift amount to the type of the shifted value."""
     return (b if a.dtype == b.dtype else np.minimum(b, b.dtype.type(64))).astype(a.dtype, copy=False)
-
-
-def _shift(function: Function, prefixes: str) -> Family:
-    types = tuple(f"{prefix}{bits}" for prefix in prefixes for bits in (16, 32, 64))
-
-    def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(types)
-        return Operation(opcode.text, (found[0], "u32"), found[0], function) if found else None
-
-    return family
 
 
 def _funnel(left: bool, clamp: bool, a: Array, b: Array, c: Array) -> Array:
@@ -148,11 +130,6 @@ def _reversed(a: Array) -> Array:
     return a.byteswap()
 
 
-def _reverse(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("b32", "b64"))
-    return Operation(opcode.text, found, found[0], _reversed) if found else None
-
-
 def _population(a: Array) -> Array:
     return np.bitwise_count(a).astype(np.uint32)
 
@@ -174,14 +151,6 @@ def _leading_zeros(a: Array) -> Array:
     return np.uint32(8 * a.dtype.itemsize) - length(a)
 
 
-def _count(function: Function) -> Family:
-    def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(("b32", "b64"))
-        return Operation(opcode.text, found, "u32", function) if found else None
-
-    return family
-
-
 def _find(shift_amount: bool, a: Array) -> Array:
     """Return the position of the highest bit unlike the sign, or its shift to the top; otherwise all ones."""
     bits = 8 * a.dtype.itemsize
@@ -192,7 +161,7 @@ def _find(shift_amount: bool, a: Array) -> Array:
 
 
 def _find_highest(opcode: Opcode) -> Operation | None:
-    found = opcode.match(optional("shiftamt"), ("u32", "u64", "s32", "s64"))
+    found = opcode.match(optional("shiftamt"), _LONG)
     if not found:
         return None
     return Operation(opcode.text, (found[1],), "u32", partial(_find, found[0] == "shiftamt"))
@@ -220,13 +189,6 @@ def _field_bounds(a: Array, start: Array, count: Array) -> tuple[Array, Array]:
     return (start & kept).astype(np.uint64), (count & kept).astype(np.uint64)
 
 
-def _extract(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("u32", "u64", "s32", "s64"))
-    if not found:
-        return None
-    return Operation(opcode.text, (found[0], "u32", "u32"), found[0], _extracted)
-
-
 def _ones(count: Array, dtype: type[np.generic]) -> Array:
     """Return a value with the lowest `count` bits set."""
     return ~_shift_left(np.full(count.shape, ~np.zeros((), dtype), dtype), count)
@@ -236,13 +198,6 @@ def _inserted(a: Array, b: Array, start: Array, count: Array) -> Array:
     start, count = _field_bounds(b, start, count)
     mask = _shift_left(_ones(count, b.dtype.type), start)
     return (b & ~mask) | (_shift_left(a, start) & mask)
-
-
-def _insert(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("b32", "b64"))
-    if not found:
-        return None
-    return Operation(opcode.text, (*found * 2, "u32", "u32"), found[0], _inserted)
 
 
 def _mask(opcode: Opcode) -> Operation | None:
@@ -259,22 +214,24 @@ def _mask(opcode: Opcode) -> Operation | None:
     return Operation(opcode.text, ("u32", "u32"), "b32", mask)
 
 
+_LOGICAL = ("pred", *BITS)
+
 FAMILIES: dict[str, Family] = {
-    "and": _logic(np.bitwise_and, 2),
-    "or": _logic(np.bitwise_or, 2),
-    "xor": _logic(np.bitwise_xor, 2),
-    "not": _logic(np.invert, 1),
+    "and": typed(_LOGICAL, 2, np.bitwise_and),
+    "or": typed(_LOGICAL, 2, np.bitwise_or),
+    "xor": typed(_LOGICAL, 2, np.bitwise_xor),
+    "not": typed(_LOGICAL, 1, np.invert),
     "cnot": _logical_not,
-    "lop3": _table_of_three,
-    "shl": _shift(_shift_left, "b"),
-    "shr": _shift(_shift_right, "bus"),
+    "lop3": typed(("b32",), 3, _lop3, more=("u32",)),
+    "shl": typed(BITS, 1, _shift_left, more=("u32",)),
+    "shr": typed(BITS + INTEGERS, 1, _shift_right, more=("u32",)),
     "shf": _funnel_shift,
     "prmt": _permute,
-    "brev": _reverse,
-    "popc": _count(_population),
-    "clz": _count(_leading_zeros),
+    "brev": typed(_WORDS, 1, _reversed),
+    "popc": typed(_WORDS, 1, _population, result="u32"),
+    "clz": typed(_WORDS, 1, _leading_zeros, result="u32"),
     "bfind": _find_highest,
-    "bfe": _extract,
-    "bfi": _insert,
+    "bfe": typed(_LONG, 1, _extracted, more=("u32", "u32")),
+    "bfi": typed(_WORDS, 2, _inserted, more=("u32", "u32")),
     "bmsk": _mask,
 }

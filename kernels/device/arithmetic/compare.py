@@ -18,6 +18,7 @@ from kernels.device.arithmetic.opcode import (
     Opcode,
     Operation,
     optional,
+    typed,
 )  # fmt: skip
 
 _ORDER: dict[str, Function] = {
@@ -132,13 +133,6 @@ def _chosen(a: Array, b: Array, c: Array) -> Array:
     return result
 
 
-def _select_predicate(opcode: Opcode) -> Operation | None:
-    found = opcode.match(_SELECTABLE)
-    if not found:
-        return None
-    return Operation(opcode.text, (*found * 2, "pred"), found[0], _chosen)
-
-
 def _select_sign(opcode: Opcode) -> Operation | None:
     """slct: the first operand if the third isn't negative. A NaN selects the second, -0 the first."""
     found = opcode.match(optional("ftz"), _SELECTABLE, ("s32", "f32"))
@@ -155,6 +149,6 @@ def _by_sign(a: Array, b: Array, c: Array, ftz: bool) -> Array:
 FAMILIES: dict[str, Family] = {
     "setp": _set_predicate,
     "set": _set_value,
-    "selp": _select_predicate,
+    "selp": typed(_SELECTABLE, 2, _chosen, more=("pred",)),
     "slct": _select_sign,
 }

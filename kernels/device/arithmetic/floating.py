@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from kernels.device.arithmetic.edges import NO_FACTORS, Factors, finished32
-from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional  # fmt: skip
+from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional, typed  # fmt: skip
 from kernels.device.arithmetic.rounding import directed, fused
 
 _MODES = ("rn", "rz", "rm", "rp")
@@ -98,14 +98,6 @@ def _extreme(largest: bool) -> Family:
     return family
 
 
-def _copysign(opcode: Opcode) -> Operation | None:
-    """copysign: the first operand gives the sign, the second the value."""
-    found = opcode.match(("f32", "f64"))
-    if not found:
-        return None
-    return Operation(opcode.text, found * 2, found[0], lambda a, b: np.copysign(b, a))
-
-
 def _subnormal(a: Array) -> Array:
     result: Array = (a != 0) & (np.abs(a) < np.finfo(a.dtype).smallest_normal)
     return result
@@ -145,6 +137,6 @@ FAMILIES: dict[str, Family] = {
     "neg": _sign_change(np.negative),
     "min": _extreme(largest=False),
     "max": _extreme(largest=True),
-    "copysign": _copysign,
+    "copysign": typed(("f32", "f64"), 2, lambda a, b: np.copysign(b, a)),  # the first operand gives the sign
     "testp": _test_property,
 }

@@ -15,6 +15,7 @@ from kernels.device.arithmetic.opcode import (
     Function,
     Opcode,
     Operation,
+    typed,
 )  # fmt: skip
 
 
@@ -32,14 +33,14 @@ def _subtract_saturated(a: Array, b: Array) -> Array:
     return saturated(a.astype(np.int64) - b, "s32")
 
 
-def _sum_family(function: Function, with_saturation: Function) -> Family:
+def _binary(function: Function, modifier: str, modified: Function) -> Family:
+    """Define a family of two operands that has a modifier for s32 only."""
+    plain = typed(INTEGERS, 2, function)
+
     def family(opcode: Opcode) -> Operation | None:
-        if opcode.match(("sat",), ("s32",)):
-            return Operation(opcode.text, ("s32", "s32"), "s32", with_saturation)
-        found = opcode.match(INTEGERS)
-        if not found:
-            return None
-        return Operation(opcode.text, (found[0],) * 2, found[0], function)
+        if opcode.match((modifier,), ("s32",)):
+            return Operation(opcode.text, ("s32", "s32"), "s32", modified)
+        return plain(opcode)
 
     return family
 
@@ -81,47 +82,23 @@ def _quotient(a: Array, b: Array) -> Array:
     return np.where((a < 0) != (b < 0), -size, size)
 
 
-def _every_integer(function: Function, sources: int) -> Family:
-    def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(INTEGERS)
-        if not found:
-            return None
-        return Operation(opcode.text, (found[0],) * sources, found[0], function)
-
-    return family
-
-
-def _signed_only(function: Function) -> Family:
-    def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(SIGNED)
-        return Operation(opcode.text, (found[0],), found[0], function) if found else None
-
-    return family
-
-
 def _sum_of_difference(a: Array, b: Array, c: Array) -> Array:
     """sad: c + |a - b|, without overflow in the difference."""
     return c + np.where(a < b, b - a, a - b)
 
 
-def _extreme(function: Function) -> Family:
-    def family(opcode: Opcode) -> Operation | None:
-        if opcode.match(("relu",), ("s32",)):
-            return Operation(opcode.text, ("s32", "s32"), "s32", lambda a, b: np.maximum(function(a, b), 0))
-        found = opcode.match(INTEGERS)
-        return Operation(opcode.text, (found[0],) * 2, found[0], function) if found else None
-
-    return family
+def _rectified(function: Function) -> Function:
+    return lambda a, b: np.maximum(function(a, b), 0)
 
 
 FAMILIES: dict[str, Family] = {
-    "add": _sum_family(np.add, _add_saturated),
-    "sub": _sum_family(np.subtract, _subtract_saturated),
-    "div": _every_integer(_divide, 2),
-    "rem": _every_integer(_remainder, 2),
-    "sad": _every_integer(_sum_of_difference, 3),
-    "abs": _signed_only(np.abs),
-    "neg": _signed_only(np.negative),
-    "min": _extreme(np.minimum),
-    "max": _extreme(np.maximum),
+    "add": _binary(np.add, "sat", _add_saturated),
+    "sub": _binary(np.subtract, "sat", _subtract_saturated),
+    "div": typed(INTEGERS, 2, _divide),
+    "rem": typed(INTEGERS, 2, _remainder),
+    "sad": typed(INTEGERS, 3, _sum_of_difference),
+    "abs": typed(SIGNED, 1, np.abs),
+    "neg": typed(SIGNED, 1, np.negative),
+    "min": _binary(np.minimum, "relu", _rectified(np.minimum)),
+    "max": _binary(np.maximum, "relu", _rectified(np.maximum)),
 }

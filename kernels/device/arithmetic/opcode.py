@@ -84,6 +84,22 @@ class Opcode:
 Family = Callable[[Opcode], Operation | None]
 
 
+def typed(
+    types: tuple[str, ...], sources: int, function: Function, *, more: tuple[str, ...] = (), result: str = ""
+) -> Family:
+    """Return the family of an opcode whose only modifier is the type of its first operands.
+
+    more: the types of the other operands
+    result: its type, if it isn't the same
+    """
+
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(types)
+        return Operation(opcode.text, (*found * sources, *more), result or found[0], function) if found else None
+
+    return family
+
+
 def optional(*names: str) -> tuple[str, ...]:
     """Return a slot that may be left out."""
     return (*names, "")

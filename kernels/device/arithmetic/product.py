@@ -115,9 +115,7 @@ def _multiply_add(opcode: Opcode) -> Operation | None:
 
 def _multiply24(opcode: Opcode) -> Operation | None:
     found = opcode.match(("lo", "hi"), ("u32", "s32"))
-    if not found:
-        return None
-    return Operation(opcode.text, (found[1],) * 2, found[1], _product24(*found))
+    return Operation(opcode.text, (found[1],) * 2, found[1], _product24(*found)) if found else None
 
 
 def _multiply_add24(opcode: Opcode) -> Operation | None:
@@ -148,26 +146,19 @@ def _dot(sources: tuple[tuple[int, int], ...], factors: tuple[int, ...], result:
     return dot
 
 
-def _dot_result(left: str, right: str) -> str:
-    return "u32" if left == right == "u32" else "s32"
+def _dot_family(sources: tuple[tuple[int, int], ...], factors: dict[str, tuple[int, ...]]) -> Family:
+    """Define a family of dot products. factors: the bytes of b by the first modifier; "" for none."""
+    pair = ("u32", "s32")
 
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(tuple(factors), pair, pair)
+        if not found:
+            return None
+        kind, *types = found
+        result = "s32" if "s32" in types else "u32"
+        return Operation(opcode.text, (*types, result), result, _dot(sources, factors[kind], result))
 
-def _dot_bytes(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("u32", "s32"), ("u32", "s32"))
-    if not found:
-        return None
-    result = _dot_result(*found)
-    function = _dot(((0, 8), (8, 8), (16, 8), (24, 8)), (0, 8, 16, 24), result)
-    return Operation(opcode.text, (*found, result), result, function)
-
-
-def _dot_halves(opcode: Opcode) -> Operation | None:
-    found = opcode.match(("lo", "hi"), ("u32", "s32"), ("u32", "s32"))
-    if not found:
-        return None
-    result = _dot_result(*found[1:])
-    function = _dot(((0, 16), (16, 16)), (0, 8) if found[0] == "lo" else (16, 24), result)
-    return Operation(opcode.text, (*found[1:], result), result, function)
+    return family
 
 
 FAMILIES: dict[str, Family] = {
@@ -175,6 +166,6 @@ FAMILIES: dict[str, Family] = {
     "mad": _multiply_add,
     "mul24": _multiply24,
     "mad24": _multiply_add24,
-    "dp4a": _dot_bytes,
-    "dp2a": _dot_halves,
+    "dp4a": _dot_family(((0, 8), (8, 8), (16, 8), (24, 8)), {"": (0, 8, 16, 24)}),
+    "dp2a": _dot_family(((0, 16), (16, 16)), {"lo": (0, 8), "hi": (16, 24)}),
 }

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
-from kernels.device.execution.lower import REFUSED, LoweredStep, Lowering
+from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
-from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_warp_sync
+from kernels.device.ptx.program import Block, Program, is_barrier, is_mbarrier, is_scheduled, is_warp_sync
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.unset_values import BRANCH
@@ -92,9 +92,9 @@ def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
 
 def _code_block(lowering: Lowering, block: Block, last_poll: int) -> CodeBlock:
     first, last = (lowering.program.instructions[pc] for pc in (block.start, block.end - 1))
-    decides = _decides(last)
+    decides = is_scheduled(last)
     warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
-    warp_sync = warp_sync and lowering.steps[block.start].follows != REFUSED
+    warp_sync = warp_sync and lowering.steps[block.start].follows != "refused"
     operand, result = _operands(lowering, first if warp_sync else last)
     return CodeBlock(
         block.start,
@@ -126,19 +126,13 @@ def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
 
 def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
     """Return the numbers of the registers that the scheduler itself reads and writes."""
-    head = instruction.opcode.split(".", 1)[0]
     if is_warp_sync(instruction):
         return lowering.source(instruction.operands[-1], 32), -1
-    if head == "brx":
+    if instruction.head == "brx":
         return lowering.source(instruction.operands[0], 32), -1
     if is_barrier(instruction):
         return _barrier_operands(lowering, instruction)
     return -1, -1
-
-
-def _decides(instruction: Instruction) -> bool:
-    head = instruction.opcode.split(".", 1)[0]
-    return head in {"bra", "brx", "ret", "exit"} or is_barrier(instruction) or is_mbarrier(instruction)
 
 
 def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import Geometry
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
 from kernels.device.state.space import Memory, kind_of
 
 _NO_MEMORY = {"const", "param"}
@@ -100,10 +101,9 @@ class CountedLowering(Lowering):
         step = super()._unguarded(pc, item)
         if self.flops[pc] and item.guard is not None:
             step = replace(step, run=counted_work(step.run, pc))
-        head = item.opcode.split(".", 1)[0]
-        if head in {"ld", "ldu", "st"}:
+        if item.head in {"ld", "ldu", "st"}:
             return replace(step, run=self._counted_memory(step.run, pc, item))
-        if head in {"atom", "red"}:
+        if item.head in {"atom", "red"}:
             return replace(step, run=self._counted_atomic(step.run, pc, item))
         if is_copy(item.opcode):
             return replace(step, run=self._counted_copy(step.run, pc, item))
@@ -115,40 +115,29 @@ class CountedLowering(Lowering):
             return run
         place = self.place(item.operands[0 if form.store else 1])
         verb = Verb.STORE if form.store else Verb.LOAD
-        own = Counted((pc,), item.line, form.space, verb, form.size * form.count, place.register, place.displacement)
-        several = [
-            Counted(merge.pcs, item.line, form.space, verb, merge.width, place.register, merge.displacement)
-            for merge in self._merges.get(pc, ())
-        ]
+        own = _counted(pc, item, form.space, verb, form.size * form.count, place)
+        merges = self._merges.get(pc, ())
+        several = (replace(own, pcs=each.pcs, width=each.width, displacement=each.displacement) for each in merges)
         return counted_step(run, (own, *several))
 
     def _counted_atomic(self, run: Step, pc: int, item: Instruction) -> Step:
         form = atomic_form(item.opcode)
         assert form is not None
         place = self.place(item.operands[1 if form.returns else 0])
-        own = Counted(
-            (pc,),
-            item.line,
-            form.space,
-            Verb.ATOMIC,
-            form.dtype.itemsize * form.count,
-            place.register,
-            place.displacement,
-        )
-        return counted_step(run, (own,))
+        size = form.dtype.itemsize * form.count
+        return counted_step(run, (_counted(pc, item, form.space, Verb.ATOMIC, size, place),))
 
     def _counted_copy(self, run: Step, pc: int, item: Instruction) -> Step:
         size = item.operands[2]
         assert isinstance(size, Immediate)
         given = self.source(item.operands[3], 32) if len(item.operands) > 3 else None
-        write, read = (
-            Counted((pc,), item.line, kind_of(space), verb, size.value, place.register, place.displacement)
-            for space, verb, place in (
-                ("shared", Verb.STORE, self.place(item.operands[0])),
-                ("global", Verb.LOAD, self.place(item.operands[1])),
-            )
-        )
+        write = _counted(pc, item, kind_of("shared"), Verb.STORE, size.value, self.place(item.operands[0]))
+        read = _counted(pc, item, kind_of("global"), Verb.LOAD, size.value, self.place(item.operands[1]))
         return counted_copy(run, read, write, given)
+
+
+def _counted(pc: int, item: Instruction, space: str, verb: Verb, width: int, place: Place) -> Counted:
+    return Counted((pc,), item.line, space, verb, width, place.register, place.displacement)
 
 
 def _flops(item: Instruction) -> int:
@@ -169,7 +158,6 @@ class CountedRun(ChunkRun):
 
     def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
         ways = list(super()._ways(block, end, mask))
-        head = end.opcode.split(".", 1)[0]
-        if head == "brx" or (end.guard is not None and head in {"bra", "ret", "exit"}):
+        if end.head == "brx" or (end.guard is not None and end.head in {"bra", "ret", "exit"}):
             _counting(self._machine).decided(self._machine, block.end_pc, mask, [part for _, part in ways])
         yield from ways

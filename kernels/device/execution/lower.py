@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from kernels.device.ptx.module import (
     Unsupported,
     Vector,
 )
-from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync, reads
+from kernels.device.ptx.program import Program, is_scheduled, is_special, is_warp_sync, reads
 from kernels.device.ptx.speculation import chosen_loads
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
@@ -47,7 +49,6 @@ _FENCE = re.compile(r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
-REFUSED = "refused"
 _GRID_CHECK = 8
 """A `grid_group` reads the address of the grid's barrier at most this many instructions before its trap."""
 
@@ -58,21 +59,21 @@ class LoweredStep:
 
     sources, results: numbers of registers, for following unset values
     follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice", "and", "or" or
-        "own". `REFUSED` ends the run
+        "own"; "refused" ends the run
     """
 
     run: Step
     pc: int
-    sources: tuple[int, ...]
-    results: tuple[int, ...]
-    follows: str
+    sources: tuple[int, ...] = ()
+    results: tuple[int, ...] = ()
+    follows: str = "own"
 
 
 def _refused(pc: int, item: Instruction, reason: Unsupported) -> LoweredStep:
     """An instruction that isn't emulated. It may be in a branch that no thread takes, so only its run fails."""
     refusal = Refusal(reason.instruction, str(reason))
     run = steps.refusal_step(refusal, item.line if reason.line is None else reason.line)
-    return LoweredStep(run, pc, (), (), REFUSED)
+    return LoweredStep(run, pc, follows="refused")
 
 
 class Lowering(Operands):
@@ -119,33 +120,19 @@ class Lowering(Operands):
         return replace(step, run=run)
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
-        opcode = item.opcode
-        head = opcode.split(".", 1)[0]
-        if head in {"bra", "brx", "ret", "exit"} or is_barrier(item) or is_mbarrier(item):
-            return LoweredStep(steps.nothing, pc, (), (), "own")
-        if head in {"ld", "ldu", "st"}:
-            return self._memory(pc, item)
-        if head in {"atom", "red"}:
-            return self._atomic(pc, item)
-        if head == "cp":
-            return self._copy(pc, item)
-        if head == "mov":
-            return self._move(pc, item)
-        if head == "cvta":
-            return self._cvta(pc, item)
-        if opcode == "mbarrier.pending_count.b64":
-            return self._pending_count(pc, item)
-        if head in {"call", "callee", "refuse", "trap", "brkpt"}:
-            return self._transfer(pc, item, head)
-        if head in {"membar", "fence"} and (fence := _FENCE.fullmatch(opcode)):
-            one_sided = {"acquire": (True, False), "release": (False, True)}
-            sides = one_sided.get(fence["order"], (True, True))
-            return LoweredStep(steps.fence_step(scope_of(fence["scope"]), *sides), pc, (), (), "own")
-        if _NOTHING.fullmatch(opcode):
-            return LoweredStep(steps.nothing, pc, (), (), "own")
+        if is_scheduled(item) or _NOTHING.fullmatch(item.opcode):
+            return LoweredStep(steps.nothing, pc)
         if is_warp_sync(item):
             return self._warp(pc, item)
-        return self._arithmetic(pc, item)
+        reader = self._READERS.get(item.head)
+        return reader(self, pc, item) if reader is not None else self._arithmetic(pc, item)
+
+    def _fence(self, pc: int, item: Instruction) -> LoweredStep:
+        fence = _FENCE.fullmatch(item.opcode)
+        if fence is None:
+            raise Unsupported(item.opcode, item.line)
+        sides = {"acquire": (True, False), "release": (False, True)}.get(fence["order"], (True, True))
+        return LoweredStep(steps.fence_step(scope_of(fence["scope"]), *sides), pc)
 
     def _memory(self, pc: int, item: Instruction) -> LoweredStep:
         form = memory_form(item.opcode)
@@ -161,7 +148,7 @@ class Lowering(Operands):
         bits, whole = form.size * 8, form.kind[0] != "f"
         if form.store:
             sources = tuple(self.source(part, bits, wider=whole) for part in parts)
-            return LoweredStep(store_step(form, pc, item.line, place, sources), pc, (), (), "own")
+            return LoweredStep(store_step(form, pc, item.line, place, sources), pc)
         targets = tuple(self.target(part, bits, wider=whole) for part in parts)
         names = tuple(part.name for part in parts if isinstance(part, Register))
         keep = self._keeps(item, names)
@@ -171,7 +158,7 @@ class Lowering(Operands):
             guard = choice.guard
             chosen = self._register(guard.register.name, 1, wider=False), guard.negated
         run = load_step(form, pc, item.line, place, targets, widths, keep, chosen)
-        return LoweredStep(run, pc, (), (), "own")
+        return LoweredStep(run, pc)
 
     def _atomic(self, pc: int, item: Instruction) -> LoweredStep:
         form = atomic_form(item.opcode)
@@ -197,15 +184,15 @@ class Lowering(Operands):
     def _copy(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
         if opcode == "cp.async.commit_group":
-            return LoweredStep(commit_copies, pc, (), (), "own")
+            return LoweredStep(commit_copies, pc)
         if opcode in {"cp.async.wait_group", "cp.async.wait_all"}:
-            return LoweredStep(wait_step(_groups(item)), pc, (), (), "own")
+            return LoweredStep(wait_step(_groups(item)), pc)
         size = item.operands[2] if len(item.operands) > 2 else None
         if not is_copy(opcode) or not isinstance(size, Immediate) or size.value not in {4, 8, 16}:
             raise Unsupported(opcode, item.line)
         given = self.source(item.operands[3], 32) if len(item.operands) > 3 else None
         places = self.place(item.operands[0]), self.place(item.operands[1])
-        return LoweredStep(copy_step(pc, item.line, *places, size.value, given), pc, (), (), "own")
+        return LoweredStep(copy_step(pc, item.line, *places, size.value, given), pc)
 
     def _move(self, pc: int, item: Instruction) -> LoweredStep:
         kind = item.opcode.removeprefix("mov.")
@@ -262,19 +249,18 @@ class Lowering(Operands):
 
         return LoweredStep(run, pc, (source,), (target,), "all")
 
-    def _transfer(self, pc: int, item: Instruction, head: str) -> LoweredStep:
-        """Lower calls, and instructions that end the kernel."""
-        if head == "call":
-            return self._call(pc, item)
-        if head == "callee":
-            return self._callee(pc, item)
-        if head == "refuse" and isinstance(item.operands[0], Refusal):
-            return LoweredStep(steps.refusal_step(item.operands[0], item.line), pc, (), (), "own")
+    def _refusal(self, pc: int, item: Instruction) -> LoweredStep:
+        refusal = item.operands[0]
+        if not isinstance(refusal, Refusal):
+            return self._trap(pc, item)
+        return LoweredStep(steps.refusal_step(refusal, item.line), pc)
+
+    def _trap(self, pc: int, item: Instruction) -> LoweredStep:
         why, mistake = "it executes a trap instruction", Mistake.TRAP
         if self._asks_for_grid(pc):
             why = "it calls `sync()` of a grid, but the launch isn't cooperative. Blocks can't wait for each other"
             mistake = Mistake.OTHER
-        return LoweredStep(steps.trap_step(item.line, why, mistake), pc, (), (), "own")
+        return LoweredStep(steps.trap_step(item.line, why, mistake), pc)
 
     def _asks_for_grid(self, pc: int) -> bool:
         """Whether a trap belongs to a `grid_group` that finds no memory for the grid's barrier."""
@@ -295,8 +281,8 @@ class Lowering(Operands):
         if item.opcode == "call.printf":
             if len(lists[1]) != 2:
                 raise Malformed("a call of printf of unexpected form")
-            return LoweredStep(print_step(pc, item.line, lists[1], lists[0]), pc, (), (), "own")
-        return LoweredStep(assert_step(pc, item.line, lists[-1]), pc, (), (), "own")
+            return LoweredStep(print_step(pc, item.line, lists[1], lists[0]), pc)
+        return LoweredStep(assert_step(pc, item.line, lists[-1]), pc)
 
     def _callee(self, pc: int, item: Instruction) -> LoweredStep:
         target, table = self.target(item.operands[0], 32), item.operands[2]
@@ -309,6 +295,8 @@ class Lowering(Operands):
         return LoweredStep(run, pc, (), (target,), "own")
 
     def _pending_count(self, pc: int, item: Instruction) -> LoweredStep:
+        if item.opcode != "mbarrier.pending_count.b64":
+            raise Unsupported(item.opcode, item.line)
         target, source = self.target(item.operands[0], 32), self.source(item.operands[1], 64)
         if target is None:
             raise Malformed("a count without its result")
@@ -326,17 +314,17 @@ class Lowering(Operands):
         first = item.operands[0]
         outputs = (first.first, first.second) if isinstance(first, Pair) else (first,)
         if not form.results:
-            return LoweredStep(steps.nothing, pc, (), (), "own")
+            return LoweredStep(steps.nothing, pc)
         if len(outputs) > len(form.results):
             raise Malformed("a warp-wide instruction with the wrong number of results")
         targets = tuple(self.target(each, bits) for each, bits in zip(outputs, form.results, strict=False))
         if form.combine is None:
-            return LoweredStep(steps.active_mask_step(targets[0]), pc, (), (), "own")
+            return LoweredStep(steps.active_mask_step(targets[0]), pc)
         sources = tuple(self.source(each, bits) for each, bits in zip(item.operands[1:], form.sources, strict=True))
         run = steps.warp_step(
             form.combine, pc, item.line, targets, sources[:-1], form.sources[0], shuffles=opcode.startswith("shfl")
         )
-        return LoweredStep(run, pc, (), (), "own")
+        return LoweredStep(run, pc)
 
     def _arithmetic(self, pc: int, item: Instruction) -> LoweredStep:
         first = item.operands[0] if item.operands else None
@@ -368,7 +356,7 @@ class Lowering(Operands):
         results = tuple(each for each in targets if each is not None)
         # The compiler turns a branch into a selection or a logical operation. Then an unset value may decide nothing.
         follows = "choice" if item.opcode.startswith("selp.") else "all"
-        verb = item.opcode.split(".", 1)[0]
+        verb = item.head
         if verb in {"and", "or"} and results and not any(negated) and not set(results) & set(sources):
             follows = verb
         return LoweredStep(run, pc, sources, results, follows)
@@ -396,6 +384,21 @@ class Lowering(Operands):
                 return steps.compute_step(found.function, short, targets[0], sources, dtypes, keep)
         kinds = (found.result,) if isinstance(found.result, str) else found.result
         return steps.compute_any_step(found.function, targets, widths, kinds, sources, dtypes, negated, keep)
+
+    _READERS: ClassVar[Mapping[str, Callable[[Lowering, int, Instruction], LoweredStep]]] = {
+        **dict.fromkeys(("ld", "ldu", "st"), _memory),
+        **dict.fromkeys(("atom", "red"), _atomic),
+        "cp": _copy,
+        "mov": _move,
+        "cvta": _cvta,
+        "mbarrier": _pending_count,
+        "call": _call,
+        "callee": _callee,
+        "refuse": _refusal,
+        **dict.fromkeys(("trap", "brkpt"), _trap),
+        **dict.fromkeys(("membar", "fence"), _fence),
+    }
+    """The reader of each instruction by the first part of its opcode; all others compute in registers."""
 
 
 def _elements(operand: Operand) -> tuple[Operand | None, ...]:

@@ -287,7 +287,7 @@ class ChunkRun:
         yield from self._taken(block, end, taken)
 
     def _taken(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
-        head = end.opcode.split(".", 1)[0]
+        head = end.head
         if head == "bra":
             target = end.operands[0]
             if not isinstance(target, Symbol) or target.name not in self._lowering.program.targets:

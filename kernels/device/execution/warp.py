@@ -107,9 +107,7 @@ def _vote(mode: str) -> Combine:
         present = _present(machine, mask)
         holds = _warps(machine, sources[0].astype(np.bool_))
         if mode == "ballot":
-            bit = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, -1, 1)
-            votes = np.where(holds & present, bit, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
-            return (_flat(machine, np.broadcast_to(votes.view(np.int32), holds.shape)),)
+            return (_flat(machine, np.broadcast_to(_bits(holds & present).view(np.int32), holds.shape)),)
         every = (holds | ~present).all(axis=1, keepdims=True)
         some = (holds & present).any(axis=1, keepdims=True)
         answer = {"all": every, "any": some, "uni": every | ~some}[mode]

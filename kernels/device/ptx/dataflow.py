@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernels.device.ptx.module import Symbol
-from kernels.device.ptx.program import ENDS, Block, Program, reads, results
+from kernels.device.ptx.program import Block, Program, is_jump, reads, results
 
 
 def maybe_unset(program: Program) -> frozenset[str]:
@@ -57,16 +57,14 @@ def _unset_reads(program: Program, block: Block, unset: int, crossing: Mapping[s
 def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> list[int]:
     """Return the numbers of the blocks to which control may go from a block."""
     last = program.instructions[block.end - 1]
-    head = last.opcode.split(".", 1)[0]
     found: list[int] = []
-    if head == "bra":
+    if last.head == "bra":
         found += [program.targets[each.name] for each in last.operands if isinstance(each, Symbol)]
-    elif head == "brx":
+    elif last.head == "brx":
         for each in last.operands:
             if isinstance(each, Symbol) and each.name in program.tables:
                 found += [program.targets[label] for label in program.tables[each.name]]
-    ends = head in ENDS or last.opcode in ENDS or head in {"bra", "brx"}
-    if not ends or last.guard is not None:
+    if not is_jump(last) or last.guard is not None:
         found.append(block.end)
     return [index_of[start] for start in found if start in index_of]
 

@@ -129,12 +129,11 @@ class _Expansion:
     def _check_jumps(self) -> None:
         """Check that every branch leads to a label."""
         for item in self._instructions:
-            head = item.opcode.split(".", 1)[0]
-            if head not in {"bra", "brx"}:
+            if item.head not in {"bra", "brx"}:
                 continue
-            place = item.operands[-1] if len(item.operands) == (1 if head == "bra" else 2) else None
+            place = item.operands[-1] if len(item.operands) == (1 if item.head == "bra" else 2) else None
             name = place.name if isinstance(place, Symbol) else ""
-            labels = (name,) if head == "bra" else self._tables.get(name, ("",))
+            labels = (name,) if item.head == "bra" else self._tables.get(name, ("",))
             if any(label not in self._targets for label in labels):
                 raise Malformed("a branch to nowhere")
 
@@ -170,7 +169,7 @@ class _Expansion:
                 self._add(rename.instruction(item), function, call)
 
     def _add(self, instruction: Instruction, function: Function, call: _Call) -> None:
-        head = instruction.opcode.split(".", 1)[0]
+        head = instruction.head
         if head == "call":
             self._call(instruction, function, call)
             return

@@ -126,6 +126,11 @@ class Instruction:
     guard: Guard | None
     line: int | None
 
+    @property
+    def head(self) -> str:
+        """The opcode without its modifiers: `ld`."""
+        return self.opcode.split(".", 1)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Label:

@@ -15,6 +15,7 @@ _NO_RESULT = re.compile(
     r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
     r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix)(\.|$)"
 )
+_WAYS = frozenset({"bra", "brx", "ret", "exit"})
 ENDS = {"ret", "exit", "trap", "brkpt", "call.assert"}
 
 
@@ -74,8 +75,12 @@ def is_warp_sync(instruction: Instruction) -> bool:
 
 def is_jump(instruction: Instruction) -> bool:
     """Whether control may jump here."""
-    head = instruction.opcode.split(".", 1)[0]
-    return head in {"bra", "brx"} or instruction.opcode in ENDS or head in ENDS
+    return instruction.head in {"bra", "brx", *ENDS} or instruction.opcode in ENDS
+
+
+def is_scheduled(instruction: Instruction) -> bool:
+    """Whether the scheduler does the instruction's work: a jump, or a barrier of a block."""
+    return instruction.head in _WAYS or is_barrier(instruction) or is_mbarrier(instruction)
 
 
 def results(instruction: Instruction) -> tuple[str, ...]:

@@ -156,11 +156,10 @@ class _Tracer:
     # -- effects on tags ----------------------------------------------------------------------------------------------
 
     def _action(self, item: Instruction, pc: int) -> Action:
-        head = item.opcode.split(".", 1)[0]
         if form := memory_form(item.opcode):
             site = Site(pc, item.line, form.space, form.size * form.count, Kind.WRITE if form.store else Kind.READ)
             return self._store(item, site, form.kind) if form.store else self._load(item, site)
-        if head in {"atom", "red"} and atomic_form(item.opcode):
+        if item.head in {"atom", "red"} and atomic_form(item.opcode):
             return self._atomic(item, pc)
         if is_copy(item.opcode):
             return self._copy(item, pc)
@@ -175,21 +174,20 @@ class _Tracer:
         return self._computation(item, targets, combine)
 
     def _combination(self, item: Instruction) -> Callable[[list[Tag | None]], Tag | None]:
-        head = item.opcode.split(".", 1)[0]
         sums = self._sums
-        if head in {"fma", "mad"}:
-            return lambda tags: sums.fused(tags[0], tags[1], tags[2])
-        if head == "mul":
-            return lambda tags: sums.multiplied(tags[0], tags[1])
-        if head == "add":
-            return lambda tags: sums.added(*tags)
-        if head == "sub":
-            return lambda tags: sums.subtracted(tags[0], tags[1])
-        if head == "neg":
-            return lambda tags: sums.negated(tags[0])
-        if head in {"setp", "set", "testp"}:
+        table: Mapping[str, Callable[..., Tag | None]] = {
+            "fma": sums.fused,
+            "mad": sums.fused,
+            "mul": sums.multiplied,
+            "add": sums.added,
+            "sub": sums.subtracted,
+            "neg": sums.negated,
+        }
+        if combine := table.get(item.head):
+            return lambda tags: combine(*tags)
+        if item.head in {"setp", "set", "testp"}:
             return lambda tags: None
-        if head == "mov" and len(item.operands) == 2 and isinstance(item.operands[1], Vector):
+        if item.head == "mov" and len(item.operands) == 2 and isinstance(item.operands[1], Vector):
             return lambda tags: None if any(isinstance(tag, Packed) for tag in tags) else Packed(
                 tuple(tag for tag in tags if not isinstance(tag, Packed))
             )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernels.analysis.devices import Device, devices
 from kernels.experiment.plot.model import (
@@ -21,7 +22,16 @@ from kernels.experiment.plot.model import (
     axis_value,
     axis_values,
 )
-from kernels.experiment.plot.series import all_varied, by_effect, check_axes, check_values, front, lines, point_name
+from kernels.experiment.plot.series import (
+    all_varied,
+    by_effect,
+    check_axes,
+    check_values,
+    front,
+    full_name,
+    lines,
+    point_name,
+)
 from kernels.experiment.quantities import Quantity, origin, quantity, speed_of
 from kernels.experiment.result import PointResult
 
@@ -29,6 +39,8 @@ MOST_SERIES = 16
 MOST_PANELS = 12
 MOST_BARS = 48
 MOST_SPOTS = 1000
+_LABELLED = 6
+"""The most points of a front with their names."""
 
 Results = Sequence[PointResult]
 
@@ -165,12 +177,12 @@ def roofline_chart(results: Results, request: Request) -> Chart:
     by = request.by or next((axis for axis in by_effect(found, y) if _few(found, axis)), "")
     series, left_out = _by_series(found, by, x, y)
     scales = quantity_scale(results, x), quantity_scale(results, y)
-    title, roofs = f"Roofline of {device.title}", _roofs(device)
+    title, roofs = f"Roofline of {device.title}", roofs_of(device)
     return Chart(Kind.ROOFLINE, title, *scales, (Panel("", series),), roofs=roofs, left_out=left_out)
 
 
-def _roofs(device: Device) -> Roofs:
-    """None of these is measured by Tilelab."""
+def roofs_of(device: Device) -> Roofs:
+    """The roofs of a device. None of these is measured by Tilelab."""
     memories = (
         Roof("memory", device.memory_gbs, "the data sheet"),
         Roof("L2", device.l2_gbs, "micro-benchmarks"),
@@ -189,7 +201,11 @@ def pareto_chart(results: Results, request: Request) -> Chart:
     best = front(found, x, y)
     numbers = {each.number for each in best}
     rest, left_out = _thinned([each for each in found if each.number not in numbers], y)
-    series = [Series(0, "not beaten", tuple(_of_two(each, x, y) for each in best), Join.STEPS)]
+    spots = [_of_two(each, x, y) for each in best]
+    if len(best) <= _LABELLED:
+        labels = (point_name(each, each.params) or each.kernel for each in best)
+        spots = [replace(spot, label=label) for spot, label in zip(spots, labels, strict=True)]
+    series = [Series(0, "not beaten", tuple(spots), Join.STEPS)]
     if rest:
         series.append(Series(1, "beaten", tuple(_of_two(each, x, y) for each in rest), Join.NONE, faint=True))
     scales = quantity_scale(results, x), quantity_scale(results, y)
@@ -254,8 +270,9 @@ def _over_axis(result: PointResult, scale: Scale, what: Quantity, values: Sequen
         place = values.index(value)
     else:
         place = value if isinstance(value, int) and not scale.labels else scale.labels.index(str(value))
-    return Spot(place, what.of(result) or 0.0, result, y_ends=what.interval(result))
+    return Spot(place, what.of(result) or 0.0, full_name(result), y_ends=what.interval(result))
 
 
 def _of_two(result: PointResult, x: Quantity, y: Quantity) -> Spot:
-    return Spot(x.of(result) or 0.0, y.of(result) or 0.0, result, x.interval(result), y.interval(result))
+    place = x.of(result) or 0.0, y.of(result) or 0.0
+    return Spot(*place, full_name(result), x_ends=x.interval(result), y_ends=y.interval(result))

@@ -1,4 +1,4 @@
-"""A plot of an experiment. The page, pictures and the terminal draw it from this one definition."""
+"""A plot of an experiment, a report or a course. Pages, pictures and the terminal draw it from this definition."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ class Scale:
     origin: of a quantity, such as "measured on NVIDIA H200"
     labels: of an axis of names; the value n is the n-th name
     note: which points the values are from, such as "highest over BX"
+    ticks: the numbers of an axis from end to end; by default, they suit the values
     """
 
     name: str
@@ -78,18 +79,21 @@ class Scale:
     origin: str = ""
     labels: tuple[str, ...] = ()
     note: str = ""
+    ticks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A point of the experiment at its place in a plot.
+    """A point at its place in a plot.
 
+    label: the text next to it, if there is room
     x_ends, y_ends: its 95 % intervals, if it has any
     """
 
     x: float
     y: float
-    result: PointResult
+    name: str
+    label: str = ""
     x_ends: Interval | None = None
     y_ends: Interval | None = None
 
@@ -108,6 +112,8 @@ class Series:
 
     number: decides colour, dashes and mark
     name: "" for the only one
+    marked: whether its spots have marks, besides its line
+    leads: whether the plot is about it, and compares it with the others
     """
 
     number: int
@@ -115,6 +121,8 @@ class Series:
     spots: tuple[Spot, ...]
     join: Join = Join.LINE
     faint: bool = False
+    marked: bool = True
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +192,11 @@ class Chart:
     @property
     def spots(self) -> list[Spot]:
         return [spot for panel in self.panels for each in panel.series for spot in each.spots]
+
+    @property
+    def marked(self) -> list[Spot]:
+        """The spots with a mark."""
+        return [spot for panel in self.panels for each in panel.series if each.marked for spot in each.spots]
 
 
 @dataclass(frozen=True, slots=True)

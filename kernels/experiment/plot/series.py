@@ -70,7 +70,13 @@ def lines(results: Sequence[PointResult], across: str, what: Quantity, by: str |
 
 def point_name(result: PointResult, axes: Iterable[str]) -> str:
     """The point's values of some axes: `T=16, B=2`."""
-    return ", ".join(result.kernel if name == KERNEL else f"{name}={result.params[name]}" for name in axes if name)
+    values = (result.kernel if name == KERNEL else f"{name}={result.params[name]}" for name in axes if name)
+    return ", ".join(filter(None, values))
+
+
+def full_name(result: PointResult) -> str:
+    """The kernel and all values of a point: `tiled.cu, T=16, B=2`."""
+    return point_name(result, [KERNEL, *result.params])
 
 
 def better(known: PointResult | None, new: PointResult, what: Quantity) -> PointResult:

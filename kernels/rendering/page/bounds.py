@@ -2,84 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from kernels.analysis.devices import Device, devices
+from kernels.analysis.devices import devices
 from kernels.analysis.model import Analysis
 from kernels.compile.diagnostics import Resources
-from kernels.evidence import Light
+from kernels.experiment.plot.charts import roofs_of
+from kernels.experiment.plot.model import Chart, Join, Kind, Panel, Roofs, Scale, Series, Spot
+from kernels.experiment.quantities import quantity
 from kernels.occupancy import LIMITS, Occupancy, Resource
 from kernels.occupancy.block_sizes import curve, suggest
 from kernels.rendering.page import numbers
-from kernels.rendering.page.charts import svg
-from kernels.rendering.page.charts.occupancy import occupancy_chart
-from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
-from kernels.wording import sizes_text
+from kernels.rendering.page.charts.plot import plot_svg
 
-_FLOAT = 4
-_RESOURCES = {
-    Resource.WARPS: ("warps", "a multiprocessor has a largest number of warps"),
-    Resource.BLOCKS: ("blocks", "a multiprocessor has a largest number of blocks of any size"),
-    Resource.REGISTERS: ("registers", "the threads of all blocks share the registers"),
-    Resource.SHARED: ("shared memory", "all blocks share it"),
-    Resource.BARRIERS: ("barriers", "all blocks share them"),
+_WIDTH = 520
+_MOST_THREADS = 1024
+RESOURCES: Mapping[str, str] = {
+    Resource.WARPS: "a multiprocessor has a largest number of warps",
+    Resource.BLOCKS: "a multiprocessor has a largest number of blocks of any size",
+    Resource.REGISTERS: "the threads of all blocks share the registers",
+    Resource.SHARED: "all blocks share it",
+    Resource.BARRIERS: "all blocks share them",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """The time of one resource.
-
-    binds: whether it is the longest, the likely bottleneck
-    """
-
-    title: str
-    drawing: Markup
-    time: str
-    explanation: str
-    binds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LightView:
-    """The speed of light on one device."""
-
-    device: str
-    sizes: str
-    least: str
-    speed: str
-    bars: tuple[Bar, ...]
+"""Why each resource limits the number of blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class RooflineView:
-    """The course's roofline.
+    """The course's roofline, with the kernel's operations per access and the roof's GFLOPS there."""
 
-    ridge: operations per access above which memory isn't the limit
-    """
-
-    device: str
-    ratio: str
-    bound: str
-    ridge: str
-    peak: str
-    bandwidth: str
+    roofs: Roofs
+    ratio: float
+    bound: float
     drawing: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The number of blocks that one resource allows.
-
-    limits: whether no resource allows fewer
-    """
-
-    title: str
-    blocks: int
-    explanation: str
-    limits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,54 +48,35 @@ class OccupancyView:
     """
 
     held: Occupancy
-    limits: tuple[Limit, ...]
-    drawing: Markup | None
-    suggested: int
-
-
-def light_bars(light: Light) -> LightView:
-    """The times of all resources, the longest first."""
-    longest = max((each.milliseconds for each in light.resources), default=0.0) or 1.0
-    bars = tuple(
-        Bar(
-            each.title,
-            svg.bar(each.milliseconds / longest),
-            numbers.milliseconds(each.milliseconds),
-            each.explanation,
-            each.resource == light.limit,
-        )
-        for each in sorted(light.resources, key=lambda each: -each.milliseconds)
-    )
-    sizes = sizes_text(light.sizes)
-    speed = numbers.gflops(light.gflops) if light.gflops else ""
-    return LightView(light.device, sizes, numbers.milliseconds(light.milliseconds), speed, bars)
+    drawing: Markup | None = None
+    suggested: int = 0
 
 
 def roofline_of(analysis: Analysis) -> RooflineView | None:
     """The roofline of the first modelled device; None without a device or operations."""
     evidence = analysis.evidence
     ratio = evidence.totals.compute_to_memory
-    device = _device(evidence.light[0].device) if evidence.light else None
+    names = {light.device for light in evidence.light[:1]}
+    device = next((device for device in devices().values() if device.title in names), None)
     if device is None or ratio <= 0:
         return None
-    slope, peak = device.memory_gbs / _FLOAT, device.peak_gflops
-    bound = attainable(ratio, peak, slope)
-    speed = evidence.light[0].gflops or None
-    roof = Roof(f"memory: {device.memory_gbs:,.0f} GB/s", slope)
-    drawing = roofline(device.title, peak, (roof,), Mark("the roof here", ratio, bound), speed)
-    return RooflineView(
-        device=device.title,
-        ratio=numbers.ratio(ratio),
-        bound=numbers.gflops(bound),
-        ridge=numbers.ratio(peak / slope),
-        peak=numbers.gflops(peak),
-        bandwidth=f"{device.memory_gbs:,.0f}{numbers.SPACE}GB/s",
-        drawing=drawing,
+    roofs = roofs_of(device)
+    roofs = replace(roofs, memories=roofs.memories[:1])
+    bound = min(roofs.peak, roofs.memories[0].slope * ratio)
+    chart = _roofline(roofs, ratio, bound, evidence.light[0].gflops or None)
+    return RooflineView(roofs, ratio, bound, plot_svg(chart, "roofline-chart", _WIDTH))
+
+
+def _roofline(roofs: Roofs, ratio: float, bound: float, light: float | None) -> Chart:
+    """The roof at the kernel's ratio, and its speed of light in GFLOPS, which caches may lift above the roof."""
+    marks = [("the roof here", bound), *([("speed of light", light)] if light is not None else [])]
+    series = tuple(
+        Series(number, f"{name}: {numbers.gflops(speed)}", (Spot(ratio, speed, name),), Join.NONE)
+        for number, (name, speed) in enumerate(marks)
     )
-
-
-def _device(title: str) -> Device | None:
-    return next((device for device in devices().values() if device.title == title), None)
+    x = Scale("Operations per 4-byte access of a thread", quantity("compute_to_memory"))
+    y = Scale("Speed", quantity("bound"))
+    return Chart(Kind.ROOFLINE, f"Roofline of {roofs.device}", x, y, (Panel("", series),), roofs=roofs)
 
 
 def occupancy_view(analysis: Analysis) -> OccupancyView | None:
@@ -145,19 +84,10 @@ def occupancy_view(analysis: Analysis) -> OccupancyView | None:
     held = analysis.occupancy
     if held is None:
         return None
-    limits = tuple(
-        Limit(*_named(name, blocks), limits=name in held.limiting) for name, blocks in (held.limits or {}).items()
-    )
     if analysis.resources is None or held.cc not in LIMITS or not held.threads:
-        return OccupancyView(held, limits, None, 0)
+        return OccupancyView(held)
     dynamic = analysis.launch.shared if analysis.launch is not None else 0
-    drawing, suggested = _curve(held, analysis.resources, dynamic)
-    return OccupancyView(held, limits, drawing, suggested)
-
-
-def _named(name: str, blocks: int) -> tuple[str, int, str]:
-    title, explanation = _RESOURCES[Resource(name)] if name in set(Resource) else (name, "")
-    return title, blocks, explanation
+    return OccupancyView(held, *_curve(held, analysis.resources, dynamic))
 
 
 def _curve(held: Occupancy, use: Resources, dynamic: int) -> tuple[Markup, int]:
@@ -168,5 +98,21 @@ def _curve(held: Occupancy, use: Resources, dynamic: int) -> tuple[Markup, int]:
     share = best.threads * best.blocks_per_sm / limits.threads
     if share <= held.share:
         best = replace(best, threads=0)
-    chart = occupancy_chart(points, (held.threads, held.share), (best.threads, share) if best.threads else None)
-    return chart, best.threads
+    marks = [
+        Series(
+            1, f"{held.threads:,} threads: {numbers.percent(held.share)}", (_spot(held.threads, held.share),), Join.NONE
+        )
+    ]
+    if best.threads not in {0, held.threads}:
+        marks.append(Series(2, f"{best.threads:,}: most resident threads", (_spot(best.threads, share),), Join.NONE))
+    # Occupancy changes only with the number of warps.
+    steps = tuple(_spot(threads, share) for last, share in points for threads in (last - 31, last))
+    panel = Panel("", (*marks, Series(0, "", steps, marked=False)))
+    x = Scale("threads per block", ticks=tuple(range(0, _MOST_THREADS + 1, 128)))
+    y = Scale("Occupancy", quantity("occupancy"), ticks=(0, 0.25, 0.5, 0.75, 1))
+    chart = Chart(Kind.LINE, "Occupancy by block size", x, y, (panel,))
+    return plot_svg(chart, "occupancy-curve", _WIDTH), best.threads
+
+
+def _spot(threads: int, share: float) -> Spot:
+    return Spot(threads, share, f"{threads:,} threads per block")

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kernels.exercise.input_words import INPUT_WORDS, InputWords, case_parts
+from kernels.rendering.findings import failing_case
 from kernels.report import Report
 from kernels.verdict import CaseCheck, CaseStatus
 
@@ -36,7 +37,7 @@ class CasesView:
     """All cases: failed ones, passed ones, then cases without a run. Each part is sorted by size.
 
     kinds: the number of kinds of inputs
-    replay: the command that runs a failing case; "" if none failed
+    replay: the command that runs a failing case with new values; "" if none failed
     """
 
     passed: int
@@ -56,25 +57,15 @@ def cases_view(report: Report, file: str) -> CasesView | None:
     if not report.checks:
         return None
     number = Counter(check.status for check in report.checks)
+    words = "tilelab", "grade", file, "--exercise", report.exercise, "--tile", str(report.tile)
     return CasesView(
         passed=number[CaseStatus.PASSED],
         failed=number[CaseStatus.FAILED],
         not_run=number[CaseStatus.NOT_RUN],
         kinds=len({case_parts(check.case)[1] for check in report.checks} - {""}),
         rows=tuple(_row(check) for check in sorted(report.checks, key=_place)),
-        replay=replay(report, file),
+        replay=shlex.join([*words, "--case", case]) if (case := failing_case(report)) else "",
     )
-
-
-def replay(report: Report, file: str) -> str:
-    """The command that runs a failing case with new values; the first that a finding names."""
-    failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
-    if not failed:
-        return ""
-    told = (finding.example.case for finding in report.findings if finding.example is not None)
-    case = next((name for name in told if name in failed), failed[0])
-    words = ["tilelab", "grade", file, "--exercise", report.exercise, "--tile", str(report.tile), "--case", case]
-    return shlex.join(words)
 
 
 def _place(check: CaseCheck) -> tuple[int, list[int], str]:

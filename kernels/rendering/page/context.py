@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernels.analysis.model import Analysis
-from kernels.evidence import State
-from kernels.rendering.page.bounds import light_bars, occupancy_view, roofline_of
+from kernels.rendering.checklist import STATES
+from kernels.rendering.page.bounds import RESOURCES, occupancy_view, roofline_of
 from kernels.rendering.page.listing.margin import listing, parts
 from kernels.rendering.page.listing.marks import marks
 from kernels.rendering.page.phases_view import phases_view
@@ -66,12 +66,6 @@ VIEWS = (
 )
 
 
-_STATES = {
-    State.YES: ("good", "✓", "yes"),
-    State.PARTLY: ("fair", "◐", "partly"),
-    State.NO: ("poor", "✗", "no"),
-    State.NOT_NEEDED: ("none", "–", "not needed"),
-}
 BASES = {
     "counted": "exact numbers of accesses and branches, from a run on Tilelab's CPU device",
     "modelled": "computed from counts and a device's limits: a bound, not a prediction",
@@ -99,9 +93,9 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
         "last": line_count(source),
         "groups": groups(evidence.totals) if evidence.extent else (),
         "roofline": roofline_of(analysis),
-        "lights": tuple(light_bars(light) for light in evidence.light),
         "occupancy": occupancy_view(analysis),
-        "states": _STATES,
+        "resources": RESOURCES,
+        "states": STATES,
         "phases": phases_view(evidence.phases) if evidence.phases else None,
         "measured": None,
     }

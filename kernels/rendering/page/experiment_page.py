@@ -118,7 +118,7 @@ def _row(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -
     return _Row(
         kernel=result.kernel,
         values=tuple(f"{result.params[name]:,}" for name in names),
-        verdict=result.verdict.value.replace("_", " "),
+        verdict=result.verdict.words,
         accepted=result.verdict.value == "accepted",
         numbers=tuple((value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown),
         finding=finding.message if finding is not None else "",

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from kernels.experiment.plot.model import Chart, Kind, Panel, Scale, Series, Spot
+from kernels.experiment.quantities import quantity
 from kernels.ladder import Ladder
 from kernels.measurement import Measurement, Speed
-from kernels.measurement.median import FEWEST
 from kernels.rendering.ladder import standing
 from kernels.rendering.measured_numbers import (
     MS,
+    conditions,
     held_down_text,
     interval_of,
     ms_text,
     one_size,
     ranked_value,
+    repeats_text,
     share_text,
     value_of,
     value_text,
 )
 from kernels.rendering.page import numbers
-from kernels.rendering.page.charts.curve import Curve, curve_chart
-from kernels.rendering.page.summary import Fact, Figure
+from kernels.rendering.page.charts.plot import plot_svg
+from kernels.rendering.page.summary import Figure
+from kernels.rendering.plot.labels import short_name
 from kernels.report import Report
 from kernels.wording import sizes_text
 
 _MOST_REMARKS = 8
 _MOST_RUNGS = 12
+_LONGEST = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +52,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredView:
-    """A measurement.
+    """A measurement with its context.
 
     sentences: its reliability
-    remarks: notes on it; ranked: whether it may appear on a leaderboard
+    remarks: the first notes on it
     standing: its position among the reference kernels
     unit: the unit of the rows' values
     """
 
-    device: str
+    found: Measurement
     sentences: tuple[str, ...]
     remarks: tuple[str, ...]
-    ranked: bool
     standing: tuple[str, ...]
     unit: str
     rows: tuple[Row, ...]
-    left_out: tuple[str, ...]
     chart: Markup | None
-    facts: tuple[Fact, ...]
+    facts: Mapping[str, str]
 
 
 def measured_figures(report: Report) -> tuple[Figure, ...]:
@@ -96,36 +100,18 @@ def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView 
     unit = ranked_value(found)[1]
     speeds = found.curve or (found,)
     return MeasuredView(
-        device=found.environment.device,
-        sentences=tuple(filter(None, (_repeats(found), held_down_text(found.clocks)))),
+        found=found,
+        sentences=tuple(filter(None, (repeats_text(found), held_down_text(found.clocks)))),
         remarks=found.remarks[:_MOST_REMARKS],
-        ranked=found.ranked,
         standing=standing(ladder, found),
         unit=unit,
         rows=tuple(_row(speed, found, unit) for speed in speeds),
-        left_out=found.left_out,
         chart=_chart(found, ladder),
-        facts=_facts(found),
+        facts={"Device": found.environment.device, **conditions(found)},
     )
 
 
 _TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", "M elements/s": "Speed", MS: "Time"}
-
-
-def _repeats(found: Measurement) -> str:
-    """The launches behind the median, and their interval; with too few launches, their range."""
-    if found.repeats <= 1:
-        return "A single launch. It took all the time for repeats."
-    unit = ranked_value(found)[1]
-    ends = found.ci if unit == MS else interval_of(found, found.metric)
-    doubt = (
-        "" if found.settled else " The interval is wider than 0.5 % of the median, so the last digits are uncertain."
-    )
-    if ends is None:
-        return f"Median of {found.repeats:,} launches.{doubt}"
-    what = "95 % interval" if found.repeats >= FEWEST else "range"
-    low, high = (value_text(end, unit) for end in ends)
-    return f"Median of {found.repeats:,} launches; {what} {low} to {high} {unit}.{doubt}"
 
 
 def _row(speed: Speed, found: Measurement, unit: str) -> Row:
@@ -142,22 +128,6 @@ def _row(speed: Speed, found: Measurement, unit: str) -> Row:
     )
 
 
-def _facts(found: Measurement) -> tuple[Fact, ...]:
-    env, clocks = found.environment, found.clocks
-    most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
-    said = (
-        ("Device", env.device),
-        ("Device class", env.device_class),
-        ("Clock", f"{clocks.sm_mhz:,}{most} MHz" if clocks.sm_mhz else ""),
-        ("Temperature", f"{clocks.temperature_c} °C" if clocks.temperature_c else ""),
-        ("Power", f"{clocks.power_w:.0f} W" if clocks.power_w else ""),
-        ("Driver", env.driver),
-        ("Compiler", f"NVRTC {env.compiler}" if env.compiler else ""),
-        ("Fastest and slowest launch", f"{ms_text(found.spread[0])} and {ms_text(found.spread[1])} ms"),
-    )
-    return tuple(Fact(title, value) for title, value in said if value)
-
-
 def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
     """Speed over size, with cuBLAS and the reference kernels; None for one size or no speed."""
     own = _own(found.curve)
@@ -168,11 +138,15 @@ def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
         for speed in found.curve
         if (size := one_size(speed.sizes)) and speed.gflops is not None and speed.cublas_share
     }
-    curves = [Curve("this kernel", own, "own")]
-    if len(cublas) >= 2:
-        curves.append(Curve("cuBLAS", cublas, "reference"))
-    curves += _rungs(ladder, found.environment.device_class, min(own), max(own))
-    return curve_chart(curves)
+    curves = {"this kernel": own, **({"cuBLAS": cublas} if len(cublas) >= 2 else {})}
+    rungs = _rungs(ladder, found.environment.device_class, min(own), max(own))
+    series = []
+    for number, (name, speeds) in enumerate({**curves, **rungs}.items()):
+        spots = tuple(Spot(size, speed, name) for size, speed in sorted(speeds.items()))
+        series.append(Series(number, name, spots, faint=name in rungs, leads=not number))
+    title = "Speed over the size of the matrices"
+    x, y = Scale("size of the matrices"), Scale("Speed", quantity("gflops"))
+    return plot_svg(Chart(Kind.LINE, title, x, y, (Panel("", tuple(series)),)), "curve-chart")
 
 
 def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
@@ -180,16 +154,16 @@ def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
     return {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
 
 
-def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> list[Curve]:
+def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> dict[str, dict[int, float]]:
     """The reference kernels measured on the same device class, within the sizes of the chart."""
     if ladder is None:
-        return []
-    curves = []
+        return {}
+    curves = {}
     for rung in ladder.rungs[:_MOST_RUNGS]:
         if device_class not in rung.figures:
             continue
         figures = rung.figures[device_class].gflops
         within = {size: speed for size, speed in figures.items() if low <= size <= high}
         if within:
-            curves.append(Curve(f"{rung.number}. {rung.title}", within, "rung"))
+            curves[short_name(f"{rung.number}. {rung.title}", _LONGEST)] = within
     return curves

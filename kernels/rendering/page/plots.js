@@ -1,5 +1,5 @@
 "use strict";
-// Plots of experiments: the values of a point by mouse or keyboard, and series to hide. Without it, a browser shows the
+// Plots: the values of a point by mouse or keyboard, and series to hide. Without it, a browser shows the
 // values of the point below the mouse, and all series.
 (() => {
   const all = (selector, within) => [...within.querySelectorAll(selector)];

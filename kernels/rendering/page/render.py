@@ -12,11 +12,14 @@ from markupsafe import Markup
 
 from kernels.analysis.model import Analysis
 from kernels.evidence import PhaseTable
+from kernels.occupancy import resource_title
 from kernels.rendering.page import numbers
+from kernels.rendering.page.charts.svg import bar
 from kernels.rendering.page.context import BASES, context
 from kernels.rendering.page.links import linked, typeset
 from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.text_safety import safe
+from kernels.wording import sizes_text
 
 _HERE = Path(__file__).parent
 _NUMBERS = (
@@ -67,7 +70,8 @@ def environment() -> Environment:
         finalize=_shown,
     )
     made.filters |= {name: getattr(numbers, name) for name in _NUMBERS}
-    made.filters |= {"typeset": typeset, "linked": linked}
+    made.filters |= {"typeset": typeset, "linked": linked, "bar": bar}
+    made.filters |= {"resource_title": resource_title, "sizes": sizes_text}
     made.globals["bases"] = BASES
     return made
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.analysis.model import Analysis
 from kernels.counters import Totals
-from kernels.evidence import Evidence, Extent, State
+from kernels.evidence import Evidence, Extent
 from kernels.launch import Launch
+from kernels.rendering.checklist import STATES
 from kernels.rendering.page import numbers
 from kernels.wording import plural, sizes_text
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A named value."""
-
-    title: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +38,19 @@ class Figure:
         return self.value.partition(numbers.SPACE)[2]
 
 
-def facts(analysis: Analysis) -> tuple[Fact, ...]:
-    """The facts about the analysed launch."""
-    found = [Fact("Exercise", analysis.exercise)] if analysis.exercise else []
+def facts(analysis: Analysis) -> Mapping[str, str]:
+    """The facts about the analysed launch, by title."""
+    found = {"Exercise": analysis.exercise}
     if analysis.launch is not None and analysis.sizes:
         # A report's own sentence says the launch of its largest case.
-        found.append(Fact(f"Counted at {sizes_text(analysis.sizes)}", launch_text(analysis.launch)))
-    if analysis.tile:
-        found.append(Fact("Tile", str(analysis.tile)))
-    found.append(Fact("Compiled for", analysis.arch))
+        found[f"Counted at {sizes_text(analysis.sizes)}"] = launch_text(analysis.launch)
+    found |= {"Tile": str(analysis.tile or ""), "Compiled for": analysis.arch}
     if (use := analysis.resources) is not None:
         shared = use.shared_bytes + (analysis.launch.shared if analysis.launch else 0)
-        found.append(Fact("A thread uses", plural(use.registers, "register")))
-        if use.local_bytes:
-            found.append(Fact("and local memory", numbers.size(use.local_bytes)))
-        if shared:
-            found.append(Fact("A block uses", f"{numbers.size(shared)} of shared memory"))
-    return tuple(found)
+        found["A thread uses"] = plural(use.registers, "register")
+        found["and local memory"] = numbers.size(use.local_bytes) if use.local_bytes else ""
+        found["A block uses"] = f"{numbers.size(shared)} of shared memory" if shared else ""
+    return {title: value for title, value in found.items() if value}
 
 
 def launch_text(launch: Launch) -> str:
@@ -109,10 +99,7 @@ def _coalescing(evidence: Evidence) -> list[Figure]:
         return []
     each = numbers.ratio((t.global_load_sectors + t.global_store_sectors) / requests)
     note = f"{each} sectors per request"
-    return [Figure("Sectors needed", numbers.percent(row.share), note, "counted", _STATES[row.state])]
-
-
-_STATES = {State.YES: "good", State.PARTLY: "fair", State.NO: "poor", State.NOT_NEEDED: ""}
+    return [Figure("Sectors needed", numbers.percent(row.share), note, "counted", STATES[row.state][0])]
 
 
 def _conflicts(t: Totals) -> list[Figure]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kernels.evidence import Basis
-from kernels.experiment.plot.model import Chart, HeatMap, Plot, Roof, Roofs, Scale, Spot
+from kernels.experiment.plot.model import Cell, Chart, HeatMap, Plot, Roof, Roofs, Scale, Spot
+from kernels.experiment.plot.series import full_name
 from kernels.experiment.quantities import Interval
-from kernels.rendering.experiment import SPEED_UNITS, params_text, value_text
+from kernels.rendering.experiment import SPEED_UNITS, value_text
 from kernels.rendering.table import percent, short
 from kernels.wording import plural
 
-WIDE = 50
-"""From this ratio of the largest value to the smallest, a scale is logarithmic."""
-
-
-_TENS = 10.0
 _MILLION = 1e6
 
 
@@ -70,12 +65,7 @@ def spot_text(chart: Chart, spot: Spot) -> str:
     said = [_measure(chart.y, spot.y, spot.y_ends)]
     if chart.x.quantity is not None:
         said.append(_measure(chart.x, spot.x, spot.x_ends))
-    return f"{point_text(spot)}: {'; '.join(said)}"
-
-
-def point_text(spot: Spot) -> str:
-    """The kernel and the values of a point."""
-    return ", ".join(part for part in (spot.result.kernel, params_text(spot.result.params)) if part)
+    return f"{spot.name}: {'; '.join(said)}"
 
 
 def cell_texts(plot: HeatMap) -> Iterator[str]:
@@ -84,10 +74,14 @@ def cell_texts(plot: HeatMap) -> Iterator[str]:
         for cell in grid.cells:
             place = f"{plot.x.name}={plot.x.labels[cell.column]}, {plot.y.name}={plot.y.labels[cell.row]}"
             if cell.value is None:
-                yield f"{place}: {cell.result.verdict.value.replace('_', ' ')}"
+                yield f"{place}: {cell_text(plot, cell)}"
             else:
-                at = params_text(cell.result.params)
-                yield f"{cell.result.kernel}, {at}: {_measure(plot.value, cell.value, cell.ends)}"
+                yield f"{full_name(cell.result)}: {_measure(plot.value, cell.value, cell.ends)}"
+
+
+def cell_text(plot: HeatMap, cell: Cell) -> str:
+    """A cell's value, or the verdict instead of one."""
+    return value_of(plot.value, cell.value) if cell.value is not None else cell.result.verdict.words
 
 
 def short_name(name: str, most: int) -> str:
@@ -100,13 +94,23 @@ def short_name(name: str, most: int) -> str:
 
 def left_out(chart: Chart) -> str:
     """How many points aren't drawn; "" if all are."""
-    drawn = len(chart.spots)
+    drawn = len(chart.marked)
     return f"{drawn:,} of {plural(drawn + chart.left_out, 'point')} are drawn." if chart.left_out else ""
 
 
 def roof_text(roof: Roof) -> str:
     """A roof's name with its figure: `memory 4,800 GB/s`."""
     return f"{roof.name} {roof.gbs:,.0f} GB/s"
+
+
+def peak_text(roofs: Roofs) -> str:
+    """The roof of the cores: `cores 66,908 GFLOPS`."""
+    return f"cores {roofs.peak:,.0f} GFLOPS"
+
+
+def limits_text(roofs: Roofs) -> str:
+    """All roofs with their figures."""
+    return ", ".join([*map(roof_text, roofs.memories), peak_text(roofs)])
 
 
 def roofs_text(roofs: Roofs) -> str:
@@ -122,11 +126,12 @@ def description(plot: Plot) -> str:
         ends = f"{value_of(plot.value, plot.low)} to {value_of(plot.value, plot.high)}"
         best = value_of(plot.value, plot.best)
         return f"{title_of(plot.value)}, over {plot.x.name} and {plot.y.name}: {ends}. The best is {best}."
-    spots = sorted(plot.spots, key=lambda spot: spot.y)
+    spots = sorted(plot.marked, key=lambda spot: spot.y)
     ends = f"{value_of(plot.y, spots[0].y)} to {value_of(plot.y, spots[-1].y)}"
     names = ", ".join(each.name for each in plot.series if each.name)
-    over = f"{title_of(plot.y)}, over {title_of(plot.x)}: {ends}, {plural(len(spots), 'point')}."
-    return over + (f" Series: {names}." if names else "")
+    said = f"{title_of(plot.y)}, over {title_of(plot.x)}: {ends}, {plural(len(spots), 'point')}."
+    said += f" Roofs of {plot.roofs.device}: {limits_text(plot.roofs)}." if plot.roofs is not None else ""
+    return said + (f" Series: {names}." if names else "")
 
 
 def numbers_of(plot: Plot) -> tuple[list[str], list[list[str]]]:
@@ -137,9 +142,9 @@ def numbers_of(plot: Plot) -> tuple[list[str], list[list[str]]]:
             [
                 plot.x.labels[cell.column],
                 plot.y.labels[cell.row],
-                value_of(plot.value, cell.value) if cell.value is not None else _verdict(cell.result.verdict.value),
+                cell_text(plot, cell),
                 interval_of(plot.value, cell.ends),
-                f"{cell.result.kernel}, {params_text(cell.result.params)}",
+                full_name(cell.result),
             ]
             for grid in plot.grids
             for cell in grid.cells
@@ -153,7 +158,7 @@ def numbers_of(plot: Plot) -> tuple[list[str], list[list[str]]]:
                 value_of(plot.x, spot.x),
                 value_of(plot.y, spot.y),
                 interval_of(plot.y, spot.y_ends),
-                point_text(spot),
+                spot.name,
             ]
             for panel in plot.panels
             for each in panel.series
@@ -163,41 +168,7 @@ def numbers_of(plot: Plot) -> tuple[list[str], list[list[str]]]:
     return [titles[place] for place in used], [[row[place] for place in used] for row in rows]
 
 
-def steps(most: float, *, whole: bool = False) -> list[float]:
-    """Round values from 0 for 2 to 8 lines of a linear grid. The last is at least `most`.
-
-    whole: whether only whole numbers make sense, such as on an axis of submissions
-    """
-    if most <= 0:
-        return [0.0, 1.0]
-    decade = 10.0 ** math.floor(math.log10(most / 4))
-    if whole:
-        decade = max(1.0, decade)
-    # A label of 2.5 or 2.5 % would be rounded.
-    factors = (1, 2, 5, 10) if decade < _TENS else (1, 2, 2.5, 5, 10)
-    step = next(decade * factor for factor in factors if most / (decade * factor) <= 6 + 1e-9)
-    return [number * step for number in range(math.ceil(most / step - 1e-9) + 1)]
-
-
-def share_of(plot: HeatMap, value: float) -> float:
-    """The position of a value between the lowest and the highest of a heat map, from 0 to 1."""
-    if plot.high <= plot.low:
-        return 0.5
-    if is_wide((plot.low, plot.high)):
-        return math.log(value / plot.low) / math.log(plot.high / plot.low)
-    return (value - plot.low) / (plot.high - plot.low)
-
-
-def is_wide(values: Sequence[float]) -> bool:
-    """Whether the values need a logarithmic scale."""
-    return min(values) > 0 and max(values) / min(values) >= WIDE
-
-
 def _measure(scale: Scale, value: float, ends: Interval | None) -> str:
-    name = scale.quantity.title.lower() if scale.quantity is not None else scale.name
+    name = scale.name.lower() if scale.quantity is not None else scale.name
     interval = interval_of(scale, ends)
     return f"{name} {value_of(scale, value)}" + (f" (95 % interval {interval})" if interval else "")
-
-
-def _verdict(name: str) -> str:
-    return name.replace("_", " ")

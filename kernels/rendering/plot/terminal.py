@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kernels.experiment.plot.model import Cell, Chart, Grid, HeatMap, Join, Kind, Panel, Plot, Series
+from kernels.rendering.plot.axes import Axis, axes_of, colours_of
 from kernels.rendering.plot.canvas import COLOURS, MARKS, PLAIN_MARKS, Canvas
 from kernels.rendering.plot.labels import (
     interval_of,
-    is_wide,
     left_out,
+    limits_text,
     number_of,
-    roof_text,
     roofs_text,
-    share_of,
-    steps,
     tick,
     title_of,
     value_of,
 )
 from kernels.rendering.text_safety import cut, safe, width
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, Style
 
-_BOLD, _DIM = "1", "2"
 _ROWS, _PANEL_ROWS = 16, 9
 _SHORTEST = 20
 """Characters of a full bar; with fewer, its interval is left out."""
@@ -33,12 +29,10 @@ _GREYS = (255, 252, 249, 246, 243, 240, 237, 234)
 """Backgrounds of a terminal with 256 colours, darker for more."""
 _BLACK, _WHITE, _LIGHT_UNTIL = 16, 231, 3
 
-Share = Callable[[float], float]
-
 
 def plot_text(plot: Plot, style: Style) -> str:
     """The plot in the width of the terminal."""
-    heading = style.paint(cut(safe(plot.title), style.width), _BOLD)
+    heading = style.paint(cut(safe(plot.title), style.width), BOLD)
     if isinstance(plot, HeatMap):
         lines = _heat_map(plot, style)
     elif plot.kind is Kind.BARS:
@@ -52,15 +46,13 @@ def _chart(chart: Chart, style: Style) -> list[str]:
     lines = [*style.wrap(safe(title_of(chart.y))), ""]
     for panel in chart.panels:
         if panel.name:
-            lines.append(style.paint(safe(panel.name), _BOLD))
+            lines.append(style.paint(safe(panel.name), BOLD))
         lines += _panel(chart, panel, style, _PANEL_ROWS if len(chart.panels) > 1 else _ROWS)
     lines += [_centred(safe(title_of(chart.x)), style.width)]
     if named := [each for each in chart.series if each.name]:
         lines += ["", *_wrapped([_key(each, style) for each in named], style)]
     if chart.roofs is not None:
-        names = ", ".join(roof_text(each) for each in chart.roofs.memories)
-        peak = tick(chart.y, chart.roofs.peak)
-        lines += style.wrap(f"The dotted roofs are {chart.roofs.device}: {names}, cores {peak} GFLOPS.")
+        lines += style.wrap(f"The dotted roofs are {chart.roofs.device}: {limits_text(chart.roofs)}.")
         lines += style.wrap(roofs_text(chart.roofs))
     if chart.diagonal:
         lines += style.wrap("Points on the dotted diagonal have the same value in both.")
@@ -68,35 +60,25 @@ def _chart(chart: Chart, style: Style) -> list[str]:
 
 
 def _panel(chart: Chart, panel: Panel, style: Style, height: int) -> list[str]:
-    ys = [spot.y for spot in chart.spots]
-    xs = [spot.x for spot in chart.spots]
-    if chart.diagonal:
-        xs = ys = [*xs, *ys]
-    if chart.roofs is not None:
-        xs = [*xs, 0.5, 1.5 * chart.roofs.knee]
-        ys = [*ys, chart.roofs.memories[0].slope * min(xs), chart.roofs.peak]
-    up, rows = _quantity(ys, log=chart.roofs is not None)
-    if chart.x.quantity is not None:
-        across, columns = _quantity(xs, log=chart.roofs is not None)
-    else:
-        across, columns = _axis(xs, named=bool(chart.x.labels))
-    labels = [(up(value), tick(chart.y, value)) for value in rows]
+    across, up = axes_of(chart)
+    labels = [(up.share(value), tick(chart.y, value)) for value in up.ticks]
     left = max(len(label) for _, label in labels) + 1
     wide = style.width - left - 3
     canvas = Canvas(wide, height, style)
     if chart.diagonal:
-        canvas.line(_DIM, (0, 0), (1, 1))
-    for line in chart.roofs.lines(min(xs), max(xs)) if chart.roofs is not None else ():
-        canvas.line(_DIM, *((across(x), up(y)) for x, y in line))
+        canvas.line(DIM, (0, 0), (1, 1))
+    for line in chart.roofs.lines(across.low, across.high) if chart.roofs is not None else ():
+        canvas.line(DIM, *((across.share(x), up.share(y)) for x, y in line))
     for series in panel.series:
         _draw(canvas, series, across, up)
-    return _framed(canvas.rows(), labels, [(across(x), tick(chart.x, x)) for x in columns], left, wide, style)
+    columns = [(across.share(x), tick(chart.x, x)) for x in across.ticks]
+    return _framed(canvas.rows(), labels, columns, left, wide, style)
 
 
-def _draw(canvas: Canvas, series: Series, across: Share, up: Share) -> None:
-    places = [(across(spot.x), up(spot.y)) for spot in series.spots]
+def _draw(canvas: Canvas, series: Series, across: Axis, up: Axis) -> None:
+    places = [(across.share(spot.x), up.share(spot.y)) for spot in series.spots]
     code = COLOURS[series.number % len(COLOURS)]
-    for place in places:
+    for place in places if series.marked else ():
         canvas.mark(series.number, *place)
     if series.join is not Join.NONE:
         for before, after in itertools.pairwise(places):
@@ -132,32 +114,6 @@ def _framed(
     return [*lines, "".join(foot).rstrip()]
 
 
-def _quantity(values: Sequence[float], *, log: bool) -> tuple[Share, list[float]]:
-    """The position of each value as a share, and the values with a number."""
-    if log or is_wide(values):
-        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-        high = max(high, low + 1)
-        return lambda value: _within((math.log10(value) - low) / (high - low)), [
-            10.0**power for power in range(low, high + 1)
-        ]
-    grid = steps(max(values))
-    return lambda value: _within(value / grid[-1]), grid
-
-
-def _axis(values: Sequence[float], *, named: bool) -> tuple[Share, list[float]]:
-    low, high = min(values), max(values)
-    found = sorted(set(values))
-    if high <= low:
-        return lambda _: 0.5, found
-    if not named and len(found) > 2 and low > 0 and high / low >= 4:
-        return lambda value: math.log(value / low) / math.log(high / low), found
-    return lambda value: (value - low) / (high - low), found
-
-
-def _within(share: float) -> float:
-    return min(1.0, max(0.0, share))
-
-
 def _bars(chart: Chart, style: Style) -> list[str]:
     most = max(spot.y for spot in chart.spots)
     lines = style.wrap(safe(title_of(chart.y)))
@@ -167,7 +123,7 @@ def _bars(chart: Chart, style: Style) -> list[str]:
     for x in sorted(names):
         inside = [(each, spot) for each in chart.panels[0].series for spot in each.spots if spot.x == x]
         if len(chart.series) > 1:
-            lines += ["", style.paint(f"{chart.x.name} {names[x]}", _BOLD)]
+            lines += ["", style.paint(f"{chart.x.name} {names[x]}", BOLD)]
         for each, spot in inside:
             name = f"  {safe(each.name)}" if len(chart.series) > 1 else names[x]
             said, ends = value_of(chart.y, spot.y), interval_of(chart.y, spot.y_ends)
@@ -191,7 +147,7 @@ def _bar(share: float, room: int, style: Style) -> str:
 def _heat_map(plot: HeatMap, style: Style) -> list[str]:
     lines = style.wrap(safe(title_of(plot.value)))
     for grid in plot.grids:
-        lines += ["", *([style.paint(safe(grid.name), _BOLD)] if grid.name else []), *_grid(plot, grid, style)]
+        lines += ["", *([style.paint(safe(grid.name), BOLD)] if grid.name else []), *_grid(plot, grid, style)]
     star = "★" if style.unicode else "*"
     ends = f"{value_of(plot.value, plot.low)} to {value_of(plot.value, plot.high)}"
     said = f"{'Darker' if style.colour else 'A fuller sign'} is more, from {ends}. {star} is the best."
@@ -230,7 +186,7 @@ def _cell(plot: HeatMap, cell: Cell | None, wide: int, style: Style) -> str:
     text = _cell_text(plot, cell, style)
     if cell.value is None:
         return f"{text} ".rjust(wide)
-    share = share_of(plot, cell.value)
+    share = colours_of(plot).share(cell.value)
     best = ("★" if style.unicode else "*") if cell.value == plot.best else " "
     if style.colour:
         step = round(share * (len(_GREYS) - 1))

@@ -69,7 +69,7 @@ def _row(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -
         number=result.number,
         kernel=result.kernel,
         values=tuple(f"{result.params[name]:,}" for name in names),
-        verdict=result.verdict.value.replace("_", " "),
+        verdict=result.verdict.words,
         accepted=result.verdict.value == "accepted",
         why=f"{line}{finding.message}" if finding is not None else "",
         numbers=tuple((value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown),

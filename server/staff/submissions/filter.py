@@ -33,7 +33,7 @@ Choices = Mapping[str, tuple[tuple[str, str], ...]]
 _TIMES = ("since", "until")
 
 _ALWAYS: Choices = {
-    "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
+    "verdict": (("", "Any verdict"), *((one.value, one.words) for one in Verdict)),
     "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
     "mode": (("", "Submissions and checks"), (Mode.RANK.value, "Submissions"), (Mode.CHECK.value, "Checks")),
     "late": (("", "On time and late"), ("yes", "Late"), ("no", "On time")),

@@ -17,8 +17,9 @@ from kernels.experiment.quantities import quantity
 from kernels.rendering.page import render
 from kernels.rendering.page.charts import marks
 from kernels.rendering.page.charts.plot import WIDTH, plot_svg
+from kernels.rendering.plot.axes import steps
 from kernels.rendering.plot.canvas import MARKS, PLAIN_MARKS
-from kernels.rendering.plot.labels import bases_of, number_of, numbers_of, steps, tick, title_of
+from kernels.rendering.plot.labels import bases_of, number_of, numbers_of, tick, title_of
 from kernels.rendering.plot.png import png
 from kernels.rendering.plot.terminal import plot_text
 from kernels.rendering.text_safety import width

@@ -1,80 +1,82 @@
 from __future__ import annotations
 
-import math
 import re
 
 import pytest
+from markupsafe import Markup
 
+from kernels.experiment.plot.model import Chart, Join, Kind, Panel, Roof, Roofs, Scale, Series, Spot
+from kernels.experiment.quantities import quantity
 from kernels.rendering.page import numbers
+from kernels.rendering.page.bounds import occupancy_view
 from kernels.rendering.page.charts import svg
-from kernels.rendering.page.charts.axes import Axis
-from kernels.rendering.page.charts.occupancy import occupancy_chart
-from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
+from kernels.rendering.page.charts.plot import plot_svg
 from kernels.rendering.page.links import linked, typeset
 from kernels.rendering.page.listing.margin import listing
 from kernels.rendering.page.listing.syntax import coloured
+from kernels.rendering.plot.axes import Axis, decades
 from tests.kernels.page.page_text import read
-from tests.kernels.page.sample import LINES, SOURCE
+from tests.kernels.page.sample import ANALYSIS, LINES, SOURCE
 
 
-def dots(chart: str, kind: str) -> list[tuple[float, float]]:
-    found = re.findall(rf'<circle class="{kind}" cx="([\d.]+)" cy="([\d.]+)"', chart)
-    return [(float(x), float(y)) for x, y in found]
+def spots(picture: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r'data-at="(\S+) (\S+)"', picture)]
 
 
-def line_points(chart: str, kind: str) -> list[tuple[float, float]]:
-    (points,) = re.findall(rf'<polyline class="{kind}" points="([^"]+)"', chart)
+def line_points(picture: str, kind: str) -> list[tuple[float, float]]:
+    (points, *_) = re.findall(rf'<polyline class="{kind}" points="([^"]+)"', picture)
     return [(float(x), float(y)) for x, y in (point.split(",") for point in points.split())]
 
 
-@pytest.mark.parametrize(("value", "place"), [(0.0, 10.0), (1, 10.0), (10, 15.0), (100, 20.0), (1000, 20.0)])
-def test_an_axis_draws_what_lies_beyond_an_end_there(value, place):
-    assert Axis(1, 100, 10, 20).place(value) == pytest.approx(place)
+def roofline(ratio: float, *speeds: float, device: str = "GPU", peak: float = 1000, slope: float = 10) -> Markup:
+    """A device with one memory, and spots of the same ratio."""
+    roofs = Roofs(device, peak, (Roof("memory", 4 * slope, "</text><script>"),))
+    panel = Panel("", (Series(0, '"', tuple(Spot(ratio, speed, "<b>&") for speed in speeds), Join.NONE),))
+    x, y = Scale("x", quantity("compute_to_memory")), Scale("y", quantity("bound"))
+    return plot_svg(Chart(Kind.ROOFLINE, "Roofline", x, y, (panel,), roofs=roofs), width=520)
+
+
+@pytest.mark.parametrize(("value", "share"), [(0.0, 0.0), (1, 0.0), (10, 0.5), (100, 1.0), (1000, 1.0)])
+def test_an_axis_draws_what_lies_beyond_an_end_there(value, share):
+    assert Axis(1, 100, logarithmic=True).share(value) == pytest.approx(share)
 
 
 def test_an_axis_of_decades_has_one_at_least():
-    assert Axis.of_decades(10, 10, 0, 1).decades() == [10, 100]
-    assert Axis.of_decades(0.2, 30, 0, 1).decades() == pytest.approx([0.1, 1, 10, 100])
+    assert decades(10, 10).ticks == (10, 100)
+    assert decades(0.2, 30).ticks == pytest.approx([0.1, 1, 10, 100])
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1, 16, 55, 500])
 def test_the_kernel_stands_on_the_roof(ratio):
-    speed = attainable(ratio, 66_908, 1200)
-    chart = roofline("H200", 66_908, [Roof("memory", 1200)], Mark("here", ratio, speed))
-    left, knee, right = line_points(chart, "roof")
-    ((x, y),) = dots(chart, "point")
+    chart = roofline(ratio, min(66_908, 1200 * ratio), peak=66_908, slope=1200)
+    ((x, y),) = spots(chart)
+    (left, low), (knee, top) = line_points(chart, "roof")
     if ratio < 66_908 / 1200:
-        share = (x - left[0]) / (knee[0] - left[0])
-        assert y == pytest.approx(left[1] + share * (knee[1] - left[1]), abs=1)
+        assert y == pytest.approx(low + (x - left) / (knee - left) * (top - low), abs=1)
     else:
-        assert y == pytest.approx(knee[1], abs=0.2)
-    assert knee[1] == right[1]
-    assert left[0] <= x <= right[0]
+        assert y == pytest.approx(top, abs=0.2)
+        assert x > knee
 
 
 def test_the_roof_has_its_knee_where_memory_is_no_longer_the_limit():
-    chart = roofline("GPU", 1000, [Roof("memory", 10)], Mark("here", 1, 10))
-    left, knee, right = line_points(chart, "roof")
-    decades = math.log10(1000)  # from 0.1 to the decade above 150
-    assert decades > 0
-    across = (knee[0] - left[0]) / (right[0] - left[0])
-    assert across == pytest.approx(math.log10(100 / 0.1) / math.log10(1000 / 0.1), abs=0.01)
+    (_, _), (knee, _) = line_points(roofline(1, 10), "roof")
+    ((at, _),) = spots(roofline(100, 10))
+    assert knee == at
 
 
-def test_a_speed_of_light_beside_the_roof_is_drawn_at_the_same_ratio():
-    chart = roofline("GPU", 1000, [Roof("memory", 10)], Mark("here", 1, 10), 70)
-    ((x, y),), ((at, above),) = dots(chart, "point"), dots(chart, "ring")
+def test_a_speed_of_light_above_the_roof_is_drawn_at_the_same_ratio():
+    (x, y), (at, above) = spots(roofline(1, 10, 70))
     assert x == at
     assert above < y
 
 
 def test_occupancy_is_drawn_as_steps_through_the_block():
-    curve = [(threads, min(1.0, threads / 512)) for threads in range(32, 1025, 32)]
-    chart = occupancy_chart(curve, (256, 0.5), (512, 1.0))
-    points, ((x, y),), ((_, best),) = line_points(chart, "roof"), dots(chart, "point"), dots(chart, "ring")
-    assert (x, y) in points
-    assert best < y
-    assert not read(chart).wrong
+    page = occupancy_view(ANALYSIS)
+    assert page is not None
+    assert page.drawing is not None
+    steps = re.findall(r'<polyline points="([^"]+)"', page.drawing)[0].split()
+    assert "{:g},{:g}".format(*spots(page.drawing)[-1]) in steps
+    assert not read(page.drawing).wrong
 
 
 def test_bars_stay_within_their_room():
@@ -85,7 +87,7 @@ def test_bars_stay_within_their_room():
 
 
 def test_words_in_charts_are_escaped():
-    chart = roofline("<b>&", 1000, [Roof("</text><script>", 10)], Mark('"', 1, 10))
+    chart = roofline(1, 10, device="<b>")
     assert "<b>" not in chart
     assert "<script>" not in chart
     assert not read(chart).wrong

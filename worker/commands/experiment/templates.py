@@ -12,8 +12,6 @@ from worker.commands.answer import Answer, answering
 if TYPE_CHECKING:
     from kernels.experiment.templates import Template
 
-_BOLD = "1"
-
 
 @click.command()
 @answering()
@@ -30,6 +28,7 @@ def templates() -> Answer:
 
 
 def _text(found: tuple[Template, ...]) -> str:
+    from kernels.rendering.text_style import BOLD
     from kernels.wording import plural
     from worker.commands.terminal import style_of
 
@@ -38,7 +37,7 @@ def _text(found: tuple[Template, ...]) -> str:
     for each in found:
         experiment = each.experiment
         first, *more = style.wrap(f"{each.name}: {experiment.question}", "", "    ")
-        lines += [first.replace(each.name, style.paint(each.name, _BOLD), 1), *more]
+        lines += [first.replace(each.name, style.paint(each.name, BOLD), 1), *more]
         axes = "; ".join(f"{axis.name} {', '.join(map(str, axis.values))}" for axis in experiment.axes)
         lines += style.wrap(f"{experiment.exercise}, {plural(each.points, 'point')}: {axes}", "    ")
     return "\n".join(lines)

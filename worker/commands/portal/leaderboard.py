@@ -10,7 +10,7 @@ import click
 from kernels.rendering.measured_numbers import UNITS
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, Style
 from worker.client.answers import Board, BoardLine
 from worker.client.portal import Portal, board_path
 from worker.commands.answer import Answer, answering
@@ -58,7 +58,6 @@ def _text(asked: Portal, name: str, kind: str, *, own_asked: bool) -> str:
 CPU = "cpu"
 """The portal's name for leaderboards without a GPU."""
 
-_BOLD, _DIM = "1", "2"
 _LONGEST_NAME = 40
 
 
@@ -79,7 +78,7 @@ def board_text(found: Board, style: Style, page: str) -> str:
     if own is not None and not seen:
         rows += [("...", *[""] * (len(head) - 1)), _row(own, shown, checked=checked)]
     first, *rest = table([[cell.format(unit=unit, date=date) for cell in head], *rows], f"{align}<", indent=0)
-    parts = [style.paint(title, _BOLD), *([_NOT_MEASURED] if checked else []), style.paint(first, _DIM), *rest]
+    parts = [style.paint(title, BOLD), *([_NOT_MEASURED] if checked else []), style.paint(first, DIM), *rest]
     if found.more:
         parts.append(f"Full leaderboard: {page}")
     return "\n".join(parts)

@@ -8,7 +8,7 @@ from kernels.rendering.measured_numbers import UNITS
 from kernels.rendering.report import render
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe
-from kernels.rendering.text_style import Style
+from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, YELLOW, Style
 from kernels.wording import rounded_points
 from worker.client.answers import Measured, Submission
 from worker.client.errors import Unreadable
@@ -19,8 +19,7 @@ from worker.commands.portal.connection import moment
 USUAL_EXERCISE = "tiled"
 """The default exercise of `tilelab grade`."""
 
-_COLOURS = {"accepted": "32;1", "system_error": "33;1"}
-_RED, _BOLD, _DIM = "31;1", "1", "2"
+_COLOURS = {"accepted": GREEN, "system_error": YELLOW}
 
 
 def report_text(found: Submission, source: str, file: str, style: Style, page: str) -> str:
@@ -41,7 +40,7 @@ def report_text(found: Submission, source: str, file: str, style: Style, page: s
 
 def title(found: Submission, style: Style) -> str:
     """The submission's id, its assignment, and whether it is a check."""
-    return f"{style.paint(safe(found.id), _BOLD)}  {safe(found.assignment)}, {_kind(found.mode)}"
+    return f"{style.paint(safe(found.id), BOLD)}  {safe(found.assignment)}, {_kind(found.mode)}"
 
 
 def submission_text(found: Submission, style: Style, page: str) -> str:
@@ -77,17 +76,17 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
     points = "points" if any(line.most_points for line in found) else ""
     head = ("id", "assignment", "kind", "submitted", "verdict", points, "measured")
     first, *rest = table([head, *rows], "<<<<<>>", indent=0)
-    return "\n".join([style.paint(first, _DIM), *rest])
+    return "\n".join([style.paint(first, DIM), *rest])
 
 
 def _verdict(verdict: str | None, style: Style) -> str:
     text = safe((verdict or "no verdict").replace("_", " "))
-    return style.paint(text, _COLOURS.get(verdict or "", _RED))
+    return style.paint(text, _COLOURS.get(verdict or "", RED))
 
 
 def _worth(found: Submission, style: Style) -> str:
     """The points, in the words of the submission's page."""
-    return style.paint(safe(found.worth[:200]), _BOLD)
+    return style.paint(safe(found.worth[:200]), BOLD)
 
 
 def _points(line: Submission) -> str:

@@ -1,70 +1,59 @@
-"""The axes of a chart: the positions of values, and the grid with its numbers."""
+"""A pair of axes in a picture: the places of values, and the grid with its numbers."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernels.rendering.page.charts import svg
+from kernels.rendering.plot.axes import Axis
 
 Marks = Iterable[tuple[float, str]]
 """Values with their labels."""
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """A map from values to positions. A value beyond an end is drawn at that end.
+class Frame:
+    """The place of a pair of axes."""
 
-    low, high: the values at the positions start and end
-    """
+    left: float
+    right: float
+    top: float
+    bottom: float
 
-    low: float
-    high: float
-    start: float
-    end: float
-    logarithmic: bool = True
-
-    @classmethod
-    def of_decades(cls, low: float, high: float, start: float, end: float) -> Axis:
-        """A logarithmic axis over whole powers of ten, at least one."""
-        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-        return cls(10.0**first, 10.0 ** max(last, first + 1), start, end)
-
-    def place(self, value: float) -> float:
-        if self.high <= self.low:
-            share = 0.5
-        elif self.logarithmic:
-            share = math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
-
-    def decades(self) -> list[float]:
-        return [self.low * 10**step for step in range(round(math.log10(self.high / self.low)) + 1)]
+    @property
+    def width(self) -> float:
+        return self.right - self.left
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """A horizontal and a vertical axis."""
+    """A horizontal and a vertical axis in a frame."""
 
     across: Axis
     up: Axis
+    frame: Frame
+
+    def x(self, value: float) -> float:
+        return self.frame.left + self.across.share(value) * self.frame.width
+
+    def y(self, value: float) -> float:
+        return self.frame.bottom - self.up.share(value) * (self.frame.bottom - self.frame.top)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        return self.across.place(x), self.up.place(y)
+        return self.x(x), self.y(y)
 
     def grid(self, columns: Marks, rows: Marks, foot: str) -> str:
         """Lines with their numbers. foot: the title of the horizontal axis."""
-        left, right, bottom, top = self.across.start, self.across.end, self.up.start, self.up.end
+        left, right, top, bottom = self.frame.left, self.frame.right, self.frame.top, self.frame.bottom
         parts = []
         for value, label in columns:
-            x = self.across.place(value)
+            x = self.x(value)
             parts.append(svg.line("grid", (x, top), (x, bottom)))
             if label:
                 parts.append(svg.text(x, bottom + 17, label, anchor="middle"))
         for value, label in rows:
-            y = self.up.place(value)
+            y = self.y(value)
             parts += [svg.line("grid", (left, y), (right, y)), svg.text(left - 7, y + 4, label, anchor="end")]
         parts.append(svg.text((left + right) / 2, bottom + 38, foot, anchor="middle"))
         return "".join(parts)

@@ -9,16 +9,8 @@ from markupsafe import Markup
 
 from kernels.experiment.plot.model import Cell, Grid, HeatMap
 from kernels.rendering.page.charts import marks, svg
-from kernels.rendering.plot.labels import (
-    cell_texts,
-    description,
-    is_wide,
-    number_of,
-    share_of,
-    short_name,
-    title_of,
-    value_of,
-)
+from kernels.rendering.plot.axes import colours_of
+from kernels.rendering.plot.labels import cell_texts, description, number_of, short_name, title_of, value_of
 
 _WIDTH = 720
 _LEFT, _TOP, _RIGHT = 84, 34, 16
@@ -86,7 +78,7 @@ def _cell(plot: HeatMap, cell: Cell, place: tuple[float, float, float, float]) -
     middle = x + wide / 2, y + high / 2 + 4.5
     if cell.value is None:
         return f'<rect class="none" {box}/>' + svg.text(*middle, "×", anchor="middle")
-    step, label = round(share_of(plot, cell.value) * (len(marks.HEAT) - 1)), number_of(plot.value, cell.value)
+    step, label = round(colours_of(plot).share(cell.value) * (len(marks.HEAT) - 1)), number_of(plot.value, cell.value)
     drawn = f'<rect class="h{step}" {box}/>'
     if _LETTER * len(label) + 4 <= wide and high >= 15:
         kind = "on-light" if step <= marks.LIGHT_UNTIL else "on-dark"
@@ -107,7 +99,7 @@ def _legend(plot: HeatMap, y: float) -> str:
     at += 18 * len(marks.HEAT) + 8
     parts.append(svg.text(at, y + 4, high))
     at += _LETTER * len(high) + 24
-    if is_wide((plot.low, plot.high)):
+    if colours_of(plot).logarithmic:
         parts.append(svg.text(at, y + 4, "logarithmic"))
         at += _LETTER * 12 + 16
     parts.append(f'<rect class="best" x="{at:.1f}" y="{y - 7:.1f}" width="18" height="14"/>')

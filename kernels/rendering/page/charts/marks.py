@@ -41,11 +41,11 @@ def group(number: int, name: str, body: str, *, faint: bool = False, kind: str =
     return f'<g class="{look}" data-series="{number}" data-name="{svg.words(name)}">{body}</g>'
 
 
-def joined(number: int, points: list[tuple[float, float]]) -> str:
+def joined(number: int, points: list[tuple[float, float]], width: int = 2) -> str:
     """The line of a series."""
     dashes = _DASHES[_nth(number, len(_DASHES))]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="2"{dashed}/>'
+    return f'<polyline points="{svg.path(points)}" fill="none" stroke="currentColor" stroke-width="{width}"{dashed}/>'
 
 
 def whisker(*ends: tuple[float, float]) -> str:

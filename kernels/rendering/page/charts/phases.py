@@ -73,7 +73,7 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
         y += tile.extent[1] + _GAP // 2
     used = [kind for kind in _KINDS if any(kind in grid.kinds.values() for grid, _, _ in (*placed, *tiles))]
     legend = "".join(_legend(kind, 20 * number) for number, kind in enumerate(used))
-    title = _title(table, phase, block)
+    title = f"Phase {phase} of block {course_place(block, table.launch.grid)}"
     identity = prefix + re.sub(r"\W+", "-", title.lower())
     words = (
         f'<title id="{identity}">{escape(title)}</title><desc id="{identity}-text">{escape(_description(work))}</desc>'
@@ -105,10 +105,6 @@ def _svg(body: str, width: int, height: int, label: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         f' {label} font-family="inherit" font-size="11" fill="currentColor" stroke="none">{body}</svg>'
     )
-
-
-def _title(table: PhaseTable, phase: int, block: Coordinates) -> str:
-    return f"Phase {phase} of block {course_place(block, table.launch.grid)}"
 
 
 def _description(work: BlockPhase) -> str:

@@ -9,7 +9,6 @@ from itertools import groupby
 from markupsafe import Markup
 
 from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
-from kernels.rendering.annotated_source import ways
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
 from kernels.rendering.page.listing.marks import Mark
@@ -17,7 +16,6 @@ from kernels.rendering.page.listing.syntax import Piece, coloured
 
 WORST_SECTORS = 32
 _WARP = 32
-_SECTORS_A_CYCLE, _INSTRUCTIONS_A_CYCLE = 2, 4
 _HEAT = (0.02, 0.08, 0.2, 0.4)
 _NOTABLE = 1.25
 _MOST_CHIPS = 2
@@ -85,7 +83,7 @@ def listing(
     """The lines of the source. A very long source keeps the lines with findings or counts."""
     found = {line.line: line for line in lines}
     marked = marks or {}
-    whole = sum(map(cost, lines)) or 1.0
+    whole = sum(line.cost for line in lines) or 1.0
     pieces = coloured(source)
     shown = []
     before = 0
@@ -139,25 +137,16 @@ def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
     return sorted(chosen)
 
 
-def cost(line: LineEvidence) -> float:
-    """A rough number of a multiprocessor's cycles for a line; useful only for shares."""
-    moved = sum(access.sectors for access in line.accesses if access.space != "shared")
-    passes = sum(access.wavefronts for access in line.accesses if access.space == "shared")
-    return line.warp_instructions / _INSTRUCTIONS_A_CYCLE + moved / _SECTORS_A_CYCLE + passes
-
-
 def _line(number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence], whole: float) -> SourceLine:
     evidence = found.get(number)
     if evidence is None:
         return SourceLine(number, pieces)
-    share = cost(evidence) / whole
+    share = evidence.cost / whole
     heat = sum(share >= step for step in _HEAT)
-    in_global = [access for access in evidence.accesses if access.space != "shared" and access.requests]
-    in_shared = [access for access in evidence.accesses if access.space == "shared" and access.requests]
     cells = (
         Cell("cost", svg.bar(share), (numbers.percent(share),), _chips(evidence)),
-        *_global(in_global),
-        *_shared(in_shared),
+        *_global(evidence.together("global", "local")),
+        *_shared(evidence),
         *(_branches(evidence.branches) if evidence.branches and evidence.branches.warps else ()),
         *_work(evidence),
     )
@@ -172,11 +161,11 @@ def _chips(line: LineEvidence) -> tuple[Chip, ...]:
         if access.space == "local":
             chip = Chip("local memory", "values that don't fit into registers; they are in global memory")
             found.append((access.requests, chip))
-        elif access.space == "shared" and ways(access) > _NOTABLE:
+        elif access.space == "shared" and access.ways > _NOTABLE:
             meaning = "threads of a warp want different words of one bank, so the access takes this many passes"
-            found.append((access.conflicts, Chip(f"{numbers.ratio(ways(access))}-way conflict", meaning)))
+            found.append((access.conflicts, Chip(f"{numbers.ratio(access.ways)}-way conflict", meaning)))
         elif access.space == "global" and access.sectors > _NOTABLE * access.ideal_sectors:
-            ideal = numbers.ratio(access.ideal_sectors / access.requests)
+            ideal = numbers.ratio(access.ideal_per_request)
             chip = Chip(
                 f"{numbers.ratio(access.sectors_per_request)} sectors, not {ideal}",
                 "not coalesced: a request touches more sectors than necessary",
@@ -190,27 +179,23 @@ def _chips(line: LineEvidence) -> tuple[Chip, ...]:
     return tuple(chips)[:_MOST_CHIPS]
 
 
-def _global(accesses: Sequence[AccessEvidence]) -> tuple[Cell, ...]:
-    requests, sectors = sum(a.requests for a in accesses), sum(a.sectors for a in accesses)
-    if not requests or not sectors:
+def _global(access: AccessEvidence | None) -> tuple[Cell, ...]:
+    if access is None or not access.sectors:
         return ()
-    each, ideal = sectors / requests, sum(a.ideal_sectors for a in accesses) / requests
-    used = sum(a.unique_bytes for a in accesses) / (32 * sectors)
+    each, ideal = access.sectors_per_request, access.ideal_per_request
     bad = each > _NOTABLE * ideal
-    values = (numbers.short(requests), numbers.ratio(each), numbers.percent(used))
+    values = (numbers.short(access.requests), numbers.ratio(each), numbers.percent(access.efficiency))
     return (Cell("global", svg.bar(each / WORST_SECTORS, ideal / WORST_SECTORS, bad=bad), values, bad=bad),)
 
 
-def _shared(accesses: Sequence[AccessEvidence]) -> tuple[Cell, ...]:
-    requests = sum(a.requests for a in accesses)
-    if not requests:
+def _shared(line: LineEvidence) -> tuple[Cell, ...]:
+    access, worst = line.together("shared"), line.worst_ways
+    if access is None:
         return ()
-    worst = max(map(ways, accesses))
     bad = worst > _NOTABLE
-    passes = sum(a.wavefronts for a in accesses) / requests
     word = f"{numbers.ratio(worst)}-way" if bad else "none"
-    bar = svg.bar(worst / _WARP, 1 / _WARP, bad=bad)
-    return (Cell("shared", bar, (numbers.short(requests), numbers.ratio(passes), word), bad=bad),)
+    values = (numbers.short(access.requests), numbers.ratio(access.wavefronts_per_request), word)
+    return (Cell("shared", svg.bar(worst / _WARP, 1 / _WARP, bad=bad), values, bad=bad),)
 
 
 def _branches(branch: BranchEvidence) -> tuple[Cell, ...]:

@@ -10,8 +10,8 @@ from kernels.report.race_accesses import roles
 from kernels.verdict import Finding, Severity, Verdict
 
 MOST = 200
-_WAITING = "others", "these threads"
 """The most findings at lines; the report's JSON has all."""
+_WAITING = "others", "these threads"
 
 
 @dataclass(frozen=True, slots=True)
