@@ -12,13 +12,12 @@ from zoneinfo import available_timezones
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.audit.service import note
 from server.courses.models import MOST_LATE_DAYS, Course
 from server.courses.service import CourseError
 from server.courses.titles import title_line, title_mistake
 from server.fields import Range
 from server.staff.acts.act import Act, Target
-from server.staff.acts.field import Asked, changes
+from server.staff.acts.field import Asked
 
 _OLD_NAMES = ("Etc/", "posix/", "right/", "SystemV/")
 
@@ -77,21 +76,22 @@ def _wrong(_session: Session, on: Target, given: CourseSettings) -> dict[str, st
     return {name: text for name, text in found.items() if text}
 
 
-def _change(session: Session, on: Target, actor: Person | None, given: CourseSettings) -> bool:
+def _change(session: Session, on: Target, _: Person | None, given: CourseSettings) -> bool:
     """Change the settings; returns whether anything changed. Fewer late days take no spent ones away."""
-    course, now = on.course, datetime.now(UTC)
-    changed = changes(settings_of(course), given)
-    if changed:
-        course.title, course.time_zone, course.late_days = given.title, given.time_zone, given.late_days
-        if "archived" in changed:
-            course.archived_at = now if given.archived else None
-        session.flush()
-        note(session, actor, "course.changed", f"course {course.slug}", now=now, course_id=course.id, **changed)
-    return bool(changed)
+    course, was = on.course, settings_of(on.course)
+    course.title, course.time_zone, course.late_days = given.title, given.time_zone, given.late_days
+    if given.archived != was.archived:
+        course.archived_at = datetime.now(UTC) if given.archived else None
+    session.flush()
+    return given != was
 
 
 _NO_ZONE = "This is not a time zone. Enter one such as Europe/Vienna."
 
 COURSE_SETTINGS = Act(
-    asks=CourseSettings, do=_change, present=lambda _session, on: settings_of(on.course), wrong=_wrong
+    asks=CourseSettings,
+    do=_change,
+    audit="course.changed",
+    present=lambda _session, on: settings_of(on.course),
+    wrong=_wrong,
 )

@@ -10,9 +10,10 @@ from typing import Any, Generic
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
+from server.audit.service import note
 from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, hold_course
-from server.staff.acts.field import Field, Values, cleaned, fields_of, outside_limits
+from server.staff.acts.field import Field, Values, changes, cleaned, fields_of, outside_limits, plain_values
 from server.staff.losses import losses_confirmed
 
 
@@ -28,6 +29,11 @@ class Target:
     def assignment(self) -> Assignment:
         assert self.part is not None, "the act changes an assignment"
         return self.part
+
+    @property
+    def subject(self) -> str:
+        """What the audit calls it."""
+        return f"course {self.course.slug}" if self.part is None else f"assignment {self.course.slug}/{self.part.slug}"
 
     @property
     def person(self) -> int:
@@ -59,7 +65,8 @@ class Act(Generic[Values]):
     """A change by instructors.
 
     asks: the class of its fields
-    do: makes the change, with its audit entry; the transaction holds the course
+    do: makes the change, while the transaction holds the course; returns something false if there was none
+    audit: the action of its entries in the audit; "" if `do` writes them
     present: the present values; None if an act replaces everything
     wrong: mistakes by field, besides values outside their limits
     lowers: whether points can fall, which it then asks about first
@@ -67,6 +74,7 @@ class Act(Generic[Values]):
 
     asks: type[Values]
     do: Callable[[Session, Target, Person | None, Values], Any]
+    audit: str = ""
     present: Callable[[Session, Target], Values] | None = None
     wrong: Callable[[Session, Target, Values], Mapping[str, str]] = lambda *_: {}
     lowers: bool = False
@@ -105,7 +113,18 @@ class Act(Generic[Values]):
             raise Mistakes(wrong)
         only = on.person if len(on.people) == 1 else None
         with losses_confirmed(session, on.assignment, confirmed, only) if self.lowers else nullcontext():
-            return self.do(session, on, actor, given)
+            return self.make(session, on, actor, given)
+
+    def make(self, session: Session, on: Target, actor: Person | None, given: Values) -> Any:
+        """Make the change with its audit entries, once the course is locked and the values are checked."""
+        was = self.values(session, on)
+        done = self.do(session, on, actor, given)
+        if done and self.audit:
+            detail = plain_values(given, private=False) if self.present is None else changes(was, given)
+            for person in on.people or (None,):
+                about = detail if person is None else {"person": person, **detail}
+                note(session, actor, self.audit, on.subject, course_id=on.course.id, **about)
+        return done
 
     def values(self, session: Session, on: Target) -> Values:
         """The present values; the defaults if the act replaces everything."""

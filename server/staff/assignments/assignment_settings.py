@@ -203,8 +203,7 @@ def _change(session: Session, on: Target, actor: Person | None, setting: Assignm
         detail["students_at_work"] = session.scalar(query.where(Submission.assignment_id == assignment.id))
     put_settings(session, assignment, setting)
     action = "assignment.deadline_moved" if moved else "assignment.changed"
-    subject = f"assignment {on.course.slug}/{assignment.slug}"
-    note(session, actor, action, subject, now=now, course_id=on.course.id, **detail)
+    note(session, actor, action, on.subject, now=now, course_id=on.course.id, **detail)
     return changed
 
 

@@ -18,7 +18,7 @@ from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Role
 from server.staff.acts.act import assignment_target
 from server.staff.acts.field import Field, cleaned, read, stored
-from server.staff.assignments.extensions import EXTENSION, Grant, extensions, grant
+from server.staff.assignments.extensions import EXTENSION, Grant, extensions
 from server.staff.roster.csv_file import Problem, read_lines
 from server.staff.roster.service import Wanted, roster
 
@@ -130,7 +130,7 @@ def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Perso
     """Grant the extensions of a plan, in the caller's transaction, which locked the course before planning."""
     assert not plan.problems, "a plan with problems can't be applied"
     for entry in plan.changes:
-        grant(session, assignment_target(assignment, entry.person_id), actor, entry.row.given)
+        EXTENSION.make(session, assignment_target(assignment, entry.person_id), actor, entry.row.given)
 
 
 def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:

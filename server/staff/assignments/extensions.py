@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.models import Person
-from server.audit.service import note
 from server.courses.models import Assignment, Extension, Role
 from server.courses.service import CourseError
 from server.fields import Range, Text
 from server.staff.acts.act import Act, Nothing, Target
-from server.staff.acts.field import Asked, plain_values, store
+from server.staff.acts.field import Asked, store
 from server.staff.roster.service import membership_of
 
 Reason = Annotated[str, Text(longest=500), Asked(
@@ -79,7 +78,7 @@ def _wrong(_session: Session, on: Target, given: Grant) -> dict[str, str]:
     return found
 
 
-def grant(session: Session, on: Target, actor: Person | None, given: Grant) -> list[Extension]:
+def _grant(session: Session, on: Target, actor: Person | None, given: Grant) -> list[Extension]:
     """Grant students an extension, which replaces their earlier ones; raises CourseError."""
     granted = []
     for person in on.people:
@@ -92,7 +91,6 @@ def grant(session: Session, on: Target, actor: Person | None, given: Grant) -> l
         found.granted_by, found.created_at = None if actor is None else actor.id, datetime.now(UTC)
         session.add(found)
         session.flush()
-        _note(session, actor, "granted", on, person, **plain_values(given, private=False))
         granted.append(found)
     return granted
 
@@ -104,14 +102,8 @@ def _withdraw(session: Session, on: Target, actor: Person | None, _: Nothing) ->
         return False
     session.delete(found)
     session.flush()
-    _note(session, actor, "withdrawn", on, on.person)
     return True
 
 
-def _note(session: Session, actor: Person | None, what: str, on: Target, person: int, **detail: Any) -> None:
-    subject = f"assignment {on.course.slug}/{on.assignment.slug}"
-    note(session, actor, f"extension.{what}", subject, course_id=on.course.id, person=person, **detail)
-
-
-EXTENSION = Act(asks=Grant, do=grant, wrong=_wrong, lowers=True)
-WITHDRAWAL = Act(asks=Nothing, do=_withdraw, lowers=True)
+EXTENSION = Act(asks=Grant, do=_grant, audit="extension.granted", wrong=_wrong, lowers=True)
+WITHDRAWAL = Act(asks=Nothing, do=_withdraw, audit="extension.withdrawn", lowers=True)

@@ -9,12 +9,11 @@ from typing import Annotated
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.audit.service import note
 from server.courses.models import Correction, Role
 from server.courses.service import CourseError
 from server.fields import Range
 from server.staff.acts.act import Act, Target
-from server.staff.acts.field import Asked, changes, store, stored
+from server.staff.acts.field import Asked, store, stored
 from server.staff.assignments.assignment_settings import MOST_POINTS
 from server.staff.assignments.extensions import Reason
 from server.staff.roster.service import membership_of
@@ -78,11 +77,7 @@ def _correct(session: Session, on: Target, actor: Person | None, given: Decision
         found.corrected_by, found.corrected_at = None if actor is None else actor.id, now
         session.add(found)
     session.flush()
-    note(
-        session, actor, "grades.corrected", f"assignment {on.course.slug}/{assignment.slug}", now=now,
-        course_id=on.course.id, person=on.person, **changes(was, given),
-    )  # fmt: skip
     return True
 
 
-CORRECTION = Act(asks=Decision, do=_correct, present=decision_of, wrong=_wrong, lowers=True)
+CORRECTION = Act(asks=Decision, do=_correct, audit="grades.corrected", present=decision_of, wrong=_wrong, lowers=True)

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.courses.models import Role
 from server.courses.service import CourseError, role_in
-from server.staff.acts.act import assignment_target
+from server.staff.acts.act import Mistakes, assignment_target
 from server.staff.grades.corrections import CORRECTION, Decision
 from server.staff.submissions.staging import stage
 from server.talk.models import RegradeRequest
@@ -49,4 +49,7 @@ def grant_points(
     def decide(now: Decision) -> Decision:
         return replace(now, score=points, excused=False, reason=f"request {request.id}")
 
-    CORRECTION.carry_out(session, assignment_target(assignment, student), actor, decide, confirmed)
+    try:
+        CORRECTION.carry_out(session, assignment_target(assignment, student), actor, decide, confirmed)
+    except Mistakes as wrong:
+        raise CourseError(str(wrong), ["points"]) from None
