@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 import unicodedata
 from typing import Literal
 
+_LONGEST_NUMBER = 40
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 _MOST_MADE_ONE = 4
 """Characters that can become one, such as an Omega with three marks."""
 
@@ -25,3 +29,28 @@ def storable(text: str) -> str:
 def typed_number(value: float, separator: str = "") -> str:
     """A number with the digits that a person typed, such as "7.5" or "10". separator: of thousands, "" or ","."""
     return f"{value:{separator}.15g}"
+
+
+def printable(text: str) -> str:
+    """A searchable text: one line, without characters that no database stores."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def read_number(text: str) -> float:
+    """A number that a person typed; raises ValueError. A comma is a decimal point, unless it may separate thousands."""
+    if _THOUSANDS.fullmatch(text):
+        raise ValueError(f"This number is ambiguous. Write {text.replace(',', '')} or {text.replace(',', '.')}.")
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"“{text[:_LONGEST_NUMBER]}” is not a number.")
+    return value
+
+
+def read_whole(text: str) -> int:
+    """A whole number that a person typed; raises ValueError."""
+    if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
+        raise ValueError(f"“{text[:_LONGEST_NUMBER]}” is not a whole number.")
+    return int(text)

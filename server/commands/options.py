@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from server.staff.losses import CONFIRMED
+
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Combine options into one decorator. The command's help lists them in this order."""
@@ -20,6 +22,7 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 even_if_lower = click.option(
-    "--yes", "even_if_lower", is_flag=True, help="Go on, even if students lose points, or get more than the maximum."
-)
-"""Add this option to a command that may lower grades."""
+    "--yes", "confirmed", is_flag=True, flag_value=CONFIRMED, default="",
+    help="Go on, even if students lose points, or get more than the maximum.",
+)  # fmt: skip
+"""Add this option to a command that may lower grades. It gets `confirmed`, as for `losses_confirmed`."""

@@ -42,7 +42,7 @@ class CourseError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """The settings of a new assignment.
+    """The fixed parts of a new assignment, and its title.
 
     slug, title: "" for the exercise's own name and title
     device_class: the GPU that measures it; "" for none
@@ -55,9 +55,6 @@ class Terms:
     device_class: str = ""
     arch: str = ""
     tile: int | None = None
-    points: float = 0.0
-    opens_at: datetime | None = None
-    due_at: datetime | None = None
 
 
 def create_course(session: Session, slug: str, title: str, now: datetime | None = None) -> Course:
@@ -172,9 +169,6 @@ def assign(session: Session, course: Course, content: Content, terms: Terms, now
         device_class=given.device_class,
         arch=given.arch or arch_of(given.device_class),
         tile=given.tile,
-        points=given.points,
-        opens_at=given.opens_at,
-        due_at=given.due_at,
         created_at=moment,
     )
     session.add(assignment)
@@ -183,7 +177,7 @@ def assign(session: Session, course: Course, content: Content, terms: Terms, now
 
 
 def wrong_terms(session: Session, course: Course, exercise: Found | None, terms: Terms) -> dict[str, str]:
-    """Mistakes in the settings of a new assignment, by field. exercise: None if it isn't known yet."""
+    """Mistakes in the terms of a new assignment, by field. exercise: None if it isn't known yet."""
     found: dict[str, str] = {}
     slug = terms.slug or (exercise.name if exercise else "")
     if slug and not _SLUG.fullmatch(slug):
@@ -198,10 +192,6 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
     if exercise is not None and terms.tile is not None and terms.tile not in exercise.tiles:
         allowed = ", ".join(map(str, exercise.tiles))
         found["tile"] = f"The exercise {exercise.name} has no tile {terms.tile}. Its tiles are {allowed}."
-    if not 0 <= terms.points < float("inf"):
-        found["points"] = "Points must be 0 or more."
-    if terms.opens_at is not None and terms.due_at is not None and terms.opens_at >= terms.due_at:
-        found["due_at"] = "The due time must be after the opening."
     return found
 
 

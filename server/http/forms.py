@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from flask import request
 
 from server.http.problems import Refused
-from server.text import storable
+from server.text import read_number, read_whole, storable
+
+N = TypeVar("N", int, float)
 
 LONGEST = 10_000
 """Of one field; source files have a limit of their own."""
@@ -37,6 +40,21 @@ class Form:
         """Add a mistake if the field has none of these (value, title) choices."""
         if self[name] not in {value for value, _ in offered}:
             self.mistake(name, f"“{self[name]}” is not one of the choices.")
+
+    def number(self, name: str) -> float:
+        """Read a number; an empty one is 0. Adds a mistake to an invalid one, as `whole` does."""
+        return self._read(name, read_number, 0.0)
+
+    def whole(self, name: str) -> int:
+        """Read a whole number; an empty one is 0."""
+        return self._read(name, read_whole, 0)
+
+    def _read(self, name: str, read: Callable[[str], N], nothing: N) -> N:
+        try:
+            return read(self[name]) if self[name] else nothing
+        except ValueError as error:
+            self.mistake(name, str(error))
+            return nothing
 
     @property
     def right(self) -> bool:

@@ -15,6 +15,7 @@ from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.models import Membership, Role
 from server.grading.models import Job
+from server.staff.assignments.assignment_settings import SETTINGS
 from server.submissions.models import Submission
 
 PAGE = 50
@@ -34,11 +35,9 @@ _TITLES = {
     "submission pair taken back": "similar pair listed again", "submission chosen": "submission chosen to count",
     "worker contradicted": "worker contradicted by another",
 }  # fmt: skip
-_WORDS = {
-    "board_columns": "leaderboard columns", "board_sort": "leaderboard sorted by",
-    "board_frozen_at": "leaderboard frozen from", "late_percent_per_day": "late penalty per day (%)",
-    "min_interval_seconds": "minimum seconds between submissions", "students_at_work": "students with submissions",
-}  # fmt: skip
+_WORDS = {field.name: field.asked.label.lower() for field in SETTINGS.fields} | {
+    "students_at_work": "students with submissions"
+}
 _PERSON = re.compile(r"person (\d{1,18})")
 _JOB = re.compile(r"job (\d{1,18})")
 _SUBMISSION = re.compile(r"submission ([0-9a-f]{1,32})")

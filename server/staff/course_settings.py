@@ -1,21 +1,49 @@
-"""A course's settings: title, time zone, late days, archived."""
+"""A course's settings, each declared once: the form, the verb's options and the audit follow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Annotated
 from zoneinfo import available_timezones
 
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.audit.service import note
 from server.courses.models import MOST_LATE_DAYS, Course
-from server.courses.service import CourseError, title_of
+from server.courses.service import CourseError
+from server.courses.titles import title_line, title_mistake
+from server.http.operation import Range
+from server.staff.acts.act import Act, Target
+from server.staff.acts.field import Asked
 
 _OLD_NAMES = ("Etc/", "posix/", "right/", "SystemV/")
+
+
+# fmt: off
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CourseSettings:
+    """The changeable parts of a course; see server.courses.models.Course."""
+
+    title: Annotated[str, Asked("Title", needed=True, clean=title_line, help="The course's title.")] = ""
+    time_zone: Annotated[str, Asked(
+        "Time zone",
+        "Deadlines are entered and shown in this time zone. Existing deadlines keep their moment.", form="zone",
+        option="--zone", help="The course's time zone, such as Europe/Vienna.",
+    )] = "UTC"
+    late_days: Annotated[int, Range(0, MOST_LATE_DAYS), Asked(
+        "Late days for each student",
+        "Each pays for one late day at any assignment with a late penalty. Students confirm before one is spent. "
+        "Empty: none.",
+        help="Late days of each student, for all assignments.",
+    )] = 0
+    archived: Annotated[bool, Asked(
+        "Archived", "Everything stays readable. Students can’t submit any more.",
+        option="--archived/--open", help="Archive or reopen it; nothing is deleted.",
+    )] = False
+# fmt: on
 
 
 @cache
@@ -29,44 +57,41 @@ def zones() -> Sequence[str]:
 def check_zone(name: str) -> None:
     """Raise CourseError if this is not a time zone."""
     if name not in available_timezones():
-        raise CourseError("This is not a time zone. Enter one such as Europe/Vienna.", ["zone"])
+        raise CourseError(_NO_ZONE, ["zone"])
 
 
-def change_course(
-    session: Session,
-    course: Course,
-    actor: Person | None,
-    *,
-    title: str,
-    zone: str,
-    archived: bool,
-    late_days: int | None = None,
-    now: datetime | None = None,
-) -> bool:
-    """Change the settings; returns whether anything changed. Raises CourseError.
+def settings_of(course: Course) -> CourseSettings:
+    """The current settings."""
+    return CourseSettings(
+        title=course.title,
+        time_zone=course.time_zone,
+        late_days=course.late_days,
+        archived=course.archived_at is not None,
+    )
 
-    late_days: of each student; None for no change. Fewer late days take no spent ones away.
-    """
-    moment = now or datetime.now(UTC)
-    line = title_of(title)
-    if zone != course.time_zone:
-        check_zone(zone)
-    days = course.late_days if late_days is None else late_days
-    if not 0 <= days <= MOST_LATE_DAYS:
-        raise CourseError(f"Late days must be between 0 and {MOST_LATE_DAYS}.", ["late_days"])
-    was_archived = course.archived_at is not None
-    pairs = {
-        "title": (course.title, line),
-        "time_zone": (course.time_zone, zone),
-        "archived": (was_archived, archived),
-        "late_days": (course.late_days, days),
-    }
-    changed: dict[str, Any] = {name: [old, new] for name, (old, new) in pairs.items() if old != new}
-    if not changed:
-        return False
-    course.title, course.time_zone, course.late_days = line, zone, days
-    if archived != was_archived:
-        course.archived_at = moment if archived else None
+
+def _wrong(_session: Session, on: Target, given: CourseSettings) -> dict[str, str]:
+    known = given.time_zone == on.course.time_zone or given.time_zone in available_timezones()
+    found = {"title": title_mistake(given.title), "time_zone": "" if known else _NO_ZONE}
+    return {name: text for name, text in found.items() if text}
+
+
+def _change(session: Session, on: Target, _: Person | None, given: CourseSettings) -> bool:
+    """Change the settings; returns whether anything changed. Fewer late days take no spent ones away."""
+    course, was = on.course, settings_of(on.course)
+    course.title, course.time_zone, course.late_days = given.title, given.time_zone, given.late_days
+    if given.archived != was.archived:
+        course.archived_at = datetime.now(UTC) if given.archived else None
     session.flush()
-    note(session, actor, "course.changed", f"course {course.slug}", now=moment, course_id=course.id, **changed)
-    return True
+    return given != was
+
+
+_NO_ZONE = "This is not a time zone. Enter one such as Europe/Vienna."
+
+COURSE_SETTINGS = Act(
+    asks=CourseSettings,
+    do=_change,
+    audit="course.changed",
+    present=lambda _session, on: settings_of(on.course),
+    wrong=_wrong,
+)

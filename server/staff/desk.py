@@ -17,6 +17,7 @@ from server.courses.frame import Link
 from server.courses.models import Course
 from server.http.forms import Form
 from server.http.problems import Problem, problem_response
+from server.text import printable
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
@@ -99,8 +100,3 @@ def looked_for(given: Mapping[str, str], *names: str) -> Form:
         if form.values[name] != " ".join(text.split()):
             form.mistake(name, f"This is too long or has invalid characters. The limit is {_LONGEST} characters.")
     return form
-
-
-def printable(text: str) -> str:
-    """A searchable text: one line, without characters that no database stores."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

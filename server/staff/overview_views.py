@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from flask import Response, render_template
 from sqlalchemy.orm import Session
 
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.models import Course, Role
-from server.courses.service import CourseError, assignments_for, hold_course
-from server.http.forms import Form, sent
+from server.courses.models import Role
+from server.courses.service import assignments_for
+from server.http.forms import Form
 from server.http.site import site
-from server.staff.assignments.setting_form import whole
+from server.staff.acts.act import Target
+from server.staff.acts.by_form import change_by_form, form_now
 from server.staff.attention import SOON, Attention, attention
 from server.staff.audit_log import Entries, read_entries
-from server.staff.course_settings import change_course, zones
-from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
-from server.staff.form_merge import SHOWN, merge, shown_form
+from server.staff.course_settings import COURSE_SETTINGS, zones
+from server.staff.desk import Desk, back, desk_of, staff, the_course
 from server.staff.progress.forecast import forecast
 from server.staff.progress.states import Bar, bars
 from server.staff.submissions.queries import Part, SubmissionCriteria, listing
@@ -76,30 +77,15 @@ def show_settings(slug: str) -> str:
     """Show the course's title, time zone and archived state."""
     course = instructor_of(slug)
     with site().readers.begin() as session:
-        return _settings(course, shown_form(_saved(the_course(session, course))))
+        on = _course(session, course)
+        return _settings(session, course, on, form_now(COURSE_SETTINGS, session, on))
 
 
 @staff.post("/settings")
-def change_settings(slug: str) -> str | Response | tuple[str, int]:
+def change_settings(slug: str) -> Response | tuple[str, int]:
     """Save the settings."""
-    course = instructor_of(slug)
-    form = sent("title", "zone", "late_days", "archived", SHOWN)
-    try:
-        with site().sessions.begin() as session:
-            hold_course(session, course.course_id)
-            row = the_course(session, course)
-            outdated = merge(form, _saved(row))
-            days = whole(form, "late_days")
-            if form.right:
-                change_course(
-                    session, row, acting(session), title=form["title"], zone=form["zone"],
-                    archived=form.checked("archived"), late_days=days,
-                )  # fmt: skip
-    except CourseError as error:
-        form.mistake(next(iter(error.fields), "title"), str(error))
-    if not form.right:
-        return _settings(course, form), 409 if outdated else 422
-    return back("staff.show_settings", slug, "course-saved")
+    done = partial(back, "staff.show_settings", slug, "course-saved")
+    return change_by_form(COURSE_SETTINGS, slug, _course, done, _settings)
 
 
 def _forecast(session: Session, found: list[Bar], now: datetime) -> str:
@@ -109,17 +95,11 @@ def _forecast(session: Session, found: list[Bar], now: datetime) -> str:
     return f"{near[0][1].assignment.title}: {forecast(session, near[0][1], now)}" if near else ""
 
 
-def _saved(course: Course) -> dict[str, str]:
-    """The form's values for the present settings."""
-    return {
-        "title": course.title,
-        "zone": course.time_zone,
-        "late_days": str(course.late_days),
-        "archived": "yes" if course.archived_at is not None else "",
-    }
+def _course(session: Session, course: Membership, _: Form | None = None) -> Target:
+    return Target(the_course(session, course))
 
 
-def _settings(course: Membership, form: Form) -> str:
+def _settings(_session: Session, course: Membership, _on: Target, form: Form) -> str:
     names = sorted({*zones(), course.time_zone})
     page = SettingsPage(desk_of(course, "overview"), form, [(name, name) for name in names])
-    return render_template("staff/settings.html", page=page)
+    return render_template("staff/settings.html", page=page, fields=COURSE_SETTINGS.by_name)

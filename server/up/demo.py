@@ -133,8 +133,8 @@ def _set_exercise(session: Session, course: Course, name: str, device_class: str
     found = find_assignment(session, f"{course.slug}/{name}")
     if found is None:
         due = now + timedelta(days=365, weeks=_EXERCISES.index(name))
-        terms = Terms(device_class=device_class, arch=arch, points=10.0, due_at=due)
-        made = create_assignment(session, course, name, terms, now=now)
+        made = create_assignment(session, course, name, Terms(device_class=device_class, arch=arch), now=now)
+        made.points, made.due_at = 10.0, due
         if name in _ALL_FOR_THE_GOAL:
             made.goals_percent = 0.0
         return

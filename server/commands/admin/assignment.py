@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +10,28 @@ import click
 from sqlalchemy.orm import Session
 
 from kernels.wording import plural
+from server.commands.acts import asked_for, carry_out, options, told, wrong_options
 from server.commands.admin.requests.extensions import extension_requests
-from server.commands.course_times import METAVAR, NONE, read_time
 from server.commands.database import database_in_use, in_session
 from server.commands.exercise_lookup import check_solution, exercise_in, exercise_named
 from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower
-from server.commands.setting_options import asked_for, setting_options, told, with_asked
 from server.commands.table_file import read_table
 from server.courses.exercises import Content
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
-from server.staff.assignments import order, service
-from server.staff.assignments.assignment_settings import MOMENTS, AssignmentSettings, setting_of
+from server.staff.acts.act import assignment_target
+from server.staff.acts.field import plain_values
+from server.staff.assignments import creation, order
+from server.staff.assignments.assignment_settings import SETTINGS, AssignmentSettings, setting_of, wrong_settings
 from server.staff.assignments.exercise_update import Updated, update_exercise
-from server.staff.assignments.extension_file import carry_out, make_plan, read_extensions
-from server.staff.assignments.service import Grant
+from server.staff.assignments.extension_file import carry_out as grant_all
+from server.staff.assignments.extension_file import make_plan, read_extensions
+from server.staff.assignments.extensions import EXTENSION, WITHDRAWAL, Grant
 from server.staff.courses.deletion import delete_assignment, losses_of_assignment
 from server.staff.exercises.service import newest_content
-from server.staff.losses import CONFIRMED, losses_confirmed
+from server.staff.losses import losses_confirmed
 from server.staff.roster.csv_file import Unreadable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -65,7 +67,7 @@ def assignment() -> None:
 @click.option("--own", is_flag=True, help="EXERCISE is one of the course's own published exercises.")
 @_own_exercises
 @_unchecked
-@setting_options
+@options(SETTINGS.fields)
 @answering()
 def set_exercise(
     course: str,
@@ -99,27 +101,28 @@ def set_exercise(
         with sessions.begin() as session:
             found = course_named(session, course)
             content = newest_content(session, found.id, exercise) if own else exercise_named(exercise, folder)
-            asked = asked_for(given, found)
-            setting = with_asked(
-                AssignmentSettings(), asked, service.wrong_terms(session, found, content.exercise, terms)
-            )
+            asked = _settings_asked_for(given, found)
+            setting = replace(AssignmentSettings(title=content.exercise.title), **asked)
+            wrong = creation.wrong_terms(session, found, content.exercise, terms) | wrong_settings(setting)
+            if wrong:
+                raise wrong_options(SETTINGS, wrong, {"slug": "--name", "device_class": "--device-class"})
         if not (content.shipped or own or unchecked):
             check_solution(content, arch or arch_of(device_class), tile, measured=bool(device_class))
         with sessions.begin() as session:
             found = course_named(session, course)
-            made = service.set_exercise(session, found, None, content, terms, setting)
-            shown, more = _shown(made), told(asked, found)
+            made = creation.set_exercise(session, found, None, content, terms, setting)
+            shown, more = _shown(made), told(SETTINGS, asked, found)
     line = f"Created {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
     return Answer(shown, line)
 
 
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
-@setting_options
+@options(SETTINGS.fields)
 @even_if_lower
 @answering()
 @in_session
-def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> Answer:
+def change(session: Session, name: str, confirmed: str, **given: Any) -> Answer:
     """Change an assignment's settings. Other settings stay unchanged.
 
     If points fall, the command names the students and changes nothing, until you add --yes.
@@ -132,13 +135,9 @@ def change(session: Session, name: str, even_if_lower: bool, **given: Any) -> An
       tilelab admin assignment change cs483/tiled --freeze none --attempts any
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
-    asked = asked_for(given, found.course)
-    if not asked:
-        raise WrongUse("nothing to change. --help lists the settings.")
-    with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
-        setting = with_asked(setting_of(found), asked)
-        changed = service.change_setting(session, found.course, found, None, setting)
-    shown, now = _shown(found), told(asked, found.course)
+    asked = _settings_asked_for(given, found.course)
+    changed = carry_out(SETTINGS, session, assignment_target(found), asked, confirmed)
+    shown, now = _shown(found), told(SETTINGS, asked, found.course)
     return Answer(shown | {"changed": sorted(changed)}, f"{'Changed' if changed else 'Unchanged'} {name}: {now}.")
 
 
@@ -192,16 +191,12 @@ def delete(name: str, yes: bool) -> Answer:
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @click.argument("email")
-@click.option("--due", default=NONE, metavar=METAVAR, help="Deadline instead of the assignment's.")
-@click.option("--closes", default=NONE, metavar=METAVAR, help="Closing time instead of the assignment's.")
-@click.option("--attempts", "extra", type=int, default=0, show_default=True, help="Additional attempts.")
-@click.option("--reason", default="", help="Reason, for course staff only; not in the audit.")
+@options(EXTENSION.fields)
 @click.option("--withdraw", is_flag=True, help="Remove the extension.")
 @even_if_lower
 @answering()
-def extend(
-    name: str, email: str, due: str, closes: str, extra: int, reason: str, withdraw: bool, even_if_lower: bool
-) -> Answer:
+@in_session
+def extend(session: Session, name: str, email: str, withdraw: bool, confirmed: str, **given: Any) -> Answer:
     """Give one student more time or more attempts.
 
     \b
@@ -209,31 +204,21 @@ def extend(
       tilelab admin assignment extend cs483/tiled ada@university.edu --due 2026-03-08T23:59 --reason "was ill"
       tilelab admin assignment extend cs483/tiled ada@university.edu --withdraw
     """  # noqa: D301 - click reads the escape
-    if withdraw and (extra or reason or {due, closes} != {NONE}):
-        raise WrongUse("--withdraw removes the whole extension. Use it without other options.")
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = assignment_named(session, name)
-        number = person_named(session, email).id
-        shown: dict[str, Any] = {"email": email, "extended": not withdraw}
-        confirmed = losses_confirmed(session, found, CONFIRMED if even_if_lower else "", number)
-        if withdraw:
-            with confirmed:
-                there = service.withdraw(session, found.course, found, None, number)
-            removed = f"Removed the extension of {email} for {name}."
-            line = removed if there else f"{email} has no extension for {name}."
-        else:
-            times = {
-                "due_at": read_time("--due", due, found.course),
-                "closes_at": read_time("--closes", closes, found.course),
-            }
-            given = Grant(**times, extra_attempts=extra, reason=reason)
-            with confirmed:
-                service.grant(session, found.course, found, None, number, given)
-            shown |= {word: _iso(moment) for word, moment in times.items()} | {"extra_attempts": extra}
-            kept = {word: moment for word, moment in times.items() if moment is not None}
-            more = kept | ({"attempts": f"{extra} more"} if extra else {})
-            line = f"{email} has an extension for {name}: {told(more, found.course)}."
-    return Answer(shown, line)
+    on = assignment_target(assignment_named(session, name), person_named(session, email).id)
+    asked = asked_for(EXTENSION, given, on.course)
+    shown = {"email": email, "extended": not withdraw}
+    if withdraw:
+        if asked:
+            raise WrongUse("--withdraw removes the whole extension. Use it without other options.")
+        there = carry_out(WITHDRAWAL, session, on, {}, confirmed)
+        removed = f"Removed the extension of {email} for {name}."
+        return Answer(shown, removed if there else f"{email} has no extension for {name}.")
+    carry_out(EXTENSION, session, on, asked, confirmed)
+    granted = plain_values(replace(Grant(), **asked), private=False)
+    kept = {each: asked[each] for each in granted if asked.get(each)}
+    more = " more" if "extra_attempts" in kept else ""
+    line = f"{email} has an extension for {name}: {told(EXTENSION, kept, on.course)}{more}."
+    return Answer(shown | granted, line)
 
 
 @assignment.command("extend-many")
@@ -241,7 +226,7 @@ def extend(
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @even_if_lower
 @answering()
-def extend_many(name: str, file: Path, even_if_lower: bool) -> Answer:
+def extend_many(name: str, file: Path, confirmed: str) -> Answer:
     """Grant the extensions in FILE, all of them or none. `-` reads standard input.
 
     The first line names the columns: email,due,closes,attempts,reason. You can leave out all but the email. Empty cells
@@ -258,10 +243,10 @@ def extend_many(name: str, file: Path, even_if_lower: bool) -> Answer:
             read = read_extensions(text, found.course.time_zone)
         except Unreadable as error:
             raise WrongUse(f"{file}: {error}") from None
-        with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+        with losses_confirmed(session, found, confirmed):
             plan = make_plan(session, found, read)
             if not plan.problems:
-                carry_out(session, found, plan, None)
+                grant_all(session, found, plan, None)
     problems = plan.problems
     return Answer(
         {"extended": [] if problems else [row.email for row in read.rows]},
@@ -364,25 +349,13 @@ def _name(assignment: Assignment) -> str:
     return f"{assignment.course.slug}/{assignment.slug}"
 
 
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+def _settings_asked_for(given: dict[str, Any], course: Course) -> dict[str, Any]:
+    """The given options as settings. Without something to compare, there are no tiers."""
+    asked = asked_for(SETTINGS, given, course)
+    if "speed_by" in asked and asked["speed_by"] is None:
+        asked["speed_tiers"] = ""
+    return asked
 
 
 def _shown(assignment: Assignment) -> dict[str, Any]:
-    setting = setting_of(assignment)
-    return {
-        "name": assignment.slug,
-        "title": setting.title,
-        "points": setting.points,
-        "late_percent_per_day": setting.late_percent_per_day,
-        "late_percent_most": setting.late_percent_most,
-        "goals_percent": setting.goals_percent,
-        "speed_by": None if setting.speed_by is None else setting.speed_by.value,
-        "speed_tiers": setting.speed_tiers,
-        "attempts": setting.attempts,
-        "min_interval_seconds": setting.min_interval_seconds,
-        "checks_per_hour": setting.checks_per_hour,
-        "counts": setting.counts.value,
-        **{name: getattr(setting, name) for name in ("listed", "grades_held", "board_columns", "board_sort")},
-        **{name: _iso(getattr(setting, name)) for name in MOMENTS},
-    }
+    return {"name": assignment.slug, **plain_values(setting_of(assignment))}

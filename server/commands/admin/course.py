@@ -13,6 +13,7 @@ from kernels.rendering.text_safety import safe
 from kernels.wording import plural
 from server.accounts.service import find_person
 from server.audit.service import note
+from server.commands.acts import asked_for, carry_out, options
 from server.commands.admin.assignment import set_exercise
 from server.commands.course_times import time_text
 from server.commands.database import database_in_use, in_session
@@ -20,7 +21,9 @@ from server.commands.names import course_named, person_named
 from server.commands.revocation import revoke
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
-from server.staff.course_settings import change_course
+from server.staff.acts.act import Target
+from server.staff.acts.field import plain_values
+from server.staff.course_settings import COURSE_SETTINGS, settings_of
 from server.staff.courses.course_copy import copy_course, days_until
 from server.staff.courses.deletion import delete_course, losses_of_course
 from server.staff.roster import service as roster
@@ -63,12 +66,10 @@ def add(session: Session, slug: str, title: str) -> Answer:
 
 @course.command()
 @click.argument("slug")
-@click.option("--title", help="The course's title.")
-@click.option("--zone", help="The course's time zone, such as Europe/Vienna.")
-@click.option("--late-days", type=int, help="Late days of each student, for all assignments.")
-@click.option("--archived/--open", "archived", default=None, help="Archive or reopen it; nothing is deleted.")
+@options(COURSE_SETTINGS.fields)
 @answering()
-def change(slug: str, title: str | None, zone: str | None, late_days: int | None, archived: bool | None) -> Answer:
+@in_session
+def change(session: Session, slug: str, **given: Any) -> Answer:
     """Change a course's settings. Other settings stay unchanged.
 
     \b
@@ -77,21 +78,14 @@ def change(slug: str, title: str | None, zone: str | None, late_days: int | None
       tilelab admin course change cs483 --late-days 3
       tilelab admin course change cs483 --archived
     """  # noqa: D301 - click reads the escape
-    if title is None and zone is None and late_days is None and archived is None:
-        raise WrongUse("nothing to change. --help lists the settings.")
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, slug)
-        changed = change_course(
-            session, found, None, title=found.title if title is None else title,
-            zone=found.time_zone if zone is None else zone,
-            archived=found.archived_at is not None if archived is None else archived, late_days=late_days,
-        )  # fmt: skip
-        shown = _settings(found)
-    over = f", {plural(found.late_days, 'late day')}" if late_days is not None else ""
-    over += ", archived" if shown["archived"] else ""
+    found = course_named(session, slug)
+    asked = asked_for(COURSE_SETTINGS, given, found)
+    changed = carry_out(COURSE_SETTINGS, session, Target(found), asked)
+    over = f", {plural(found.late_days, 'late day')}" if "late_days" in asked else ""
+    over += ", archived" if found.archived_at is not None else ""
     return Answer(
-        shown | {"changed": changed},
-        f"{'Changed' if changed else 'Unchanged'} {slug}: {shown['title']} ({shown['time_zone']}{over}).",
+        _settings(found) | {"changed": changed},
+        f"{'Changed' if changed else 'Unchanged'} {slug}: {found.title} ({found.time_zone}{over}).",
     )
 
 
@@ -232,13 +226,7 @@ course.add_command(set_exercise, "assign")
 
 
 def _settings(course: Course) -> dict[str, Any]:
-    return {
-        "slug": course.slug,
-        "title": course.title,
-        "time_zone": course.time_zone,
-        "late_days": course.late_days,
-        "archived": course.archived_at is not None,
-    }
+    return {"slug": course.slug, **plain_values(settings_of(course))}
 
 
 def _shown(session: Session, course: Course, *, with_members: bool) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
@@ -10,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from kernels.wording import rounded_points
 from server.accounts.models import Person
-from server.commands.acts import add_verb
+from server.commands.acts import STUDENT, verb
 from server.commands.database import in_session
 from server.commands.names import assignment_named, person_named
-from server.staff.acts.act import Target
+from server.staff.acts.act import Target, assignment_target
 from server.staff.grades.corrections import CORRECTION
 from server.staff.losses import students_grades
 from server.submissions.grades.grade import Grade
@@ -47,7 +46,64 @@ def show(session: Session, name: str, email: str) -> Answer:
     Example:
       tilelab admin grade show cs483/tiled ada@university.edu
     """  # noqa: D301 - click reads the escape
-    return _answer(session, Target(assignment_named(session, name), person_named(session, email).id))
+    return _answer(session, assignment_target(assignment_named(session, name), person_named(session, email).id))
+
+
+@verb(grade, CORRECTION, STUDENT, "score", "reason", name="set", excused=False)
+def set_points(session: Session, on: Target, _: bool) -> Answer:
+    """Give a student these points, whatever was submitted. Late penalties and regrades don't change them.
+
+    \b
+    Example:
+      tilelab admin grade set cs483/tiled ada@university.edu 8 --reason "shown in the lab"
+    """  # noqa: D301 - click reads the escape
+    return _answer(session, on)
+
+
+@verb(grade, CORRECTION, STUDENT, "reason", score=None, excused=True)
+def excuse(session: Session, on: Target, _: bool) -> Answer:
+    """Excuse a student: the assignment doesn't count in the total.
+
+    \b
+    Example:
+      tilelab admin grade excuse cs483/tiled ada@university.edu --reason "was ill"
+    """  # noqa: D301 - click reads the escape
+    return _answer(session, on)
+
+
+@verb(grade, CORRECTION, STUDENT, lowers=False, held=True)
+def hold(session: Session, on: Target, _: bool) -> Answer:
+    """Hide a student's points from the student, until you release them.
+
+    To hide the points of all students, use `tilelab admin assignment change COURSE/ASSIGNMENT --hold-grades`.
+
+    \b
+    Example:
+      tilelab admin grade hold cs483/tiled ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _answer(session, on)
+
+
+@verb(grade, CORRECTION, STUDENT, lowers=False, held=False)
+def release(session: Session, on: Target, _: bool) -> Answer:
+    """Show a student's points to the student again.
+
+    \b
+    Example:
+      tilelab admin grade release cs483/tiled ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _answer(session, on)
+
+
+@verb(grade, CORRECTION, STUDENT, score=None, excused=False, held=False, reason="")
+def reset(session: Session, on: Target, _: bool) -> Answer:
+    """Remove a student's correction: the computed points count again, and the student sees them.
+
+    \b
+    Example:
+      tilelab admin grade reset cs483/tiled ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _answer(session, on)
 
 
 def grade_shown(grade: Grade) -> dict[str, Any] | None:
@@ -66,7 +122,7 @@ def grade_shown(grade: Grade) -> dict[str, Any] | None:
 
 
 def _answer(session: Session, on: Target) -> Answer:
-    assignment, person = on.assignment, session.get_one(Person, on.person_id)
+    assignment, person = on.assignment, session.get_one(Person, on.person)
     found = students_grades(session, assignment, person.id).get(person.id, Grade(held=assignment.grades_held))
     name = f"{assignment.course.slug}/{assignment.slug}"
     if found.excused:
@@ -84,64 +140,3 @@ def _answer(session: Session, on: Target) -> Answer:
         {"assignment": name, "email": person.email, "grade": grade_shown(found)},
         f"{name}, {person.email}: {words}.{held}",
     )
-
-
-_add = partial(add_verb, grade, CORRECTION, _answer)
-_add(
-    "set",
-    """Give a student these points, whatever was submitted. Late penalties and regrades don't change them.
-
-    \b
-    Example:
-      tilelab admin grade set cs483/tiled ada@university.edu 8 --reason "shown in the lab"
-    """,
-    takes=("score", "reason"),
-    excused=False,
-)
-_add(
-    "excuse",
-    """Excuse a student: the assignment doesn't count in the total.
-
-    \b
-    Example:
-      tilelab admin grade excuse cs483/tiled ada@university.edu --reason "was ill"
-    """,
-    takes=("reason",),
-    score=None,
-    excused=True,
-)
-_add(
-    "hold",
-    """Hide a student's points from the student, until you release them.
-
-    To hide the points of all students, use `tilelab admin assignment change COURSE/ASSIGNMENT --hold-grades`.
-
-    \b
-    Example:
-      tilelab admin grade hold cs483/tiled ada@university.edu
-    """,
-    held=True,
-)
-_add(
-    "release",
-    """Show a student's points to the student again.
-
-    \b
-    Example:
-      tilelab admin grade release cs483/tiled ada@university.edu
-    """,
-    held=False,
-)
-_add(
-    "reset",
-    """Remove a student's correction: the computed points count again, and the student sees them.
-
-    \b
-    Example:
-      tilelab admin grade reset cs483/tiled ada@university.edu
-    """,
-    score=None,
-    excused=False,
-    held=False,
-    reason="",
-)

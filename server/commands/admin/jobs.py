@@ -21,7 +21,6 @@ from server.commands.revocation import revoke
 from server.grading.models import Job, JobState
 from server.staff.jobs import Filter, JobLine, whole_job
 from server.staff.jobs import jobs as find_jobs
-from server.staff.losses import CONFIRMED
 from server.staff.submissions.queries import SubmissionCriteria
 from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import begin, plan
@@ -104,7 +103,7 @@ def show(session: Session, job: int) -> Answer:
 @click.option("--assignment", help="Instead of JOB: regrade all submissions to COURSE/ASSIGNMENT.")
 @even_if_lower
 @answering()
-def retry_jobs(numbers: tuple[int, ...], assignment: str | None, even_if_lower: bool) -> Answer:
+def retry_jobs(numbers: tuple[int, ...], assignment: str | None, confirmed: str) -> Answer:
     """Grade the submission of each JOB again, as a new job.
 
     With --assignment, students may lose points. Then the command names them and changes nothing, until you add --yes.
@@ -121,7 +120,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, even_if_lower: 
             found = assignment_named(session, assignment)
             planned = plan(session, found.course_id, SubmissionCriteria(assignment=found.slug))
             try:
-                made = begin(session, planned, None, CONFIRMED if even_if_lower else "")
+                made = begin(session, planned, None, confirmed)
             except (MayLowerPoints, NotPossible) as error:
                 raise WrongUse(str(error)) from error
             lines = [f"Queued {len(made):,} jobs."]

@@ -11,7 +11,6 @@ from server.commands.database import database_in_use
 from server.commands.filters import filter_options, filtered
 from server.commands.names import assignment_named
 from server.commands.options import even_if_lower
-from server.staff.losses import CONFIRMED
 from server.staff.submissions.queries import SubmissionCriteria
 from server.staff.submissions.regrade_risk import MayLowerPoints
 from server.staff.submissions.regrades import Planned, begin, begin_staged, plan, runs
@@ -28,7 +27,7 @@ from worker.commands.root import WrongUse
 @click.option("--dry-run", is_flag=True, help="Only show how many.")
 @even_if_lower
 @answering()
-def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, even_if_lower: bool, **given: Any) -> Answer:
+def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, confirmed: str, **given: Any) -> Answer:
     """Regrade an assignment's submissions with its current settings.
 
     Without --stage, each new verdict counts when it is ready. If students may lose points, the command names them and
@@ -53,7 +52,7 @@ def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, even_
             raise WrongUse(
                 f"{assignment} has no matching submission {submission}. `tilelab admin submissions` lists all."
             )
-        made = [] if dry_run or not planned.count else _begin(session, planned, staged, even_if_lower)
+        made = [] if dry_run or not planned.count else _begin(session, planned, staged, confirmed)
         if made and not staged:
             session.flush()
             number = runs(session, found.course_id, 1)[0].number
@@ -71,10 +70,10 @@ def regrade(assignment: str, submission: str, staged: bool, dry_run: bool, even_
     )
 
 
-def _begin(session: Session, planned: Planned, staged: bool, even_if_lower: bool) -> list[int]:
+def _begin(session: Session, planned: Planned, staged: bool, confirmed: str) -> list[int]:
     try:
         if staged:
             return begin_staged(session, planned, None)
-        return begin(session, planned, None, CONFIRMED if even_if_lower else "")
+        return begin(session, planned, None, confirmed)
     except (MayLowerPoints, NotPossible) as error:
         raise WrongUse(str(error)) from error

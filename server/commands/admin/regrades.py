@@ -135,7 +135,7 @@ def show_staged(session: Session, assignment: str) -> Answer:
 @even_if_lower
 @answering()
 @in_session
-def apply_staged(session: Session, assignment: str, even_if_lower: bool) -> Answer:
+def apply_staged(session: Session, assignment: str, confirmed: str) -> Answer:
     """Let the verdicts of an assignment's staged regrade count, all at once.
 
     \b
@@ -143,7 +143,7 @@ def apply_staged(session: Session, assignment: str, even_if_lower: bool) -> Answ
       tilelab admin regrades apply cs483/tiled
     """  # noqa: D301 - click reads the escape
     changes = preview(session, _staged(session, assignment))
-    if changes.lower and not even_if_lower:
+    if changes.lower and not confirmed:
         listed = "\n".join(_changes(changes))
         raise WrongUse(f"this lowers {plural(changes.lower, 'grade')}.\n{listed}\nConfirm with --yes.")
     try:

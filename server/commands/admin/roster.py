@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,19 @@ from kernels.csv_tables import written
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.audit.service import note
+from server.commands.acts import MEMBER, verb
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
 from server.commands.table_file import read_table
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Course, Membership
 from server.courses.service import hold_course
 from server.settings import read_public_url
+from server.staff.acts.act import Target
 from server.staff.roster.csv_file import Read, Unreadable, read_roster
 from server.staff.roster.invitations import invite_all
+from server.staff.roster.members import CHANGE, DROP, RESTORE
 from server.staff.roster.plan import Plan, carry_out, make_plan
-from server.staff.roster.service import change as change_member
-from server.staff.roster.service import drop, membership_of, roster_csv, take_back
+from server.staff.roster.service import membership_of, roster_csv
 from server.staff.roster.service import roster as read_members
 from server.staff.students.queries import read_notes
 from server.staff.students.service import add_staff_note, remove_staff_note
@@ -107,13 +108,8 @@ def export_roster(session: Session, course: str) -> Answer:
     )
 
 
-@roster.command()
-@click.argument("course")
-@click.argument("email")
-@click.option("--role", type=click.Choice([role.value for role in Role]), help="New role.  [default: unchanged]")
-@click.option("--section", help="New section; empty for none.  [default: unchanged]")
-@answering()
-def change(course: str, email: str, role: str | None, section: str | None) -> Answer:
+@verb(roster, CHANGE, MEMBER, "role", "section", needed=False)
+def change(session: Session, on: Target, changed: bool) -> Answer:
     """Change the role or section of one person in COURSE.
 
     \b
@@ -121,50 +117,36 @@ def change(course: str, email: str, role: str | None, section: str | None) -> An
       tilelab admin roster change cs483 ada@university.edu --section B2
       tilelab admin roster change cs483 tom@university.edu --role assistant
     """  # noqa: D301 - click reads the escape
-    if role is None and section is None:
-        raise WrongUse("nothing to change. Use --role or --section.")
-    with database_in_use() as sessions, sessions.begin() as session:
-        found, member = _member_named(session, course, email)
-        changed = change_member(
-            session, found, None, member.person_id, role=member.role if role is None else Role(role),
-            section=member.section if section is None else section,
-        )  # fmt: skip
-        shown = _place(member)
+    shown = _place(session, on)
     within = f", section {shown['section']}" if shown["section"] else ""
     return Answer(
         shown | {"changed": changed},
-        f"{email} is {'now' if changed else 'already'} {shown['role']}{within} in {course}.",
+        f"{shown['email']} is {'now' if changed else 'already'} {shown['role']}{within} in {on.course.slug}.",
     )
 
 
-@roster.command("drop")
-@click.argument("course")
-@click.argument("email")
-@answering()
-@in_session
-def drop_member(session: Session, course: str, email: str) -> Answer:
+@verb(roster, DROP, MEMBER)
+def drop(session: Session, on: Target, _: None) -> Answer:
     """Drop a person from COURSE. Their work stays, and `back` restores them.
 
     \b
     Example:
       tilelab admin roster drop cs483 bob@university.edu
     """  # noqa: D301 - click reads the escape
-    return _drop_or_not(session, course, email, drop, f"Dropped {email} from {course}.")
+    shown = _place(session, on)
+    return Answer(shown, f"Dropped {shown['email']} from {on.course.slug}.")
 
 
-@roster.command("back")
-@click.argument("course")
-@click.argument("email")
-@answering()
-@in_session
-def take_member_back(session: Session, course: str, email: str) -> Answer:
+@verb(roster, RESTORE, MEMBER)
+def back(session: Session, on: Target, _: None) -> Answer:
     """Restore a dropped person of COURSE with their former role.
 
     \b
     Example:
       tilelab admin roster back cs483 bob@university.edu
     """  # noqa: D301 - click reads the escape
-    return _drop_or_not(session, course, email, take_back, f"Restored {email} in {course}.")
+    shown = _place(session, on)
+    return Answer(shown, f"Restored {shown['email']} in {on.course.slug}.")
 
 
 @roster.command()
@@ -278,20 +260,13 @@ def _text(plan: Plan, *, dry_run: bool) -> str:
     return "\n".join([*lines, f"{'Dry run, no changes' if dry_run else 'Imported'}: {counts or 'no people'}."])
 
 
-def _drop_or_not(
-    session: Session, course: str, email: str, do: Callable[[Session, Course, None, int], None], line: str
-) -> Answer:
-    found, member = _member_named(session, course, email)
-    do(session, found, None, member.person_id)
-    return Answer(_place(member), line)
-
-
 def _member_named(session: Session, course: str, email: str) -> tuple[Course, Membership]:
     found = course_named(session, course)
     return found, membership_of(session, found, person_named(session, email).id)
 
 
-def _place(member: Membership) -> dict[str, Any]:
+def _place(session: Session, on: Target) -> dict[str, Any]:
+    member = membership_of(session, on.course, on.person)
     return {
         "email": member.person.email,
         "role": member.role.value,

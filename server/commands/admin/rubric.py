@@ -18,7 +18,7 @@ from server.commands.options import even_if_lower
 from server.courses.models import Assignment
 from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of
 from server.staff.grades.rubric import Given, change_rubric, give_points
-from server.staff.losses import CONFIRMED, losses_confirmed, students_grades
+from server.staff.losses import losses_confirmed, students_grades
 from server.submissions.grades.grade import rubric_grades_of
 from server.submissions.models import Submission
 from server.text import typed_number
@@ -91,7 +91,7 @@ def add(session: Session, name: str, title: str, points: float, text: str | None
 @in_session
 def change(
     session: Session, name: str, number: int, title: str | None, points: float | None, text: str | None,
-    even_if_lower: bool,
+    confirmed: str,
 ) -> Answer:  # fmt: skip
     """Change criterion NUMBER. Points that students have stay, up to the criterion's most points.
 
@@ -100,7 +100,7 @@ def change(
       tilelab admin rubric change cs483/tiled 1 --points 5
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
-    with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+    with losses_confirmed(session, found, confirmed):
         criteria = list(criteria_of(found.rubric))
         was = _numbered(criteria, number)
         criteria[number - 1] = replace(
@@ -119,7 +119,7 @@ def change(
 @even_if_lower
 @answering()
 @in_session
-def remove(session: Session, name: str, number: int, even_if_lower: bool) -> Answer:
+def remove(session: Session, name: str, number: int, confirmed: str) -> Answer:
     """Remove criterion NUMBER. Points for it no longer count.
 
     \b
@@ -127,7 +127,7 @@ def remove(session: Session, name: str, number: int, even_if_lower: bool) -> Ans
       tilelab admin rubric remove cs483/tiled 1
     """  # noqa: D301 - click reads the escape
     found = assignment_named(session, name)
-    with losses_confirmed(session, found, CONFIRMED if even_if_lower else ""):
+    with losses_confirmed(session, found, confirmed):
         criteria = list(criteria_of(found.rubric))
         _numbered(criteria, number)
         del criteria[number - 1]
@@ -143,9 +143,7 @@ def remove(session: Session, name: str, number: int, even_if_lower: bool) -> Ans
 @even_if_lower
 @answering()
 @in_session
-def give(
-    session: Session, submission: str, number: int, points: float, comment: str | None, even_if_lower: bool
-) -> Answer:
+def give(session: Session, submission: str, number: int, points: float, comment: str | None, confirmed: str) -> Answer:
     """Give SUBMISSION this many POINTS for criterion NUMBER. The submission must count for the grade.
 
     \b
@@ -156,7 +154,7 @@ def give(
     if found is None:
         raise WrongUse(f"no submission {submission}. `tilelab admin submissions COURSE` lists them.")
     assignment, person = found.assignment, found.person_id
-    with losses_confirmed(session, assignment, CONFIRMED if even_if_lower else "", person):
+    with losses_confirmed(session, assignment, confirmed, person):
         key = _numbered(criteria_of(assignment.rubric), number).key
         was = rubric_grades_of(session, [assignment], person).get(assignment.id)
         now_points = {**({} if was is None else was.points), key: points}

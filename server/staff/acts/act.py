@@ -2,57 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic
 
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.courses.models import Assignment
-from server.courses.service import CourseError
+from server.audit.service import note
+from server.courses.models import Assignment, Course
+from server.courses.service import CourseError, hold_course
+from server.staff.acts.field import Field, Values, changes, cleaned, fields_of, outside_limits, plain_values
 from server.staff.losses import losses_confirmed
-
-Fields = TypeVar("Fields")
-"""A data class with what an act asks for. Its docstring describes the fields."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How an act asks for a field, for Annotated.
-
-    json: its name in the API, if another
-    argument: its name as an argument of verbs, which otherwise have an option
-    help: of that option
-    """
-
-    json: str = ""
-    argument: str = ""
-    help: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of an act. kind: the type of its values without None; annotation: without how it is asked for."""
-
-    name: str
-    kind: type
-    optional: bool
-    default: Any
-    asked: Asked
-    annotation: Any
-
-    @property
-    def json(self) -> str:
-        return self.asked.json or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A student's part of an assignment."""
+    """What an act changes: a course, an assignment of it, or what people have there."""
 
-    assignment: Assignment
-    person_id: int
+    course: Course
+    part: Assignment | None = None
+    people: tuple[int, ...] = ()
+
+    @property
+    def assignment(self) -> Assignment:
+        assert self.part is not None, "the act changes an assignment"
+        return self.part
+
+    @property
+    def subject(self) -> str:
+        """What the audit calls it."""
+        return f"course {self.course.slug}" if self.part is None else f"assignment {self.course.slug}/{self.part.slug}"
+
+    @property
+    def person(self) -> int:
+        """The only person."""
+        (person,) = self.people
+        return person
+
+
+def assignment_target(assignment: Assignment, *people: int) -> Target:
+    """An assignment, or what these people have in it."""
+    return Target(assignment.course, assignment, people)
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """A change without further data."""
 
 
 class Mistakes(CourseError):
@@ -60,51 +57,75 @@ class Mistakes(CourseError):
 
     def __init__(self, by_field: Mapping[str, str]) -> None:
         super().__init__(next(iter(by_field.values())), by_field)
+        self.by_field = by_field
 
 
-@dataclass(frozen=True, slots=True)
-class Act(Generic[Fields]):
-    """A change of what one student has in an assignment, by instructors. It may lower points.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act(Generic[Values]):
+    """A change by instructors.
 
     asks: the class of its fields
-    present: their present values
-    wrong: mistakes by field
-    do: makes the change, with its audit entry
-    lowers: the fields that can lower points
+    do: makes the change, while the transaction holds the course; returns something false if there was none
+    audit: the action of its entries in the audit; "" if `do` writes them
+    present: the present values; None if an act replaces everything
+    wrong: mistakes by field, besides values outside their limits
+    lowers: whether points can fall, which it then asks about first
     """
 
-    asks: type[Fields]
-    present: Callable[[Session, Assignment, int], Fields]
-    wrong: Callable[[Fields], Mapping[str, str]]
-    do: Callable[[Session, Assignment, Person | None, int, Fields], object]
-    lowers: frozenset[str]
+    asks: type[Values]
+    do: Callable[[Session, Target, Person | None, Values], Any]
+    audit: str = ""
+    present: Callable[[Session, Target], Values] | None = None
+    wrong: Callable[[Session, Target, Values], Mapping[str, str]] = lambda *_: {}
+    lowers: bool = False
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return tuple(_fields(self.asks))
+        return fields_of(self.asks)
+
+    @property
+    def by_name(self) -> Mapping[str, Field]:
+        return {field.name: field for field in self.fields}
+
+    def mistakes(self, session: Session, on: Target, given: Values) -> dict[str, str]:
+        """Mistakes by field, in the order of the fields."""
+        found = {**self.wrong(session, on, given), **dict(outside_limits(given))}
+        return {field.name: found[field.name] for field in self.fields if field.name in found}
 
     def carry_out(
-        self, session: Session, on: Target, actor: Person | None, confirmed: str, change: Callable[[Fields], Fields]
-    ) -> None:
-        """Change the present values. Raises Mistakes, CourseError or UnconfirmedPoints.
+        self,
+        session: Session,
+        on: Target,
+        actor: Person | None,
+        change: Callable[[Values], Values],
+        confirmed: str = "",
+    ) -> Any:
+        """Make the change, and return what it answers. Raises Mistakes, CourseError or UnconfirmedPoints.
 
-        confirmed: as for `losses_confirmed`
         change: makes the new values from the present ones, once no one else can change them
+        confirmed: as for `losses_confirmed`
         """
-        with losses_confirmed(session, on.assignment, confirmed, on.person_id):
-            given = change(self.present(session, on.assignment, on.person_id))
-            if wrong := self.wrong(given):
-                raise Mistakes(wrong)
-            self.do(session, on.assignment, actor, on.person_id, given)
+        hold_course(session, on.course.id)
+        session.flush()
+        session.expire_all()
+        given = cleaned(change(self.values(session, on)))
+        if wrong := self.mistakes(session, on, given):
+            raise Mistakes(wrong)
+        only = on.person if len(on.people) == 1 else None
+        with losses_confirmed(session, on.assignment, confirmed, only) if self.lowers else nullcontext():
+            return self.make(session, on, actor, given)
 
+    def make(self, session: Session, on: Target, actor: Person | None, given: Values) -> Any:
+        """Make the change with its audit entries, once the course is locked and the values are checked."""
+        was = self.values(session, on)
+        done = self.do(session, on, actor, given)
+        if done and self.audit:
+            detail = plain_values(given, private=False) if self.present is None else changes(was, given)
+            for person in on.people or (None,):
+                about = detail if person is None else {"person": person, **detail}
+                note(session, actor, self.audit, on.subject, course_id=on.course.id, **about)
+        return done
 
-def _fields(cls: Any) -> Iterator[Field]:
-    hints = get_type_hints(cls, include_extras=True)
-    for each in fields(cls):
-        annotation = hints[each.name]
-        inner, *more = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-        asked = next((one for one in more if isinstance(one, Asked)), Asked())
-        kinds = [kind for kind in get_args(inner) if kind is not type(None)] or [inner]
-        bounds = [one for one in more if one is not asked]
-        plain = Annotated[(inner, *bounds)] if bounds else inner
-        yield Field(each.name, kinds[0], inner is not kinds[0], each.default, asked, plain)
+    def values(self, session: Session, on: Target) -> Values:
+        """The present values; the defaults if the act replaces everything."""
+        return self.asks() if self.present is None else self.present(session, on)

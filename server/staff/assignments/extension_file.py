@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
-from itertools import zip_longest
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
-from kernels.csv_tables import as_typed
 from server.accounts.models import Person
 from server.accounts.service import AccountError, normal_email
-from server.courses.local_time import MomentError, read_moment, zone_named
-from server.courses.models import Assignment, Extension
-from server.staff.assignments.service import Grant, extensions, grant, wrong_grant
-from server.staff.roster.csv_file import MOST_LINES, Problem, one_line, read_header
+from server.courses.local_time import zone_named
+from server.courses.models import Assignment
+from server.staff.acts.act import assignment_target
+from server.staff.acts.field import Field, cleaned, read, stored
+from server.staff.assignments.extensions import EXTENSION, Grant, extensions
+from server.staff.roster.csv_file import Problem, read_lines
 from server.staff.roster.service import Wanted, roster
 
-COLUMNS = ("email", "due", "closes", "attempts", "reason")
+COLUMNS = ("email", *(field.word for field in EXTENSION.fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +94,25 @@ def read_extensions(text: str, time_zone: str) -> ExtensionFile:
 
     time_zone: the course's, for times that name none
     """
-    header, delimiter = read_header(text, COLUMNS, ("email",))
+    table = read_lines(text, COLUMNS, ("email",))
     rows: dict[str, Row] = {}
-    problems: list[Problem] = []
-    for line, cells in _lines(text, delimiter, problems):
+    problems = list(table.problems)
+    for line, cells in table.lines:
         try:
-            row = _row(line, _cells(header, cells), zone_named(time_zone))
+            row = _row(line, cells, zone_named(time_zone))
         except ValueError as error:
             problems.append(Problem(line, str(error)))
             continue
         if row.email in rows:
             problems.append(Problem(line, f"{row.email} is already in line {rows[row.email].line}."))
         rows.setdefault(row.email, row)
-    if len(rows) > MOST_LINES:
-        problems.append(Problem(0, f"Too many people. Use at most {MOST_LINES:,} at once."))
     return ExtensionFile(tuple(rows.values()), tuple(problems))
 
 
 def make_plan(session: Session, assignment: Assignment, read: ExtensionFile) -> Plan:
     """Compare a file with the course. Writes nothing."""
     students = {one.email: one for one in roster(session, assignment.course_id, Wanted(role="student"))}
-    present = {each.person_id: _granted(each) for each in extensions(session, assignment)}
+    present = {each.person_id: stored(Grant, each) for each in extensions(session, assignment)}
     problems = list(read.problems)
     entries = []
     for row in read.rows:
@@ -125,7 +121,8 @@ def make_plan(session: Session, assignment: Assignment, read: ExtensionFile) -> 
             problems.append(Problem(row.line, f"No student of this course has the email {row.email}."))
         else:
             entries.append(Entry(student.person_id, student.name, row, present.get(student.person_id)))
-        problems += [Problem(row.line, text) for text in wrong_grant(assignment, row.given).values()]
+        wrong = EXTENSION.mistakes(session, assignment_target(assignment), row.given)
+        problems += [Problem(row.line, text) for text in wrong.values()]
     return Plan(tuple(entries), tuple(sorted(problems, key=lambda problem: problem.line)))
 
 
@@ -133,34 +130,7 @@ def carry_out(session: Session, assignment: Assignment, plan: Plan, actor: Perso
     """Grant the extensions of a plan, in the caller's transaction, which locked the course before planning."""
     assert not plan.problems, "a plan with problems can't be applied"
     for entry in plan.changes:
-        grant(session, assignment.course, assignment, actor, entry.person_id, entry.row.given)
-
-
-def _granted(extension: Extension) -> Grant:
-    return Grant(
-        due_at=extension.due_at,
-        closes_at=extension.closes_at,
-        extra_attempts=extension.extra_attempts,
-        reason=extension.reason,
-    )
-
-
-def _lines(text: str, delimiter: str, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
-    """The lines after the header, with their numbers."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    filled = ((reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells))
-    try:
-        next(filled)
-        yield from filled
-    except csv.Error:
-        problems.append(Problem(reader.line_num, "A quotation mark isn’t closed, or a character isn’t text."))
-
-
-def _cells(header: list[str], cells: list[str]) -> dict[str, str]:
-    if len(cells) > len(header):
-        raise ValueError(f"This line has {len(cells)} cells, but the first line has {len(header)}.")
-    # People leave out empty cells at the end of a line.
-    return {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
+        EXTENSION.make(session, assignment_target(assignment, entry.person_id), actor, entry.row.given)
 
 
 def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
@@ -169,30 +139,11 @@ def _row(line: int, given: dict[str, str], zone: ZoneInfo) -> Row:
         email = normal_email(given["email"])
     except AccountError:
         raise ValueError(f"“{given['email'][:60]}” is not a valid email address.") from None
-    attempts = given.get("attempts", "")
-    if attempts and not (attempts.isdecimal() and len(attempts) < 7):
-        raise ValueError(f"attempts: “{attempts[:60]}” is not a whole number.")
-    return Row(
-        line,
-        email,
-        Grant(
-            due_at=_moment(given, "due", zone),
-            closes_at=_moment(given, "closes", zone),
-            extra_attempts=int(attempts or 0),
-            reason=_reason(given),
-        ),
-    )
+    return Row(line, email, cleaned(Grant(**{field.name: _value(field, given, zone) for field in EXTENSION.fields})))
 
 
-def _reason(given: dict[str, str]) -> str:
-    reason = one_line(given.get("reason", ""))
-    if not reason.isprintable():
-        raise ValueError("reason: Use printable characters only.")
-    return reason
-
-
-def _moment(given: dict[str, str], name: str, zone: ZoneInfo) -> datetime | None:
+def _value(field: Field, given: dict[str, str], zone: ZoneInfo) -> Any:
     try:
-        return read_moment(given.get(name, ""), zone)
-    except MomentError as error:
-        raise ValueError(f"{name}: {error}") from None
+        return read(field, given.get(field.word, ""), zone)
+    except ValueError as error:
+        raise ValueError(f"{field.word}: {error}") from None

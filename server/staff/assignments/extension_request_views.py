@@ -11,12 +11,11 @@ from sqlalchemy.orm import Session
 
 from server.accounts.access import nothing_here
 from server.courses.access import Membership, instructor_of, staff_of
-from server.courses.local_time import typed, zone_named
+from server.courses.local_time import MomentError, read_moment, typed, zone_named
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.staff.assignments.extension_requests import grant_request
-from server.staff.assignments.setting_form import moment
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff
 from server.talk.extension_requests.service import deadline_of, find_request, refuse_request
 from server.talk.models import ExtensionRequest
@@ -58,11 +57,13 @@ def answer_extension_request(slug: str, number: int) -> Response | tuple[str, in
             name = found.assignment.slug
             until = None
             if form["way"] == "grant":
-                until = moment(form, "until", zone_named(course.time_zone), found.wanted_at)
+                until = read_moment(form["until"], zone_named(course.time_zone), found.wanted_at)
             if form.right and form["way"] == "grant":
                 grant_request(session, found, acting(session), form["answer"], confirmed(), until)
             elif form.right:
                 refuse_request(session, found, acting(session), form["answer"])
+    except MomentError as error:
+        form.mistake("until", str(error))
     except CourseError as error:
         form.mistake(next(iter(error.fields), "answer"), str(error))
     if form.right:

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.courses.models import Extension
 from server.courses.service import CourseError
-from server.staff.assignments.service import Grant, grant, wrong_grant
-from server.staff.losses import losses_confirmed
+from server.staff.acts.act import Mistakes, assignment_target
+from server.staff.assignments.extensions import EXTENSION, Grant
 from server.talk.extension_requests.service import answer_request
 from server.talk.models import ExtensionRequest
 
@@ -42,8 +42,7 @@ def grant_request(
         extra_attempts=0 if before is None else before.extra_attempts,
         reason=f"request {request.id}",
     )
-    wrong = wrong_grant(assignment, given)
-    if wrong:
-        raise CourseError(next(iter(wrong.values())), ["until"])
-    with losses_confirmed(session, assignment, confirmed, person):
-        grant(session, assignment.course, assignment, actor, person, given, moment)
+    try:
+        EXTENSION.carry_out(session, assignment_target(assignment, person), actor, lambda _: given, confirmed)
+    except Mistakes as wrong:
+        raise CourseError(str(wrong), ["until"]) from None

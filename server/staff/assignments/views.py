@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from flask import Response, render_template
 from sqlalchemy.orm import Session
@@ -14,33 +15,28 @@ from server.accounts.access import nothing_here
 from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.exercises import read_content
 from server.courses.local_time import zone_named
-from server.courses.models import Assignment, Counts, Extension, Role
+from server.courses.models import Assignment, Extension, Role
 from server.courses.models import Exercise as ExerciseRow
-from server.courses.service import CourseError, Terms, find_assignment, hold_course
+from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
+from server.staff.acts.act import Target, assignment_target
+from server.staff.acts.by_form import change_by_form, form_now, note_mistakes, read_values, typed_values
 from server.staff.assignments import order
-from server.staff.assignments.assignment_settings import FIELDS, AssignmentSettings, setting_of
+from server.staff.assignments.assignment_settings import SETTINGS, AssignmentSettings, wrong_settings
+from server.staff.assignments.creation import set_exercise, wrong_terms
 from server.staff.assignments.device_choice import choosable
 from server.staff.assignments.exercise_update import is_judged, is_outdated
-from server.staff.assignments.service import Line, change_setting, extensions, lines, set_exercise, wrong_terms
-from server.staff.assignments.setting_form import as_typed, read_setting, whole
-from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff, the_course
+from server.staff.assignments.extensions import EXTENSION, extensions
+from server.staff.assignments.queries import Line, lines
+from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.exercises.service import newer_version, newest_content, offered
-from server.staff.form_merge import SHOWN, merge, shown_form
-from server.staff.losses import losses_confirmed
 from server.staff.roster.service import Wanted, roster
-from server.submissions.rules.tiers import wrong_tiers
 from server.talk.extension_requests.service import open_requests
 from server.talk.models import ExtensionRequest
 
-COUNTS = (
-    (Counts.BEST.value, "The best"),
-    (Counts.LAST.value, "The last"),
-    (Counts.CHOSEN.value, "The student’s choice"),
-)
 OWN = "own:"
 """In a form, before the name of a course's own exercise. Tilelab may have one of the same name."""
 
@@ -77,7 +73,7 @@ class NewPage:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentPage:
-    """An assignment. students: who can get an extension; shown: the digest of its current settings.
+    """An assignment. students: who can get an extension.
 
     newer: a newer published version of the course's own exercise; None for none
     asked: the oldest open extension requests
@@ -114,15 +110,14 @@ def show_assignments(slug: str) -> str:
 def new_assignment(slug: str) -> str:
     """Show the form for a new assignment."""
     course = instructor_of(slug)
-    setting = as_typed(AssignmentSettings(), zone_named(course.time_zone)) | {"title": ""}
-    return _new(course, filled(setting))
+    return _new(course, filled(typed_values(AssignmentSettings(), zone_named(course.time_zone))))
 
 
 @staff.post("/assignments")
 def set_assignment(slug: str) -> str | Response | tuple[str, int]:
     """Create an assignment."""
     course = instructor_of(slug)
-    form = sent(*FIELDS, *_TERMS)
+    form = sent(*SETTINGS.by_name, *_TERMS)
     with site().readers.begin() as session:
         own = offered(session, course.course_id)
     known = {exercise.name: exercise for exercise in _exercises()} | {
@@ -133,12 +128,13 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
         form.mistake("exercise", "Choose an exercise.")
     elif not form["title"]:
         form.values["title"] = chosen.title
-    tile = whole(form, "tile") if form["tile"] else None
+    tile = form.whole("tile") if form["tile"] else None
     terms = Terms(slug=form["slug"], device_class=form["device_class"], arch=form["arch"], tile=tile)
     with site().readers.begin() as session:
         for name, text in wrong_terms(session, the_course(session, course), chosen, terms).items():
             form.mistake(name, text)
-    setting = read_setting(form, zone_named(course.time_zone), AssignmentSettings())
+    setting = read_values(form, AssignmentSettings(), zone_named(course.time_zone))
+    note_mistakes(form, SETTINGS, wrong_settings(setting))
     if form.right and chosen is not None:
         mine = form["exercise"].startswith(OWN)
         try:
@@ -156,33 +152,14 @@ def show_assignment(slug: str, assignment: str) -> str:
     """Show an assignment's settings and extensions."""
     course = staff_of(slug)
     with site().readers.begin() as session:
-        found = assignment_of(session, course, assignment)
-        form = shown_form(as_typed(setting_of(found), zone_named(course.time_zone)))
-        return assignment_page(session, course, found, form)
+        return assignment_page(session, course, assignment_target(assignment_of(session, course, assignment)))
 
 
 @staff.post("/assignments/<assignment>")
-def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str, int]:
+def change_assignment(slug: str, assignment: str) -> Response | tuple[str, int]:
     """Save an assignment's settings."""
-    course = instructor_of(slug)
-    form = sent(*FIELDS, SHOWN)
-    zone = zone_named(course.time_zone)
-    with site().sessions.begin() as session:
-        found = assignment_of(session, course, assignment)
-        hold_course(session, course.course_id)
-        session.refresh(found, with_for_update={"key_share": True, "of": Assignment})
-        was = setting_of(found)
-        outdated = merge(form, as_typed(was, zone))
-        setting = read_setting(form, zone, was)
-        if form.right and (wrong := wrong_tiers(found, setting.speed_by, setting.speed_tiers)):
-            form.mistake("speed_tiers", wrong)
-        if form.right:
-            with losses_confirmed(session, found, confirmed()):
-                change_setting(session, the_course(session, course), found, acting(session), setting)
-            return back("staff.show_assignment", slug, "assignment-changed", assignment=assignment)
-    with site().readers.begin() as session:
-        page = assignment_page(session, course, assignment_of(session, course, assignment), form)
-    return page, 409 if outdated else 422
+    done = partial(back, "staff.show_assignment", slug, "assignment-changed", assignment=assignment)
+    return change_by_form(SETTINGS, slug, partial(on_assignment, assignment), done, assignment_page)
 
 
 @staff.post("/assignment-order")
@@ -211,15 +188,25 @@ def assignment_of(session: Session, course: Membership, name: str) -> Assignment
     return found
 
 
+def on_assignment(name: str, session: Session, course: Membership, _: Form) -> Target:
+    """Find an assignment that a form changes."""
+    return assignment_target(assignment_of(session, course, name))
+
+
+def on_student(name: str, person: int, session: Session, course: Membership, _: Form) -> Target:
+    """Find what a student has in an assignment."""
+    return assignment_target(assignment_of(session, course, name), person)
+
+
 def assignment_page(
-    session: Session, course: Membership, assignment: Assignment, form: Form, extension_form: Form | None = None
+    session: Session, course: Membership, on: Target, form: Form | None = None, extension_form: Form | None = None
 ) -> str:
-    """The assignment's page, with the form's current values."""
-    students = roster(session, course.course_id, Wanted(role=Role.STUDENT.value))
+    """The assignment's page. form: with settings that were sent; None for the present ones."""
+    assignment, students = on.assignment, roster(session, course.course_id, Wanted(role=Role.STUDENT.value))
     page = AssignmentPage(
         desk_of(course, "assignment"),
         assignment,
-        form,
+        form or form_now(SETTINGS, session, on),
         extension_form or filled({}),
         list(extensions(session, assignment)),
         [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
@@ -228,7 +215,7 @@ def assignment_page(
         newer=newer_version(session, assignment.exercise),
         asked=open_requests(session, [assignment.id], MOST_ASKED),
     )
-    return render_template("staff/assignment.html", page=page, counts=COUNTS)
+    return render_template("staff/assignment.html", page=page, fields=SETTINGS.fields, granted=EXTENSION.by_name)
 
 
 def _new(course: Membership, form: Form) -> str:
@@ -240,7 +227,7 @@ def _new(course: Membership, form: Form) -> str:
     classes += [(name, f"{known.get(name, name)} · available") for name in sorted(measured)]
     classes += [(name, title) for name, title in known.items() if name not in measured]
     page = NewPage(desk_of(course, "assignment"), form, _exercises(), mine, classes, course.time_zone)
-    return render_template("staff/new_assignment.html", page=page, counts=COUNTS, own_prefix=OWN)
+    return render_template("staff/new_assignment.html", page=page, fields=SETTINGS.fields, own_prefix=OWN)
 
 
 def _exercises() -> tuple[Exercise, ...]:

@@ -14,7 +14,6 @@ from server.courses.models import Course
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.site import site
-from server.staff.assignments.setting_form import whole
 from server.staff.courses.course_copy import copy_course, days_until, first_day
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 
@@ -68,7 +67,7 @@ def _days(session: Session, source: Course, form: Form) -> int:
         except ValueError as error:
             text = str(error) if isinstance(error, CourseError) else "Write the day like 2027-01-18."
             form.mistake("starts", text)
-    return whole(form, "days") if form["days"] else 0
+    return form.whole("days")
 
 
 def _page(course: Membership, form: Form) -> str:

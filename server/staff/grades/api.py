@@ -13,8 +13,8 @@ from server.accounts.identity import person_asking
 from server.accounts.models import Scope
 from server.http.operation import operation
 from server.http.site import site
-from server.staff.acts.act import Target
-from server.staff.acts.by_json import change_by_json, request_of
+from server.staff.acts.act import Target, assignment_target
+from server.staff.api_acts import change_by_json, of_assignment, request_of
 from server.staff.api_desk import (
     NAME,
     PERSON,
@@ -68,21 +68,21 @@ def show_grade(course: str, assignment: str, person: int) -> Response:
         here = course_for_staff(session, asking, course)
         found = assignment_here(session, here.slug, assignment)
         student_here(session, here.id, person)
-        return jsonify(asdict(_answer(session, Target(found, person))))
+        return jsonify(asdict(_answer(session, assignment_target(found, person))))
 
 
 @staff_api.post(f"{_GRADE}/correction")
 @lowering(CorrectedGradeAnswer, path=_PATH, takes=_CorrectionRequest)
 def correct_grade(course: str, assignment: str, person: int) -> Response:
     """Correct a student's grade, as an instructor. Regrades don't change the correction."""
-    return change_by_json(CORRECTION, _CorrectionRequest, course, assignment, person, _answer)
+    return change_by_json(CORRECTION, _CorrectionRequest, course, of_assignment(assignment, person), _answer)
 
 
-def _answer(session: Session, on: Target) -> CorrectedGradeAnswer:
-    assignment, person = on.assignment, on.person_id
+def _answer(session: Session, on: Target, _changed: bool = False) -> CorrectedGradeAnswer:
+    assignment, person = on.assignment, on.person
     grades = students_grades(session, assignment, person)
     grade = grades.get(person, Grade(held=assignment.grades_held))
-    decision = decision_of(session, assignment, person)
+    decision = decision_of(session, on)
     return CorrectedGradeAnswer(
         person, assignment.slug, grade.points, grade.computed, decision.score, decision.excused, grade.held,
         assignment.grades_held, decision.reason, grade.why,

@@ -15,9 +15,9 @@ from server.accounts.models import Person
 from server.courses.access import Membership, staff_of
 from server.courses.models import Assignment, Correction, Role
 from server.courses.models import Membership as MemberRow
-from server.http.forms import Form
+from server.http.forms import Form, filled
 from server.http.site import site
-from server.staff.acts.act import Target
+from server.staff.acts.act import Target, assignment_target
 from server.staff.acts.by_form import change_by_form, form_now
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import LOWERS, Desk, back, desk_of, staff
@@ -64,18 +64,15 @@ def show_grade(slug: str, assignment: str, person: int) -> str:
     """Show a student's grade, with its correction."""
     course = staff_of(slug)
     with site().readers.begin() as session:
-        on = _find(assignment, person, session, course)
+        on = _find(assignment, person, session, course, filled({}))
         return _page(session, course, on, form_now(CORRECTION, session, on))
 
 
 @staff.post(_PATH)
 def change_grade(slug: str, assignment: str, person: int) -> Response | tuple[str, int]:
     """Correct a student's grade, or remove the correction."""
-
-    def done() -> Response:
-        return back("staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
-
-    return change_by_form(CORRECTION, slug, partial(_find, assignment, person), _page, done)
+    done = partial(back, "staff.show_grade", slug, "grade-corrected", assignment=assignment, person=person)
+    return change_by_form(CORRECTION, slug, partial(_find, assignment, person), done, _page)
 
 
 @staff.errorhandler(UnconfirmedPoints)
@@ -97,12 +94,12 @@ def ask_about_losses(lowers: UnconfirmedPoints) -> tuple[str, int]:
     return render_template("staff/confirm_losses.html", page=page), 409
 
 
-def _find(assignment: str, person: int, session: Session, course: Membership) -> Target:
-    return Target(assignment_of(session, course, assignment), _student(session, course, person).id)
+def _find(assignment: str, person: int, session: Session, course: Membership, _: Form) -> Target:
+    return assignment_target(assignment_of(session, course, assignment), _student(session, course, person).id)
 
 
 def _page(session: Session, course: Membership, on: Target, form: Form) -> str:
-    assignment, number = on.assignment, on.person_id
+    assignment, number = on.assignment, on.person
     correction = session.get(Correction, (assignment.id, number))
     by = None if correction is None or correction.corrected_by is None else correction.corrected_by
     page = GradePage(
@@ -114,7 +111,7 @@ def _page(session: Session, course: Membership, on: Target, form: Form) -> str:
         None if by is None else session.get_one(Person, by).name,
         form,
     )
-    return render_template("staff/grade.html", page=page)
+    return render_template("staff/grade.html", page=page, fields=CORRECTION.by_name)
 
 
 def _student(session: Session, course: Membership, number: int) -> Person:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.audit.service import note
-from server.courses.models import Assignment, Correction, Role
-from server.courses.service import CourseError, hold_course
-from server.http.operation import Text
-from server.staff.acts.act import Act, Asked
+from server.courses.models import Correction, Role
+from server.courses.service import CourseError
+from server.http.operation import Range
+from server.staff.acts.act import Act, Target
+from server.staff.acts.field import Asked, store, stored
 from server.staff.assignments.assignment_settings import MOST_POINTS
-from server.staff.assignments.service import LONGEST_REASON
+from server.staff.assignments.extensions import Reason
 from server.staff.roster.service import membership_of
 
 
@@ -29,87 +29,55 @@ class Decision:
     reason: for course staff only; needed with `score` or an excuse
     """
 
-    score: Annotated[float | None, Asked(json="override", argument="POINTS")] = None
-    excused: bool = False
-    held: bool = False
-    reason: Annotated[
-        str, Text(longest=LONGEST_REASON), Asked(help="Reason, for course staff only; not in the audit.")
-    ] = ""
+    score: Annotated[float | None, Range(0, MOST_POINTS), Asked(
+        "Points", "Regrades and late penalties don’t change them. Empty: the computed points count.",
+        json="override", option="POINTS",
+    )] = None  # fmt: skip
+    excused: Annotated[bool, Asked("Excused", "The assignment doesn’t count in the student’s total.")] = False
+    held: Annotated[bool, Asked("Hold back", "The student sees verdicts, but no points until you clear this.")] = False
+    reason: Reason = ""
 
     @property
     def changes_nothing(self) -> bool:
         return self.score is None and not self.excused and not self.held
 
 
-def decision_of(session: Session, assignment: Assignment, person_id: int) -> Decision:
+def decision_of(session: Session, on: Target) -> Decision:
     """The present decision about a student's grade."""
-    found = session.get(Correction, (assignment.id, person_id), populate_existing=True)
-    if found is None:
-        return Decision()
-    return Decision(score=found.score, excused=found.excused, held=found.held, reason=found.reason)
+    found = session.get(Correction, (on.assignment.id, on.person))
+    return Decision() if found is None else stored(Decision, found)
 
 
-def wrong_decision(given: Decision) -> dict[str, str]:
-    """Mistakes by field."""
+def _wrong(_session: Session, _on: Target, given: Decision) -> dict[str, str]:
     found: dict[str, str] = {}
-    if given.score is not None and not 0 <= given.score <= MOST_POINTS:
-        found["score"] = f"Points must be between 0 and {MOST_POINTS:,.0f}."
-    elif given.score is not None and given.excused:
+    if given.score is not None and given.excused:
         found["score"] = "An excused student has no points. Leave this empty, or don’t excuse the student."
     if (given.score is not None or given.excused) and not given.reason:
         found["reason"] = "Enter a reason."
-    elif len(given.reason) > LONGEST_REASON:
-        found["reason"] = f"The reason is too long. The limit is {LONGEST_REASON} characters."
     return found
 
 
-def correct(
-    session: Session,
-    assignment: Assignment,
-    actor: Person | None,
-    person_id: int,
-    given: Decision,
-    now: datetime | None = None,
-) -> bool:
-    """Replace the decision about a student's grade; False if it is the present one. Raises CourseError.
-
-    The audit leaves the reason out: it may mention an illness.
-    """
-    moment = now or datetime.now(UTC)
-    wrong = wrong_decision(given)
-    if wrong:
-        raise CourseError(next(iter(wrong.values())))
-    hold_course(session, assignment.course_id)
-    if membership_of(session, assignment.course, person_id).role is not Role.STUDENT:
+def _correct(session: Session, on: Target, actor: Person | None, given: Decision) -> bool:
+    """Replace the decision about a student's grade; False if it is the present one. Raises CourseError."""
+    now, assignment = datetime.now(UTC), on.assignment
+    if membership_of(session, on.course, on.person).role is not Role.STUDENT:
         raise CourseError("Only students have grades.")
-    was = decision_of(session, assignment, person_id)
+    was = decision_of(session, on)
     if given.changes_nothing:
         given = Decision()
     if given == was:
         return False
-    found = session.get(Correction, (assignment.id, person_id))
+    found = session.get(Correction, (assignment.id, on.person))
     if given.changes_nothing:
         session.delete(found)
     else:
         if found is None:
-            found = Correction(assignment_id=assignment.id, person_id=person_id)
-        for name, value in asdict(given).items():
-            setattr(found, name, value)
-        found.corrected_by, found.corrected_at = None if actor is None else actor.id, moment
+            found = Correction(assignment_id=assignment.id, person_id=on.person)
+        store(given, found)
+        found.corrected_by, found.corrected_at = None if actor is None else actor.id, now
         session.add(found)
     session.flush()
-    note(
-        session, actor, "grades.corrected", f"assignment {assignment.course.slug}/{assignment.slug}", now=moment,
-        course_id=assignment.course_id, person=person_id, **_changed(was, given),
-    )  # fmt: skip
     return True
 
 
-def _changed(was: Decision, now: Decision) -> dict[str, list[Any]]:
-    pairs = ((name, getattr(was, name), getattr(now, name)) for name in ("score", "excused", "held"))
-    return {name: [old, new] for name, old, new in pairs if old != new}
-
-
-CORRECTION = Act(
-    asks=Decision, present=decision_of, wrong=wrong_decision, do=correct, lowers=frozenset({"score", "excused"})
-)
+CORRECTION = Act(asks=Decision, do=_correct, audit="grades.corrected", present=decision_of, wrong=_wrong, lowers=True)

@@ -18,15 +18,14 @@ from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
-from server.staff.assignments.setting_form import number
 from server.staff.assignments.views import assignment_of
-from server.staff.desk import Desk, acting, back, confirmed, desk_of, printable, staff
+from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff
 from server.staff.form_merge import SHOWN, merge, shown_form
 from server.staff.grades.rubric import Given, change_rubric, give_points, why_not, wrong_criteria, wrong_points
 from server.staff.losses import losses_confirmed, students_grades
 from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Submission
-from server.text import typed_number
+from server.text import printable, typed_number
 
 _PARTS = ("key", "title", "most", "text")
 _NEW = 3
@@ -125,7 +124,7 @@ def grade_by_rubric(slug: str, assignment: str, public_id: str) -> str | Respons
         {each.key: form[f"{part}_{each.key}"] for each in criteria if form[f"{part}_{each.key}"]}
         for part in ("points", "words")
     )
-    given = Given({key: number(form, f"points_{key}") for key in points}, words)
+    given = Given({key: form.number(f"points_{key}") for key in points}, words)
     try:
         with site().sessions.begin() as session:
             found = _submission(session, course, assignment, public_id)
@@ -164,7 +163,7 @@ def _criterion(form: Form, row: int, known: set[str]) -> Criterion:
     return Criterion(
         key if key in known else "",
         printable(form[f"title_{row}"]),
-        number(form, f"most_{row}"),
+        form.number(f"most_{row}"),
         printable(form[f"text_{row}"]),
     )
 

@@ -57,6 +57,15 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a file, each with its number and its cells by column. problems: unreadable lines."""
+
+    header: Sequence[str]
+    lines: Sequence[tuple[int, dict[str, str]]]
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """The content of a file. ignored: columns that a roster doesn't use."""
 
@@ -88,32 +97,51 @@ def decoded(content: bytes) -> str:
 
 def read_roster(text: str) -> Read:
     """Read a whole file; raises Unreadable if the header is missing or invalid."""
-    source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    header, delimiter = read_header(source, COLUMNS, ("email", "name"))
-    reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
+    table = read_lines(text, COLUMNS, ("email", "name"))
     rows: list[Row] = []
-    problems: list[Problem] = []
+    problems = list(table.problems)
     seen: dict[str, int] = {}
-    began = 1
-    header_read = False
-    people = 0
+    for line, given in table.lines:
+        wrong: _Wrong = []
+        row = _row(line, given, wrong)
+        if row.email in seen:
+            wrong.append(("email", f"{row.email} is already in line {seen[row.email]}."))
+        elif row.email:
+            seen[row.email] = line
+        problems += [Problem(line, text, column) for column, text in wrong]
+        if not wrong:
+            rows.append(row)
+    problems.sort(key=lambda problem: problem.line)
+    ignored = tuple(name for name in table.header if name and name not in COLUMNS)
+    return Read(tuple(rows), tuple(problems[:_MOST_PROBLEMS]), ignored)
+
+
+def read_lines(text: str, columns: Sequence[str], needed: Sequence[str]) -> Lines:
+    """The cells of a file; raises Unreadable if the header is missing or invalid."""
+    source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    header, delimiter = _read_header(source, columns, needed)
+    reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
+    lines: list[tuple[int, dict[str, str]]] = []
+    problems: list[Problem] = []
+    began, filled = 1, 0
     try:
         for cells in reader:
             line, began = began, reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
+            filled += any(cell.strip() for cell in cells)
+            if filled < 2 or not any(cell.strip() for cell in cells):  # the header, or an empty line
                 continue
-            if not header_read:
-                header_read = True
-                continue
-            if people == MOST_LINES:
+            if filled > MOST_LINES + 1:
                 problems.append(Problem(line, f"Too many people. Import at most {MOST_LINES:,} at once."))
                 break
-            people += 1
-            _take(line, cells, header, seen, rows, problems)
+            if len(cells) > len(header):
+                text = f"This line has {len(cells)} cells, but the first line has {len(header)}."
+                problems.append(Problem(line, f"{text} Put a cell with a comma in quotation marks."))
+                continue
+            # People leave out empty cells at the end of a line.
+            lines.append((line, {n: as_typed(cell.strip()) for n, cell in zip_longest(header, cells, fillvalue="")}))
     except csv.Error:
         problems.append(Problem(began, "A quotation mark isn’t closed, or is inside a cell without quotation marks."))
-    ignored = tuple(name for name in header if name and name not in COLUMNS)
-    return Read(tuple(rows), tuple(problems[:_MOST_PROBLEMS]), ignored)
+    return Lines(header, lines, problems)
 
 
 def one_line(text: str) -> str:
@@ -121,7 +149,7 @@ def one_line(text: str) -> str:
     return composed(" ".join(text.split()), LONGEST_EMAIL)
 
 
-def read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tuple[list[str], str]:
+def _read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tuple[list[str], str]:
     """The columns of a table, and what separates its cells; raises Unreadable."""
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
@@ -145,31 +173,6 @@ def read_header(text: str, columns: Sequence[str], needed: Sequence[str]) -> tup
     if twice:
         raise Unreadable(f"The column {twice} occurs twice.")
     return names, delimiter
-
-
-def _take(
-    line: int,
-    cells: Sequence[str],
-    header: Sequence[str],
-    seen: dict[str, int],
-    rows: list[Row],
-    problems: list[Problem],
-) -> None:
-    if len(cells) > len(header):
-        text = f"This line has {len(cells)} cells, but the first line has {len(header)}."
-        problems.append(Problem(line, f"{text} Put a cell with a comma in quotation marks."))
-        return
-    # People leave out empty cells at the end of a line.
-    given = {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
-    wrong: _Wrong = []
-    row = _row(line, given, wrong)
-    if row.email in seen:
-        wrong.append(("email", f"{row.email} is already in line {seen[row.email]}."))
-    elif row.email:
-        seen[row.email] = line
-    problems += [Problem(line, text, column) for column, text in wrong]
-    if not wrong:
-        rows.append(row)
 
 
 def _row(line: int, given: dict[str, str], wrong: _Wrong) -> Row:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from flask import Response, render_template, request
@@ -22,14 +24,15 @@ from server.enrolment.course_invitations import invitations_in, withdraw
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
+from server.staff.acts.act import Act, Target
+from server.staff.acts.by_form import change_by_form
 from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
 from server.staff.roster.invitations import HandedOut, hand_out, invite_all
+from server.staff.roster.members import CHANGE, DROP, RESTORE, ROLES
 from server.staff.roster.service import (
     Member,
     Wanted,
     add,
-    change,
-    drop,
     is_wanted,
     last_submissions,
     make_code,
@@ -37,12 +40,10 @@ from server.staff.roster.service import (
     roster,
     roster_csv,
     sections,
-    take_back,
     withdraw_code,
 )
 
 PAGE = 50
-ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
 _STATES = (("here", "In the course"), ("code", "Joined with a code"), ("dropped", "Dropped"), ("all", "All"))
 
 
@@ -126,45 +127,21 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
 
 
 @staff.post("/roster/<int(max=9007199254740991):person>")
-def change_member(slug: str, person: int) -> Response:
+def change_member(slug: str, person: int) -> Response | tuple[str, int]:
     """Save a member's role and section."""
-    course = instructor_of(slug)
-    form = sent("role", "section")
-    role = _role(form)
-    if role is None:
-        raise _refused("This role doesn’t exist. Choose student, assistant or instructor.")
-    with site().sessions.begin() as session:
-        try:
-            change(
-                session, the_course(session, course), acting(session), person, role=role, section=form["section"]
-            )  # fmt: skip
-        except CourseError as error:
-            raise _refused(str(error)) from error
-    return back("staff.show_roster", slug, "member-changed")
+    return _carry_out(CHANGE, slug, person, "member-changed")
 
 
 @staff.post("/roster/<int(max=9007199254740991):person>/drop")
-def drop_member(slug: str, person: int) -> Response:
+def drop_member(slug: str, person: int) -> Response | tuple[str, int]:
     """Drop a member; deletes nothing."""
-    course = instructor_of(slug)
-    with site().sessions.begin() as session:
-        try:
-            drop(session, the_course(session, course), acting(session), person)
-        except CourseError as error:
-            raise _refused(str(error)) from error
-    return back("staff.show_roster", slug, "member-dropped")
+    return _carry_out(DROP, slug, person, "member-dropped")
 
 
 @staff.post("/roster/<int(max=9007199254740991):person>/take-back")
-def take_member_back(slug: str, person: int) -> Response:
+def take_member_back(slug: str, person: int) -> Response | tuple[str, int]:
     """Restore a dropped member."""
-    course = instructor_of(slug)
-    with site().sessions.begin() as session:
-        try:
-            take_back(session, the_course(session, course), acting(session), person)
-        except CourseError as error:
-            raise _refused(str(error)) from error
-    return back("staff.show_roster", slug, "member-back")
+    return _carry_out(RESTORE, slug, person, "member-back")
 
 
 @staff.post("/roster/<int(max=9007199254740991):person>/link")
@@ -263,6 +240,13 @@ def part_of(members: Sequence[Member], asked_for: str) -> Part:
 
 def _query(wanted: Form) -> str:
     return urlencode({name: value for name, value in wanted.values.items() if value})
+
+
+def _carry_out(act: Act[Any], slug: str, person: int, notice: str) -> Response | tuple[str, int]:
+    def find(session: Session, course: Membership, _: Form) -> Target:
+        return Target(the_course(session, course), people=(person,))
+
+    return change_by_form(act, slug, find, partial(back, "staff.show_roster", slug, notice))
 
 
 def _role(form: Form) -> Role | None:

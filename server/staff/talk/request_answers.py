@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.courses.models import Role
 from server.courses.service import CourseError, role_in
-from server.staff.grades.corrections import correct, decision_of
-from server.staff.losses import losses_confirmed
+from server.staff.acts.act import Mistakes, assignment_target
+from server.staff.grades.corrections import CORRECTION, Decision
 from server.staff.submissions.staging import stage
 from server.talk.models import RegradeRequest
 from server.talk.requests.service import answer_request
@@ -45,7 +45,11 @@ def grant_points(
     if actor is not None and role_in(session, actor.id, assignment.course_id) is not Role.INSTRUCTOR:
         raise CourseError("Only an instructor can set points.", ["points"])
     answer_request(session, request, actor, granted=True, answer=answer)
-    with losses_confirmed(session, assignment, confirmed, student):
-        was = decision_of(session, assignment, student)
-        given = replace(was, score=points, excused=False, reason=f"request {request.id}")
-        correct(session, assignment, actor, student, given)
+
+    def decide(now: Decision) -> Decision:
+        return replace(now, score=points, excused=False, reason=f"request {request.id}")
+
+    try:
+        CORRECTION.carry_out(session, assignment_target(assignment, student), actor, decide, confirmed)
+    except Mistakes as wrong:
+        raise CourseError(str(wrong), ["points"]) from None

@@ -13,7 +13,6 @@ from server.courses.access import Membership, staff_of
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.site import site
-from server.staff.assignments.setting_form import number as number_in
 from server.staff.desk import Desk, acting, back, confirmed, desk_of, staff
 from server.staff.losses import students_grades
 from server.staff.talk.request_answers import grant_points, grant_regrade, refuse
@@ -75,7 +74,7 @@ def answer_one_request(slug: str, number: int) -> Response | tuple[str, int]:
     course = staff_of(slug)
     form = sent("way", "points", "answer")
     form.choose("way", _ways(course)[1:])
-    points = number_in(form, "points") if form["way"] == "points" else 0.0
+    points = form.number("points") if form["way"] == "points" else 0.0
     if form["way"] == "points" and not form["points"]:
         form.mistake("points", "Enter the points.")
     if form.right:

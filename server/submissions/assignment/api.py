@@ -18,6 +18,11 @@ from server.submissions.grades.late_days import LateDays, late_days_at
 
 assignments = Blueprint("assignments", __name__)
 
+_SETTINGS = (
+    "title", "device_class", "late_percent_per_day", "late_percent_most", "goals_percent", "speed_by", "speed_tiers",
+    "counts", "min_interval_seconds",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class GradeAnswer:
@@ -113,28 +118,20 @@ def _answer(assignment: Assignment, mine: Allowance, grade: Grade, days: LateDay
     opened = assignment.opens_at is None or assignment.opens_at <= now
     course = assignment.course
     return AssignmentAnswer(
+        **{name: getattr(assignment, name) for name in _SETTINGS},
         id=f"{course.slug}/{assignment.slug}",
         course=course.title,
-        title=assignment.title,
         exercise=assignment.exercise.name,
-        device_class=assignment.device_class,
         points=assignment.most_points,
         open=opened and not deadlines.closed(now),
         opens_at=moment_text(assignment.opens_at),
         due_at=moment_text(deadlines.due_at),
         closes_at=moment_text(deadlines.closes_at),
-        late_percent_per_day=assignment.late_percent_per_day,
-        late_percent_most=assignment.late_percent_most,
-        goals_percent=assignment.goals_percent,
-        speed_by=assignment.speed_by,
-        speed_tiers=assignment.speed_tiers,
         late_days_left=days.left,
         late_days_needed=days.needed,
         grade=_grade_answer(grade),
-        counts=assignment.counts,
         attempts=mine.attempts,
         attempts_left=mine.left,
-        min_interval_seconds=assignment.min_interval_seconds,
         checks_per_hour=mine.checks,
         checks_left=max(0, mine.checks - mine.checked),
         page=f"/courses/{course.slug}/{assignment.slug}/",

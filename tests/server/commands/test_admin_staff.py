@@ -126,7 +126,7 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     wrong = run("assignment", "change", "gpu/naive", "--points", "-1", "--checks", "-1").stderr
     assert wrong == (
         "tilelab: --points: Points must be between 0 and 100,000. "
-        "--checks: Checks must be between 0 and 10,000 per hour.\n"
+        "--checks: Checks per hour must be between 0 and 10,000.\n"
     )
     wrong = run("assignment", "set", "gpu", "tiled", "--name", "A B", "--device-class", "H!", "--arch", "sm_1",
                 "--tile", "7", "--points", "-1").stderr  # fmt: skip

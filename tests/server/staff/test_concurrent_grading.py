@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Role
 from server.courses.rubric import Criterion
-from server.staff.grades.corrections import Decision, correct
+from server.staff.acts.act import assignment_target
+from server.staff.grades.corrections import CORRECTION, Decision
 from server.staff.grades.rubric import change_rubric
+from server.staff.losses import CONFIRMED
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.staff.test_corrections import grade_of
@@ -44,7 +46,8 @@ def test_a_part_of_a_correction_keeps_what_another_one_changed(portal: Portal, d
     ina.grade("ada", override=8, reason="shown in the lab")
 
     def lower(session: Session, assignment: Assignment) -> None:
-        correct(session, assignment, None, ada, Decision(score=4.0, held=True, reason="copied"))
+        given = Decision(score=4.0, held=True, reason="copied")
+        CORRECTION.carry_out(session, assignment_target(assignment, ada), None, lambda _: given, CONFIRMED)
 
     # 6 is less than 8 and more than 4: nothing to confirm
     with a_change(portal, lower, lambda: ina.grade("ada", override=6)) as waits:

@@ -16,8 +16,8 @@ from server.audit.models import AuditEvent
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Correction, Role
 from server.grading.models import Result
+from server.staff.acts.by_form import typed_values
 from server.staff.assignments.assignment_settings import setting_of
-from server.staff.assignments.setting_form import as_typed
 from server.staff.grades.gradebook import gradebook, grades_csv
 from server.staff.losses import students_grades
 from server.submissions.changes import regrade
@@ -62,7 +62,7 @@ def saved(portal: Portal, ina: BrowserClient, **changed: str) -> TestResponse:
     """The answer to the assignment's settings with these fields changed."""
     with portal.course.sessions.begin() as session:
         setting = setting_of(session.get_one(Assignment, portal.course.assignment))
-    return ina.post_form(SETTING, **(as_typed(setting, zone_named("UTC")) | changed))
+    return ina.post_form(SETTING, **(typed_values(setting, zone_named("UTC")) | changed))
 
 
 def confirmed(ina: BrowserClient, asked: TestResponse) -> TestResponse:

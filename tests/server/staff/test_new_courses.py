@@ -142,7 +142,7 @@ def test_a_copy_opens_nothing_before_its_first_day(portal: Portal) -> None:
         first.opens_at = datetime(2026, 9, 1, 6, 0, tzinfo=UTC)
         later, night = datetime(2026, 9, 8, 6, 0, tzinfo=UTC), datetime(2026, 8, 31, 22, 0, tzinfo=UTC)
         for slug, due_at in (("later", later), ("night", night)):
-            create_assignment(session, source, "tiled", Terms(slug=slug, due_at=due_at))
+            create_assignment(session, source, "tiled", Terms(slug=slug)).due_at = due_at
         copy = copy_course(session, source, None, "next", "Next", days=140)
         found = {
             (one.course_id == copy.id, one.slug): (one.opens_at, one.listed)

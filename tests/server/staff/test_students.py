@@ -11,7 +11,8 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, Extension, StaffNote
 from server.courses.service import Terms, create_assignment
 from server.operations.erase import erase_person
-from server.staff.assignments.service import Grant, grant
+from server.staff.acts.act import assignment_target
+from server.staff.assignments.extensions import EXTENSION, Grant
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in
@@ -83,8 +84,7 @@ def test_names_in_audit_and_deadlines_link_to_it(portal: Portal, tom: BrowserCli
     with course.sessions.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         assignment.attempts = 1
-        given = Grant(extra_attempts=1)
-        grant(session, session.get_one(Course, course.course), assignment, None, ada, given)
+        EXTENSION.carry_out(session, assignment_target(assignment, ada), None, lambda _: Grant(extra_attempts=1))
     for path in ("", "audit"):
         page = tom.page(f"/staff/gpu/{path}")
         assert link in page, path

@@ -81,6 +81,8 @@ def test_granted_points_are_set_and_stay_held(
         session.get_one(Assignment, portal.course.assignment).grades_held = True
     ada.post_form(page, reason=REASON)
     assert ina.post_form(f"{STAFF}/1", way="points").status_code == 422
+    above = ina.post_form(f"{STAFF}/1", way="points", points="1e6")
+    assert (above.status_code, 'id="points-error"' in above.text) == (422, True)
     assert ina.post_form(f"{STAFF}/1", way="points", points="8.25").status_code == 303
     with portal.course.sessions.begin() as session:
         assert session.scalars(select(Correction.score)).one() == 8.25

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from flask import Flask
 
 from kernels.verdict import Verdict
-from server.courses.models import Extension, Role
+from server.courses.models import Assignment, Extension, Role
+from server.staff.acts.by_form import typed_values
+from server.staff.assignments.assignment_settings import setting_of
+from server.submissions.rules.points import points_for
 from server.web.openapi import described
 from tests.browser.pages import PAGES
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in
+from tests.server.staff.test_staff_changes import TILED, Staff
 from tests.server.web.conftest import Portal
 from tests.server.web.house import House
 from tests.server.web.matrix import ROLES, routes
@@ -28,6 +34,34 @@ __all__ = ["app", "document", "house"]
 def test_route_and_page_answer_each_role(endpoint: str, house: House) -> None:
     ((method, path, _, gets),) = [one for one in routes() if one[2] == endpoint]
     assert {role: house.ask(role, method, path) for role in ROLES} == gets
+
+
+def test_act_refuses_asks_and_moves_the_dates(portal: Portal) -> None:
+    ina, rule = Staff(portal), "/api/v1/courses/{course}/assignments/{assignment}/shift"
+    with portal.course.sessions.begin() as session:
+        there = session.get_one(Assignment, portal.course.assignment)
+        there.points, there.due_at, there.late_percent_per_day, there.device_class = 10.0, NOW, 10.0, ""
+    handed_in(portal.course, "ada", now=NOW - timedelta(days=1))
+    assert "`days`" in ina.post(f"{TILED}/shift", rule, 422, days=61)["detail"]
+    asked = ina.post(f"{TILED}/shift", rule, 409, days=-2)
+    assert [one["name"] for one in asked["losses"]] == ["ada"]
+    assert ina.post(f"{TILED}/shift", rule, days=-2, confirm=asked["confirm"]) == {"changed": True}
+    with portal.course.sessions.begin() as session:
+        assert session.get_one(Assignment, portal.course.assignment).due_at == NOW - timedelta(days=2)
+
+
+def test_setting_is_on_the_form_and_counts(portal: Portal) -> None:
+    ina, page = client_of(portal, "ina", Role.INSTRUCTOR), "/staff/gpu/assignments/tiled"
+    assert 'id="late_days_free"' in ina.page(page)
+    with portal.course.sessions.begin() as session:
+        setting = setting_of(session.get_one(Assignment, portal.course.assignment))
+    typed = typed_values(setting, ZoneInfo("UTC")) | {"points": "10", "late_percent_per_day": "10"}
+    refused = ina.post_form(page, **(typed | {"late_days_free": "31"}))
+    assert (refused.status_code, 'href="#late_days_free"' in refused.text) == (422, True)
+    assert ina.post_form(page, **(typed | {"late_days_free": "1"})).status_code == 303
+    with portal.course.sessions.begin() as session:
+        changed = session.get_one(Assignment, portal.course.assignment)
+        assert [points_for(changed, days, accepted=True) for days in (1, 2)] == [10.0, 9.0]
 
 
 def test_route_is_described_and_read(portal: Portal, app: Flask) -> None:

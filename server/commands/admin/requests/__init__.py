@@ -13,7 +13,6 @@ from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import course_named
 from server.commands.options import even_if_lower
-from server.staff.losses import CONFIRMED
 from server.staff.talk import request_answers
 from server.talk.models import RegradeRequest
 from server.talk.requests.queries import find_request, requests_in
@@ -74,7 +73,7 @@ def list_all(session: Session, course: str, answered: bool, limit: int) -> Answe
 @even_if_lower
 @answering()
 @in_session
-def grant(session: Session, course: str, number: int, points: float | None, answer: str, even_if_lower: bool) -> Answer:
+def grant(session: Session, course: str, number: int, points: float | None, answer: str, confirmed: str) -> Answer:
     """Grant request NUMBER of COURSE: stage a regrade of its submission, or set the points.
 
     \b
@@ -84,7 +83,6 @@ def grant(session: Session, course: str, number: int, points: float | None, answ
     """  # noqa: D301 - click reads the escape
     found = _find(session, course, number)
     if points is not None:
-        confirmed = CONFIRMED if even_if_lower else ""
         request_answers.grant_points(session, found, None, answer, points, confirmed)
         return Answer(_shown(found), f"Granted: {typed_number(points)} points.")
     request_answers.grant_regrade(session, found, None, answer)

@@ -15,7 +15,6 @@ from server.commands.names import course_named
 from server.commands.options import even_if_lower
 from server.courses.service import assignments
 from server.staff.assignments.extension_requests import grant_request
-from server.staff.losses import CONFIRMED
 from server.talk.extension_requests.service import find_request, open_requests, refuse_request
 from server.talk.models import ExtensionRequest
 from worker.commands.answer import Answer, answering
@@ -75,7 +74,7 @@ def list_open(session: Session, course: str, limit: int) -> Answer:
 @even_if_lower
 @answering()
 @in_session
-def grant(session: Session, course: str, number: int, due: str, answer: str, even_if_lower: bool) -> Answer:
+def grant(session: Session, course: str, number: int, due: str, answer: str, confirmed: str) -> Answer:
     """Grant request NUMBER of COURSE.
 
     \b
@@ -84,7 +83,7 @@ def grant(session: Session, course: str, number: int, due: str, answer: str, eve
     """  # noqa: D301 - click reads the escape
     found = _find(session, course, number)
     until = read_time("--due", due, found.assignment.course)
-    grant_request(session, found, None, answer, CONFIRMED if even_if_lower else "", until)
+    grant_request(session, found, None, answer, confirmed, until)
     return Answer(_shown(found), "Granted.")
 
 
