@@ -21,6 +21,9 @@ agreed without it. With it, all 108 points of later repeats agreed.
 """
 
 
+_SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "M elements/s", "ms", "mJ"})
+
+
 class NoSuchQuantity(ValueError):
     """A name that isn't a quantity; the message says which there are."""
 
@@ -43,6 +46,11 @@ class Quantity:
     interval: Callable[[PointResult], Interval | None] = lambda result: None
     better: str = "more"
     device: Callable[[PointResult], str] = lambda result: "the CPU device"
+
+    @property
+    def speed_unit(self) -> str:
+        """The unit, if it belongs next to the number: "" for shares and counts, whose titles say it."""
+        return self.unit if self.unit in _SPEED_UNITS else ""
 
     @property
     def needs_gpu(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kernels.evidence import Basis
 from kernels.experiment.comparison import Comparison, Pair, Repeated
@@ -17,7 +18,6 @@ from kernels.rendering.text_style import BOLD, DIM, Style
 from kernels.verdict import Verdict
 from kernels.wording import part_of, plural, sizes_text
 
-SPEED_UNITS = frozenset({"GFLOPS", "GB/s", "M elements/s", "ms", "mJ"})
 NOTHING_MEASURED = "Nothing was measured: only a GPU has a speed. Counts and models are from the CPU device."
 NO_POINT_MEASURED = "No point was measured."
 
@@ -30,15 +30,15 @@ def columns(results: Sequence[PointResult]) -> list[Quantity]:
 
 def results_text(name: str, results: Sequence[PointResult], points: int, style: Style) -> str:
     """A table with one line a point."""
-    shown = columns(results)
+    found = point_table(results)
     head = f"{safe(name)}: {len(results):,} of {plural(points, 'point')}"
     lines = [style.paint(cut(head, style.width), BOLD), ""]
     if results:
-        lines += _table(results, shown, style)
+        lines += _table(found, style)
         lines += ["", *style.wrap(verdicts_text(results))]
         for failure in _failures(results):
             lines += style.wrap(failure, "  ", "    ")
-    if not any(each.basis is Basis.MEASURED for each in shown):
+    if not any(each.basis is Basis.MEASURED for each in found.columns):
         lines += style.wrap(nothing_measured(results))
     return "\n".join(lines)
 
@@ -108,33 +108,59 @@ def interval_text(quantity: Quantity, result: PointResult) -> str:
     return " to ".join(value_text(quantity, end) for end in ends) if ends is not None else ""
 
 
-def _table(results: Sequence[PointResult], shown: Sequence[Quantity], style: Style) -> list[str]:
-    several = len({each.kernel for each in results}) > 1
-    names = list(results[0].params)
-    heads = [("kernel", "", "<")] * several + [(name, "", ">") for name in names] + [("verdict", "", "<")]
-    for each in shown:
-        heads.append((_head(each), each.basis.value, ">"))
-        if each.basis is Basis.MEASURED:
-            heads.append(("95 % interval", "", "<"))
-    rows = [[*([safe(each.kernel)] * several), *_cells(each, names, shown)] for each in results]
+@dataclass(frozen=True, slots=True)
+class PointRow:
+    """A point in a table.
+
+    why: the finding, with its line; "" for none
+    numbers: the value of each quantity with its interval, "" for none
+    """
+
+    kernel: str
+    values: tuple[str, ...]
+    verdict: str
+    why: str
+    numbers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PointTable:
+    """The numbers of points. several: whether they differ in their kernel."""
+
+    axes: tuple[str, ...]
+    columns: tuple[Quantity, ...]
+    several: bool
+    rows: tuple[PointRow, ...]
+
+
+def point_table(results: Sequence[PointResult], most: int | None = None) -> PointTable:
+    """The first points with the quantities that suit all."""
+    shown, names = columns(results), tuple(results[0].params) if results else ()
+    rows = []
+    for each in results[:most]:
+        line = f"Line {each.finding.line}: " if each.finding is not None and each.finding.line else ""
+        why = f"{line}{each.finding.message}" if each.finding is not None else ""
+        numbers = tuple((value_text(what, what.of(each)), interval_text(what, each)) for what in shown)
+        values = tuple(f"{each.params[name]:,}" for name in names)
+        rows.append(PointRow(each.kernel, values, each.verdict.words, why, numbers))
+    return PointTable(names, tuple(shown), len({each.kernel for each in results}) > 1, tuple(rows))
+
+
+def _table(found: PointTable, style: Style) -> list[str]:
+    heads = [("kernel", "", "<")] * found.several + [(name, "", ">") for name in found.axes] + [("verdict", "", "<")]
+    for each in found.columns:
+        measured = each.basis is Basis.MEASURED
+        named = each.unit if measured else ", ".join(filter(None, (each.name, each.speed_unit)))
+        heads += [(named, each.basis.value, ">"), *([("95 % interval", "", "<")] if measured else [])]
+    rows = []
+    for row in found.rows:
+        cells = [*([safe(row.kernel)] * found.several), *row.values, row.verdict]
+        for what, (value, interval) in zip(found.columns, row.numbers, strict=True):
+            cells += [value, *([interval] if what.basis is Basis.MEASURED else [])]
+        rows.append(cells)
     titles, bases, align = zip(*heads, strict=True)
     lines = table([titles, bases, *rows], "".join(align))
     return [*(style.paint(line, DIM) for line in lines[:2]), *lines[2:]]
-
-
-def _head(quantity: Quantity) -> str:
-    if quantity.basis is Basis.MEASURED:
-        return quantity.unit
-    return f"{quantity.name}, {quantity.unit}" if quantity.unit in SPEED_UNITS else quantity.name
-
-
-def _cells(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> list[str]:
-    cells = [f"{result.params[name]:,}" for name in names] + [result.verdict.words]
-    for each in shown:
-        cells.append(value_text(each, each.of(result)))
-        if each.basis is Basis.MEASURED:
-            cells.append(interval_text(each, result))
-    return cells
 
 
 def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> str:

@@ -10,16 +10,8 @@ from markupsafe import Markup
 
 from kernels.experiment.plot.chosen import default_plots
 from kernels.experiment.plot.model import Chart, Plot, Request
-from kernels.experiment.quantities import Quantity
 from kernels.experiment.result import PointResult
-from kernels.rendering.experiment import (
-    SPEED_UNITS,
-    columns,
-    interval_text,
-    nothing_measured,
-    value_text,
-    verdicts_text,
-)
+from kernels.rendering.experiment import columns, nothing_measured, point_table, verdicts_text
 from kernels.rendering.page.charts.plot import plot_svg
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.plot.labels import bases_of, left_out, numbers_of
@@ -46,17 +38,6 @@ class PlotView:
     rows_left_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    kernel: str
-    values: tuple[str, ...]
-    verdict: str
-    accepted: bool
-    numbers: tuple[tuple[str, str], ...]
-    finding: str
-    line: int | None
-
-
 def render_experiment(
     definition: Mapping[str, Any],
     results: Sequence[PointResult],
@@ -68,8 +49,6 @@ def render_experiment(
     facts: of the run, by title
     plots: by default, the file's own and others for the axes
     """
-    shown = columns(results)
-    names = list(results[0].params) if results else []
     wanted = Request.from_plain(definition.get("plot"))
     return whole_page(
         "experiment.html",
@@ -79,14 +58,10 @@ def render_experiment(
             "expect": definition["experiment"].get("expect", ""),
             "facts": {title: value for title, value in facts.items() if value},
             "verdicts": verdicts_text(results) if results else "",
-            "measured": any(each.basis == "measured" for each in shown),
+            "measured": any(each.basis == "measured" for each in columns(results)),
             "nothing_measured": nothing_measured(results),
             "plots": plot_views(default_plots(results, wanted) if plots is None else plots),
-            "axes": names,
-            "several": len({each.kernel for each in results}) > 1,
-            "columns": shown,
-            "speed_units": SPEED_UNITS,
-            "rows": [_row(each, names, shown) for each in results[:MOST_ROWS]],
+            "table": point_table(results, MOST_ROWS),
             "points": len(results),
             "left_out": max(0, len(results) - MOST_ROWS),
         },
@@ -110,17 +85,4 @@ def _view(plot: Plot, key: str) -> PlotView:
         tuple(titles),
         tuple(map(tuple, rows[:_MOST_NUMBERS])),
         max(0, len(rows) - _MOST_NUMBERS),
-    )
-
-
-def _row(result: PointResult, names: Sequence[str], shown: Sequence[Quantity]) -> _Row:
-    finding = result.finding
-    return _Row(
-        kernel=result.kernel,
-        values=tuple(f"{result.params[name]:,}" for name in names),
-        verdict=result.verdict.words,
-        accepted=result.verdict.value == "accepted",
-        numbers=tuple((value_text(each, each.of(result)) or "–", interval_text(each, result)) for each in shown),
-        finding=finding.message if finding is not None else "",
-        line=finding.line if finding is not None else None,
     )

@@ -8,7 +8,7 @@ from kernels.evidence import Basis
 from kernels.experiment.plot.model import Cell, Chart, HeatMap, Plot, Roof, Roofs, Scale, Spot
 from kernels.experiment.plot.series import full_name
 from kernels.experiment.quantities import Interval
-from kernels.rendering.experiment import SPEED_UNITS, value_text
+from kernels.rendering.experiment import value_text
 from kernels.rendering.table import percent, short
 from kernels.wording import plural
 
@@ -19,8 +19,7 @@ def title_of(scale: Scale) -> str:
     """What a scale shows: `Speed, GFLOPS, measured on NVIDIA H200, highest over the other axes`."""
     if scale.quantity is None:
         return scale.name
-    unit = scale.quantity.unit if scale.quantity.unit in SPEED_UNITS else ""
-    return ", ".join(part for part in (scale.name, unit, scale.origin, scale.note) if part)
+    return ", ".join(part for part in (scale.name, scale.quantity.speed_unit, scale.origin, scale.note) if part)
 
 
 def bases_of(plot: Plot) -> list[Basis]:
@@ -33,8 +32,7 @@ def value_of(scale: Scale, value: float) -> str:
     """A value with its unit: `8,154 GFLOPS`, `50 %`, `16`."""
     if scale.quantity is None:
         return scale.labels[round(value)] if scale.labels else f"{value:,.0f}"
-    unit = f" {scale.quantity.unit}" if scale.quantity.unit in SPEED_UNITS else ""
-    return f"{value_text(scale.quantity, value)}{unit}"
+    return f"{value_text(scale.quantity, value)} {scale.quantity.speed_unit}".rstrip()
 
 
 def number_of(scale: Scale, value: float) -> str:

@@ -10,8 +10,10 @@ from flask import Response, jsonify, render_template, request, url_for
 from sqlalchemy.orm import Session
 
 from kernels.experiment.export import to_csv
-from kernels.rendering.experiment import fixed_sizes, nothing_measured, verdicts_text
-from kernels.rendering.page.experiment_page import PlotView
+from kernels.experiment.plot.chosen import default_plots
+from kernels.experiment.plot.model import Request
+from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdicts_text
+from kernels.rendering.page.experiment_page import PlotView, plot_views
 from server.accounts.access import not_allowed, nothing_here, viewer
 from server.accounts.models import Person
 from server.courses.access import Membership, member_of, membership
@@ -25,7 +27,6 @@ from server.experiments.queries import Visible, failed, pinned, visible_experime
 from server.experiments.service import TooManyRunning, pin, retry, share, stop
 from server.experiments.submitted_kernels import submissions_of
 from server.experiments.views.blueprint import experiments_pages
-from server.experiments.views.pictures import Table, pictures, table
 from server.http.forms import number_of
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
@@ -78,7 +79,7 @@ class ExperimentPage:
     nothing_measured: str
     failed: int
     pictures: list[PlotView]
-    table: Table
+    table: PointTable
     first: bool
     more: int
     pinned: Assignment | None
@@ -238,8 +239,8 @@ def _page(public_id: str) -> ExperimentPage:
             sizes=fixed_sizes(shown),
             failed=failed(session, found) if visible.may_change else 0,
             nothing_measured="" if any(each.measurement is not None for each in shown) else nothing_measured(shown),
-            pictures=pictures(shown, definition),
-            table=table(shown),
+            pictures=plot_views(default_plots(shown, Request.from_plain(definition.get("plot")))),
+            table=point_table(shown),
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,
             pinned=found.pinned,

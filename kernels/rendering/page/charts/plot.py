@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from kernels.experiment.plot.model import Chart, HeatMap, Join, Kind, Panel, Plot, Roofs, Series, Spot
 from kernels.rendering.page.charts import marks, svg
-from kernels.rendering.page.charts.axes import Axes, Frame
 from kernels.rendering.page.charts.heat_map import heat_map_svg
-from kernels.rendering.plot.axes import axes_of
+from kernels.rendering.plot.axes import Axis, axes_of
 from kernels.rendering.plot.labels import (
     description,
     left_out,
@@ -43,6 +42,57 @@ _BARS = 0.76
 _MARKED = 200
 """The most marks on a line, and below on all lines of a plot."""
 _MOST_MARKS = 2000
+
+
+Marks = Iterable[tuple[float, str]]
+"""Values with their labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The place of a pair of axes."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A horizontal and a vertical axis in a frame."""
+
+    across: Axis
+    up: Axis
+    frame: Frame
+
+    def x(self, value: float) -> float:
+        return self.frame.left + self.across.share(value) * self.frame.width
+
+    def y(self, value: float) -> float:
+        return self.frame.bottom - self.up.share(value) * (self.frame.bottom - self.frame.top)
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        return self.x(x), self.y(y)
+
+    def grid(self, columns: Marks, rows: Marks, foot: str) -> str:
+        """Lines with their numbers. foot: the title of the horizontal axis."""
+        left, right, top, bottom = self.frame.left, self.frame.right, self.frame.top, self.frame.bottom
+        parts = []
+        for value, label in columns:
+            x = self.x(value)
+            parts.append(svg.line("grid", (x, top), (x, bottom)))
+            if label:
+                parts.append(svg.text(x, bottom + 17, label, anchor="middle"))
+        for value, label in rows:
+            y = self.y(value)
+            parts += [svg.line("grid", (left, y), (right, y)), svg.text(left - 7, y + 4, label, anchor="end")]
+        parts.append(svg.text((left + right) / 2, bottom + 38, foot, anchor="middle"))
+        return "".join(parts)
 
 
 def plot_svg(plot: Plot, identity: str = "chart", width: int = WIDTH) -> Markup:
