@@ -19,6 +19,7 @@ SECTIONS = {
     "staged": "A staged regrade by number of submissions",
     "streams": "Open streams of events",
     "crowds": "Pages during attacks by other clients",
+    "servers": "The portal with other web servers",
     "restarts": "Live pages while the server and the broker are killed",
     "weight": "The first view of each page",
 }

@@ -79,19 +79,21 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
         *cookies, hostile = sign_in(ground.sessions, ground.people)
         result, known = _blank_lines(ground), tokens(ground.sessions, ground.people[-2:])
         target = Target(web.port, f"{COOKIE}={hostile}", _crafted(ground), result, known)
-        asyncio.run(_read(web.port, cookies, _SPAN_SECONDS, Span()))
-        figures = {name: _beside(name, target, cookies, rounds) for name in CLIENTS}
+        asyncio.run(read(web.port, cookies, _SPAN_SECONDS, Span()))
+        figures = {name: beside(name, target, cookies, rounds) for name in CLIENTS}
     return figures, _text(figures)
 
 
-def _beside(name: str, target: Target, cookies: list[str], rounds: int) -> dict[str, Any]:
+def beside(
+    name: str, target: Target, cookies: list[str], rounds: int, seconds: float = _SPAN_SECONDS
+) -> dict[str, Any]:
     """Alternate quiet spans and attacks, so that other load on the machine falls on both."""
     quiet, crowded = Span(), Span()
     for _ in range(rounds):
-        asyncio.run(_read(target.port, cookies, _SPAN_SECONDS, quiet))
+        asyncio.run(read(target.port, cookies, seconds, quiet))
         with _clients(name, target):
             time.sleep(_SETTLE_SECONDS)
-            asyncio.run(_read(target.port, cookies, _SPAN_SECONDS, crowded))
+            asyncio.run(read(target.port, cookies, seconds, crowded))
         time.sleep(_SETTLE_SECONDS)
     return {"quiet": quiet.figures(), "beside": crowded.figures()}
 
@@ -132,7 +134,7 @@ def _crafted(ground: Ground) -> str:
     return f"/courses/{COURSE}/tiled-own/compare?left={names[0]}&right={names[1]}&whole=yes"
 
 
-async def _read(port: int, cookies: list[str], seconds: float, span: Span) -> None:
+async def read(port: int, cookies: list[str], seconds: float, span: Span) -> None:
     """Let all students read pages for `seconds`."""
     until = time.monotonic() + seconds
     await asyncio.gather(_health(port, until, span), *(_student(port, cookie, until, span) for cookie in cookies))
@@ -144,7 +146,7 @@ async def _health(port: int, until: float, span: Span) -> None:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                status = await _page(port, "", "/healthz")
+                status = await page(port, "", "/healthz")
         except (OSError, EOFError, TimeoutError):
             status = 0
         span.health.append(time.perf_counter() - began if status == 200 else float("inf"))
@@ -158,14 +160,14 @@ async def _student(port: int, cookie: str, until: float, span: Span) -> None:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                status = await _page(port, cookie, chance.choice(_PAGES))
+                status = await page(port, cookie, chance.choice(_PAGES))
         except (OSError, EOFError, TimeoutError):
             status = 0
         span.add(status, time.perf_counter() - began)
         await asyncio.sleep(chance.uniform(0.5, 1.5) * _PAUSE_SECONDS)
 
 
-async def _page(port: int, cookie: str, path: str) -> int:
+async def page(port: int, cookie: str, path: str) -> int:
     """Return the status of the answer, once it is complete."""
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
