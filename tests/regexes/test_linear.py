@@ -18,7 +18,7 @@ NOTHING = 0.01
 GROWTH = 8.0
 """At four times the length. A linear search takes four times as long, a quadratic one sixteen times."""
 
-OPEN = {"pattern", "pattern.replace('NAME', re.escape(self.name))", "bound.pattern or '(?s:.*)'"}
+OPEN = {"pattern", "pattern.replace('NAME', re.escape(self.name))", "self.pattern or '(?s:.*)'"}
 """Parameters of functions whose callers' patterns are in the list."""
 
 
