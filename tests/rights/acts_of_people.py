@@ -106,7 +106,7 @@ def change_password(stage: Stage) -> Deed:
 def make_token(stage: Stage) -> Deed:
     key = stage.key()
     deed = send(stage, "make token", key, "/account/tokens", name=stage.there.word(), days="120")
-    for token in set(re.findall(r"tl_[\w-]{40,}", deed.text)):
+    for token in sorted(set(re.findall(r"tl_[\w-]{40,}", deed.text))):
         stage.there.keys.append(Key(key.agent, "token", token, key.person))
     return deed
 

@@ -36,7 +36,7 @@ def take_back(stage: Stage) -> Deed:
 def link(stage: Stage) -> Deed:
     key, person = stage.key(staff=True), stage.person()
     deed = send(stage, "link", key, f"/staff/{stage.course_of(key)}/roster/{person}/link")
-    for path in set(paths_in(deed.text)):
+    for path in sorted(set(paths_in(deed.text))):
         _hand_over(stage, key, path, person)
     return deed
 
