@@ -32,11 +32,14 @@ def test_nobody_gets_what_they_have_no_right_to(migrated_file: Path) -> None:
     assert {"add", "link", "join anew", "sign in", "follow", "submit", "read"} <= done.accepted.keys()
 
 
-def found(migrated_file: Path) -> str:
-    """The first wrong of a world."""
-    done = Walk()
-    walk(migrated_file, 1, _A_FEW, done)
-    return "".join(done.wrongs[:1])
+def finds(migrated_file: Path, text: str) -> bool:
+    """Whether one of a few worlds ends with such a wrong: not every world comes upon the fault."""
+    for seed in range(1, 25):
+        done = Walk()
+        walk(migrated_file, seed, _A_FEW, done)
+        if any(text in wrong for wrong in done.wrongs):
+            return True
+    return False
 
 
 @_LONG
@@ -45,23 +48,23 @@ def test_it_finds_that_staff_may_touch_any_account(migrated_file: Path, monkeypa
         monkeypatch.setattr(module, "barrier", lambda *_: None)
     for module in (invitations, roster_plan, roster_views):
         monkeypatch.setattr(module, "barriers", lambda *_: {})
-    assert " changed [" in found(migrated_file)
+    assert finds(migrated_file, " changed [")
 
 
 @_LONG
 def test_it_finds_that_staff_add_people_without_asking(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (roster_plan, roster_service):
         monkeypatch.setattr(module, "needs_consent", lambda *_: False)
-    assert " changed the place " in found(migrated_file)
+    assert finds(migrated_file, " changed the place ")
 
 
 @_LONG
 def test_it_finds_that_a_page_is_open_to_everybody(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "role_in", lambda *_: Role.STUDENT)
-    assert " reads " in found(migrated_file)
+    assert finds(migrated_file, " reads ")
 
 
 @_LONG
 def test_it_finds_that_a_session_outlives_its_password(migrated_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "end_all", lambda *_, **__: 0)
-    assert " still comes in " in found(migrated_file)
+    assert finds(migrated_file, " still comes in ")
