@@ -49,11 +49,11 @@ http {{
   client_body_timeout 10s;
   send_timeout 20s;
   client_max_body_size 1m;
-  upstream portal {{ server 127.0.0.1:{portal}; keepalive 64; }}
+  upstream portal.example {{ server 127.0.0.1:{portal}; keepalive 64; }}
   server {{
     listen 127.0.0.1:{port} backlog=1024;
     location / {{
-      proxy_pass http://portal;
+      proxy_pass "http://portal.example";
       proxy_http_version 1.1;
       proxy_set_header Connection "";
       proxy_set_header Host $host;
