@@ -85,6 +85,13 @@ def serve(settings: Settings, bound: socket.socket, processes: int, tell: int | 
     _Gunicorn(settings, bound, processes, tell).run()
 
 
+def prepare_to_answer(app: Flask) -> None:
+    """Set up a process that answers many requests at once."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    pace_clients(app)
+    prepare_bounded_work("server.submissions.result.report", "server.courses.handouts")
+
+
 def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} on {host} is in use by another program. Choose another with --port."
@@ -147,11 +154,9 @@ class _Gunicorn(BaseApplication):
 
     def _begin(self, worker: Worker) -> None:
         """Runs in each answering process before it accepts connections."""
-        sys.setswitchinterval(_SWITCH_SECONDS)
         assert isinstance(worker, WebWorker)
         app = cast("Flask", worker.wsgi)
-        pace_clients(app)
-        prepare_bounded_work("server.submissions.result.report", "server.courses.handouts")
+        prepare_to_answer(app)
         hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)

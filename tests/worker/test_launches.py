@@ -108,6 +108,24 @@ __global__ void addSums(int* y, const int* sums, int n) {
     if (i < n && blockIdx.x > 0) y[i] += sums[blockIdx.x - 1];
 }
 """
+
+
+def then(source: str, to: str, distance: int) -> str:
+    """One more launch of the steps."""
+    return f"""
+[[then]]
+kernel = "step"
+block = "(BLOCK_SIZE)"
+grid = "(ceil(n/BLOCK_SIZE))"
+parameters = [
+    {{ type = "const int*", name = "from", operand = "{source}" }},
+    {{ type = "int*", name = "to", operand = "{to}" }},
+    {{ type = "int", name = "distance", value = {distance} }},
+    {{ type = "int", name = "n", size = "n" }},
+]
+"""
+
+
 STEPS = """
 title = "Sums of all pairs at growing distances"
 operation = "solution"
@@ -130,40 +148,8 @@ tile = { name = "BLOCK_SIZE", default = 32, allowed = [32], largest = 1024 }
 launch = { block = "(BLOCK_SIZE)", grid = "(ceil(n/BLOCK_SIZE))" }
 ranking = { n = 700 }
 cases = [{ sizes = { n = 100 } }]
-
-[[then]]
-kernel = "step"
-block = "(BLOCK_SIZE)"
-grid = "(ceil(n/BLOCK_SIZE))"
-parameters = [
-    { type = "const int*", name = "from", operand = "a" },
-    { type = "int*", name = "to", operand = "y" },
-    { type = "int", name = "distance", value = 2 },
-    { type = "int", name = "n", size = "n" },
-]
-
-[[then]]
-kernel = "step"
-block = "(BLOCK_SIZE)"
-grid = "(ceil(n/BLOCK_SIZE))"
-parameters = [
-    { type = "const int*", name = "from", operand = "y" },
-    { type = "int*", name = "to", operand = "a" },
-    { type = "int", name = "distance", value = 4 },
-    { type = "int", name = "n", size = "n" },
-]
-
-[[then]]
-kernel = "step"
-block = "(BLOCK_SIZE)"
-grid = "(ceil(n/BLOCK_SIZE))"
-parameters = [
-    { type = "const int*", name = "from", operand = "a" },
-    { type = "int*", name = "to", operand = "y" },
-    { type = "int", name = "distance", value = 8 },
-    { type = "int", name = "n", size = "n" },
-]
 """
+STEPS += then("a", "y", 2) + then("y", "a", 4) + then("a", "y", 8)
 REPEATED = """__global__ void step(const int* from, int* to, int distance, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) to[i] = from[i] + (i >= distance ? from[i - distance] : 0);

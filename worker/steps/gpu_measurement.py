@@ -72,11 +72,11 @@ def request(task: Task, source: Source, made: Made) -> MeasureRequest:
         ranking = None
     return MeasureRequest(
         plan=made.plan,
-        modules=tuple(map(_on_the_wire, made.compilations)),
+        modules=tuple(map(wire_code, made.compilations)),
         ranking=ranking,
         curve=tuple(_curve(task, source, made)) if ranking is not None else (),
         metric=exercise.metric.value,
-        solution=tuple(map(_on_the_wire, made.solution.made)) if made.solution is not None else (),
+        solution=tuple(map(wire_code, made.solution.made)) if made.solution is not None else (),
     )
 
 
@@ -130,7 +130,8 @@ def with_problems(plan: Plan, made: Sequence[Compilation]) -> Plan:
     )
 
 
-def _on_the_wire(made: Compilation) -> WireCode:
+def wire_code(made: Compilation) -> WireCode:
+    """Compiled code as a measurement request carries it."""
     return WireCode(
         made.ptx,
         base64.b64encode(made.cubin).decode(),

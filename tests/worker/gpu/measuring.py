@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +28,7 @@ from worker.gpu.judge.code import judge_code
 from worker.gpu.judge.recipes import Recipe, values
 from worker.gpu.judge.verification import GUARD, Damage, Judge, Verified, Wrong
 from worker.gpu.measure_step import measure
+from worker.steps.gpu_measurement import wire_code
 
 ARCH = "sm_90"
 RANKING = 48
@@ -71,14 +71,7 @@ def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
         },
     )
     assert isinstance(made, Compilation), made
-    return WireCode(
-        made.ptx,
-        base64.b64encode(made.cubin).decode(),
-        made.entry,
-        dict(made.globals),
-        made.resources,
-        {name: each.name for name, each in made.others.items()},
-    )
+    return wire_code(made)
 
 
 def request_for(
