@@ -154,7 +154,7 @@ class TestProfile:
 
     @ONE_DATABASE
     def test_nobody_finds_out_who_is_here_by_trying_names(self, portal, monkeypatch):
-        monkeypatch.setattr(views, "_NAMES", replace(views._NAMES_TRIED, count=2))
+        monkeypatch.setattr(views, "_NAMES_TRIED", replace(views._NAMES_TRIED, count=2))
         client = client_of(portal, "ada")
         assert [save(client, pseudonym=f"Owl {number}").status_code for number in range(3)] == [303, 303, 429]
         assert save(client, pseudonym="Owl 1").status_code == 303, "what is kept is not tried"
