@@ -203,7 +203,8 @@ def _enum(cls: type[Enum], data: object) -> Enum:
     try:
         return cls(data)
     except ValueError:
-        raise WireError(f"{data!r} is not a {cls.__name__}") from None
+        choices = ", ".join(str(member.value) for member in cls)
+        raise WireError(f"{data!r} is not a {cls.__name__}", needed=f"one of: {choices}") from None
 
 
 def zoned_time(data: object) -> datetime:
