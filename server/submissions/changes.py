@@ -14,7 +14,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
-from server.courses.service import hold_course
+from server.courses.service import CourseError, hold_course
 from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.queue_order import QueueOrder, in_state
@@ -31,7 +31,7 @@ _AT_ONCE = 1_000
 _ASK_SECONDS = 1.0
 
 
-class NotPossible(ValueError):
+class NotPossible(CourseError):
     """The job's state doesn't allow this; the text names the state."""
 
 
@@ -111,10 +111,9 @@ def regrade(
     turns.know({one.person for one in found})
     made = queue_jobs(session, [_again(assignment, one) for one in found], moment, turns)
     if made:
-        name = f"assignment {assignment.course.slug}/{assignment.slug}"
         note(
-            session, actor, "assignment.regraded", name, now=moment, course_id=assignment.course_id,
-            assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
+            session, actor, "assignment.regraded", f"assignment {assignment.name}", now=moment,
+            course_id=assignment.course_id, assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
             **({"filter": by} if by else {}),
         )  # fmt: skip
     return made
