@@ -245,7 +245,6 @@ COUNTERS: Mapping[str, Counter] = _table()
 
 
 def totals_of(run: Run) -> Totals:
-    """The counters of a run that reports keep."""
     return Totals(**{each.name: each.metadata["total"](run) for each in fields(Totals)})
 
 

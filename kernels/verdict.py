@@ -178,7 +178,6 @@ class Example:
         threads: tuple[tuple[int, int, int], ...] = (),
         case: str | None = None,
     ) -> Self:
-        """An instance at this element."""
         return cls(block, threads, str(element), case, element.array, element.indices)
 
 
@@ -224,7 +223,6 @@ class Finding:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """The indices of the example's element."""
         return () if self.example is None else self.example.indices
 
     @property

@@ -29,7 +29,6 @@ class WireError(ValueError):
         self.reason, self.path, self.needed = reason, path, needed
 
     def within(self, place: str) -> WireError:
-        """The error of the value around it."""
         return WireError(self.reason, place + self.path, self.needed)
 
 
@@ -68,8 +67,6 @@ def from_plain(cls: type[T], data: object, *, lenient: bool = False, salvage: bo
 
 
 class _Form(Enum):
-    """How the values of an annotation are read."""
-
     ANY = auto()
     OPTIONAL = auto()
     LIST = auto()

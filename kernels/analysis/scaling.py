@@ -100,7 +100,6 @@ def _classes(launch: Launch, period: int) -> Iterator[Class]:
 
 
 def _extent(launch: Launch, period: int, axis: int, remainder: int) -> int:
-    """The number of coordinates of an axis in a class."""
     return 1 if remainder == _LAST else 1 + (launch.grid[axis] - 2 - remainder) // period
 
 
@@ -260,7 +259,6 @@ class _Grid:
 
 
 def _divisions(blocks: Sequence[int], launch: Launch) -> Iterator[_Division]:
-    """The divisions with enough blocks of every class, the coarsest first."""
     numbers = np.array(blocks, np.int64)
     x, y, _ = launch.grid
     places = (numbers % x, numbers // x % y, numbers // (x * y))

@@ -154,7 +154,6 @@ def _without_host_code(
 
 
 def options_for(arch: str, defines: Mapping[str, str], fmad: bool, max_registers: int | None = None) -> list[str]:
-    """NVRTC's options."""
     return [
         f"-arch={arch}",
         "-std=c++17",
@@ -270,7 +269,6 @@ def _error(item: Diagnostic, text: str) -> Finding:
 
 
 def _first_line(text: str, name: str) -> int | None:
-    """The first line of the code with this name."""
     named = (entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token))
     return next((token.line for token in named if token.text == name), None)
 

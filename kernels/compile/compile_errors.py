@@ -59,7 +59,6 @@ def missing_semicolon(message: str, line: int | None, column: int | None, text: 
 
 
 def in_characters(text: str, line: int | None, column: int | None) -> int | None:
-    """A column in bytes, converted to characters."""
     if line is None or column is None:
         return None
     before = text.split("\n")[line - 1].encode()[: column - 1]

@@ -103,7 +103,6 @@ def _bodies() -> Iterator[tuple[re.Pattern[str], str]]:
 
 
 def _replacement(name: str, sizes: tuple[int, ...], returned: str, work: str) -> tuple[re.Pattern[str], str]:
-    """The pattern of a definition, and the declaration that replaces it."""
     head = f".func {' ' * bool(returned)}{returned}{name}(\n{_parameters(name, sizes)}\n)\n"
     registers = f".reg .b32 %r<2>; .reg .b64 %rd<{sizes.count(64) + 1}>;"
     return _body(head, f"{registers} {_loads(name, sizes)} {work}"), f".extern {head};\n"

@@ -31,8 +31,6 @@ LONGEST_REAL_DOT_PRODUCT = 32
 
 
 class Role(StrEnum):
-    """What a kernel does with an operand."""
-
     INPUT = "input"
     OUTPUT = "output"
     INOUT = "inout"  # it has values before the launch, and results after it
@@ -169,7 +167,6 @@ class Constant:
 
     @property
     def declaration(self) -> str:
-        """The declaration that a file needs."""
         return f"__constant__ int {self.symbol};"
 
 
@@ -308,7 +305,6 @@ class Exercise:
 
     @property
     def kernels(self) -> dict[str, Launched]:
-        """The first launch of each kernel, by the kernel's name."""
         found: dict[str, Launched] = {}
         for each in self.launches:
             found.setdefault(each.kernel, each)

@@ -55,7 +55,6 @@ def device_classes(given: object) -> tuple[str, ...]:
 
 
 def axis(name: str, values: tuple[int, ...]) -> Axis:
-    """The axis with its name and values checked."""
     if not _NAME.fullmatch(name):
         raise AxisError(f"`{name[:100]}` isn't a C identifier of at most 100 characters")
     if not values:

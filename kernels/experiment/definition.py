@@ -78,7 +78,6 @@ def read_definition(text: str) -> Experiment:
 
 
 def plain_definition(experiment: Experiment) -> dict[str, Any]:
-    """The experiment as its file would have it, for a manifest."""
     design = experiment.design
     texts = {"question": experiment.question, "expect": experiment.expect}
     by_kind: Mapping[DesignKind, dict[str, Any]] = {
@@ -130,8 +129,6 @@ def line_of(text: str, table: str, key: str) -> int:
 
 
 class _Reader:
-    """The fields of one file, with the line of each."""
-
     def __init__(self, text: str, data: Mapping[str, Any]) -> None:
         self._lines = text.split("\n")
         self._data = data

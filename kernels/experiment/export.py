@@ -69,7 +69,6 @@ def _names(results: Sequence[PointResult]) -> tuple[list[str], list[str]]:
 
 
 def to_csv(results: Sequence[PointResult]) -> str:
-    """The rows with their header."""
     return "".join(csv_parts(results))
 
 
@@ -80,7 +79,6 @@ def csv_parts(results: Sequence[PointResult]) -> Iterator[str]:
 
 
 def json_parts(results: Sequence[PointResult]) -> Iterator[str]:
-    """The rows as a list of objects."""
     yield from _list(rows(results), "\n")
     yield "\n"
 

@@ -96,7 +96,6 @@ class PointPlan:
         return any(each.binding.is_variable for each in self._exercise.operands)
 
     def point(self, number: int) -> PlannedPoint:
-        """A point by its number, with what it changes."""
         point = self.points[number]
         changed = change(point.params, self._roles[point.kernel], self._exercise)
         return PlannedPoint(number, point, changed)
@@ -133,7 +132,6 @@ class PointPlan:
             whole.add(key[1])
 
     def _changes(self) -> Iterator[Change]:
-        """The changes of points that differ in sizes or macros."""
         seen: set[tuple[str, tuple[int, ...]]] = set()
         names = {
             kernel: [name for name, role in given.items() if role in {Role.SIZE, Role.MACRO}]
@@ -255,7 +253,6 @@ def rejected(plan: PointPlan, planned: PlannedPoint, reason: str, ended: str) ->
 
 
 def graded(plan: PointPlan, planned: PlannedPoint, report: Report, ended: str) -> PointResult:
-    """What is kept of a graded point."""
     extent = report.evidence.extent
     # a kernel that isn't made for these sizes is counted at smaller ones, which say nothing about this point
     fits = extent is not None and dict(extent.sizes) == dict(planned.change.sizes)

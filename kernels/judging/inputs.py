@@ -52,13 +52,11 @@ class Expected:
 
 
 def factors(case: CasePlan) -> tuple[MatrixPlan, MatrixPlan]:
-    """The left and the right factor of the product."""
     left, right = (matrix for matrix in case.matrices if matrix.role is Role.INPUT)
     return left, right
 
 
 def output_of(case: CasePlan) -> MatrixPlan:
-    """The one matrix that the kernel has to fill."""
     (output,) = (matrix for matrix in case.matrices if matrix.role is Role.OUTPUT)
     return output
 
@@ -96,7 +94,6 @@ def _make_factors(case: CasePlan, random: np.random.Generator, turn: int) -> dic
 
 
 def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
-    """The product that the kernel has to compute from these inputs."""
     a, b = (inputs[matrix.name].astype(np.float64) for matrix in factors(case))
     values = a @ b
     if case.inputs is not InputKind.REAL:

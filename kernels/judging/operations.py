@@ -113,7 +113,6 @@ def tolerance_text(case: CasePlan) -> str:
 def _computed(
     case: CasePlan, tile: int, inputs: Mapping[str, Matrix], values: Mapping[str, Matrix]
 ) -> Product | Sums | Transposed:
-    """The output with the result that the operation defines."""
     output = output_of(case)
     actual = from_memory(values[output.name], output)
     if case.operation is Operation.MATMUL:

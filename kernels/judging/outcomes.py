@@ -107,7 +107,6 @@ def _same(diagnosis: Diagnosis) -> tuple[object, ...]:
 
 
 def value_text(bad: Mismatch, verb: str = "is") -> str:
-    """An incorrect element with its value and its expected value."""
     if bad.found == NEVER_WRITTEN:
         return f"`{bad.element}` {'was' if verb == 'is' else 'is'} never written, but should be {bad.right}"
     return f"`{bad.element}` {verb} {bad.found}, not {bad.right}"

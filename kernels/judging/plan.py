@@ -115,12 +115,10 @@ class CasePlan:
 
     @property
     def given(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that have values before the launch."""
         return tuple(matrix for matrix in self.matrices if matrix.role in {Role.INPUT, Role.INOUT})
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that have results."""
         return tuple(matrix for matrix in self.matrices if matrix.role in {Role.OUTPUT, Role.INOUT})
 
     def by_solution(self) -> CasePlan:
@@ -166,7 +164,6 @@ class Plan:
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The extents, for a plan with one compilation."""
         return self.cases[0].shapes if self.cases else {}
 
     @property
@@ -324,7 +321,6 @@ def _value(expression: Expression | None, names: Mapping[str, int]) -> int:
 def _resolve_launch(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[Launch | None, Finding | None]:
-    """The launch of one case, or the reason against it."""
     rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
     if source is not None:
         rule = rule.override(source.launch)
@@ -344,7 +340,6 @@ def _resolve_launch(
 def _resolve_further(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[tuple[LaunchPlan, ...], Finding | None]:
-    """The launches of one case after the first, or the reason against one of them."""
     made: list[LaunchPlan] = []
     try:
         made.extend(_further(exercise, source, tile, case.sizes))

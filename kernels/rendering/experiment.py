@@ -29,7 +29,6 @@ def columns(results: Sequence[PointResult]) -> list[Quantity]:
 
 
 def results_text(name: str, results: Sequence[PointResult], points: int, style: Style) -> str:
-    """A table with one line a point."""
     found = point_table(results)
     head = f"{safe(name)}: {len(results):,} of {plural(points, 'point')}"
     lines = [style.paint(cut(head, style.width), BOLD), ""]
@@ -134,7 +133,6 @@ class PointTable:
 
 
 def point_table(results: Sequence[PointResult], most: int | None = None) -> PointTable:
-    """The first points with the quantities that suit all."""
     shown, names = columns(results), tuple(results[0].params) if results else ()
     rows = []
     for each in results[:most]:
@@ -164,7 +162,6 @@ def _table(found: PointTable, style: Style) -> list[str]:
 
 
 def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> str:
-    """Each pair with its ratio, and one sentence for all of them."""
     what = found.quantity
     head = f"{safe(names[1])} over {safe(names[0])}: {what.title.lower()}, {what.basis}"
     several = len({each.kernel for each in found.pairs}) > 1
@@ -180,7 +177,6 @@ def comparison_text(found: Comparison, names: tuple[str, str], style: Style) -> 
 
 
 def overall_text(found: Comparison) -> str:
-    """All pairs together, in a sentence."""
     complete = [pair for pair in found.pairs if pair.complete]
     if not complete:
         return f"No point has this in both: {found.quantity.title.lower()}, {found.quantity.basis}."

@@ -22,7 +22,6 @@ def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...
 
 
 def next_idea(ladder: Ladder | None, found: Measurement | None) -> str:
-    """The idea of the next faster kernel, as a sentence; "" if there is none."""
     sentences = standing(ladder, found)[1:]
     text = sentences[0].removeprefix(_NEXT_IDEA) if sentences else ""
     return text[:1].upper() + text[1:]

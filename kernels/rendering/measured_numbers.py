@@ -66,7 +66,6 @@ def ranked_value(found: Measurement) -> tuple[float, str]:
 
 
 def value_text(value: float, unit: str) -> str:
-    """A value that ranks, without its unit."""
     return ms_text(value) if unit == MS else speed_text(value)
 
 
@@ -86,7 +85,6 @@ def repeats_text(found: Measurement) -> str:
 
 
 def conditions(found: Measurement) -> Mapping[str, str]:
-    """The circumstances of a measurement, by title."""
     env, clocks = found.environment, found.clocks
     most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
     said = {

@@ -143,7 +143,6 @@ def _with_bars(lines: list[str], values: Sequence[float], style: Style) -> list[
 
 
 def measured_with_text(report: Report, style: Style) -> list[str]:
-    """The conditions of a measurement, for the end of a report."""
     found = report.measurement
     if found is None or report.verdict is not Verdict.ACCEPTED:
         return []

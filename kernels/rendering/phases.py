@@ -56,7 +56,6 @@ def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:
 
 
 def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) -> list[str]:
-    """A table for each phase of one block."""
     header, rows = thread_header(table), thread_rows(table, block)
     step = len(fetched_operands(table)) + 1
     lines = [f"Block {course_place(block, table.launch.grid)}"]

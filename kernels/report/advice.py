@@ -94,7 +94,6 @@ def _at(findings: Sequence[Finding]) -> str:
 
 
 def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -> Step:
-    """The step with its placeholders."""
     known = _KNOWN.get(report.verdict) if leading else None
     step = known(leading, report, lines) if known is not None else None
     return step or Step(report.verdict.value, report.verdict.advice)

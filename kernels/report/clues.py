@@ -332,7 +332,6 @@ def _patterns(finding: Finding) -> Iterator[tuple[re.Pattern[str], str]]:
 
 
 def _reads(diagnosis: Diagnosed) -> re.Pattern[str]:
-    """A pattern of the lines that read one of the matrices."""
     return re.compile(rf"^[^=\n]*+=.*\b(?:{'|'.join(diagnosis.names)})\s*+\[")
 
 

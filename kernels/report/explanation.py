@@ -67,7 +67,6 @@ def explanation_of(report: Report) -> Explanation:
 
 
 def marked_lines(notes: Sequence[LineNote]) -> Mapping[int, str]:
-    """The text of each line."""
     return {note.line: note.text for note in notes}
 
 

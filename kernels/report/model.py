@@ -183,7 +183,6 @@ def message_for(
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """The report as one JSON object."""
     plain: dict[str, Any] = to_plain(report)
     return plain
 

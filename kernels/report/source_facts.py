@@ -37,7 +37,6 @@ def code_between(first: int, last: int, lines: Sequence[str]) -> str:
 
 
 def line_at(code: str, place: int) -> int:
-    """The number of the line with this character."""
     return code.count("\n", 0, place) + 1
 
 

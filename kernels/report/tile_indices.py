@@ -83,7 +83,6 @@ def repair_text(found: Sequence[Repair]) -> str:
 
 
 def _of_tile(matrix: str, used: tuple[str, str], needed: tuple[str, str], code: str) -> list[Repair]:
-    """The repairs for the tile of one matrix."""
     cells = _cells_of_tile(matrix, code)
     stores, uses = ([each for each in cells if bool(each.value) is stored] for stored in (True, False))
     kinds = _Kinds(code)

@@ -253,7 +253,6 @@ def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
 
 
 def expected_parameters(exercise: Launched) -> str:
-    """The parameter list that the kernel must have."""
     return ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
 
 
@@ -282,7 +281,6 @@ def unused_parameters(tokens: list[Token], line: int | None, *, arrays: bool) ->
 
 
 def _name(parameter: Sequence[Token]) -> str:
-    """The name that a parameter declares; "" if it has none."""
     names = [token.text for token in parameter if token.kind is Kind.NAME]
     own = [text for text in names if text not in _QUALIFIERS | _BUILT_IN]
     return own[-1] if own else ""

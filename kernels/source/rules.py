@@ -84,7 +84,6 @@ def check_integer_types(seen: Sequence[VisibleItem], tokens: Sequence[Token]) ->
 
 
 def _names_types(tokens: Sequence[Token]) -> bool:
-    """Whether the file gives a name of these types itself."""
     following = zip(tokens, [token.text for token in tokens[1:]], strict=False)
     typedef = any(token.text == "typedef" for token in tokens)
     return any(

@@ -138,6 +138,5 @@ def _orders(ones: Sequence[float | None], others: Sequence[float | None]) -> set
 
 
 def to_json(found: WorkerBench) -> dict[str, Any]:
-    """The bench as one JSON object."""
     plain: dict[str, Any] = to_plain(found)
     return plain

@@ -34,7 +34,6 @@ class Account:
 
 
 def config_file(environment: Mapping[str, str] | None = None) -> Path:
-    """The path of the file that stores the account."""
     given = os.environ if environment is None else environment
     if named := given.get(CONFIG):
         return Path(named)

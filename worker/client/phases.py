@@ -77,7 +77,6 @@ def _place(found: Submission) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as text in a suitable unit."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 5400:

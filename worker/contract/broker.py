@@ -253,8 +253,6 @@ class Sender:
 
 
 class StepSender:
-    """Publishes steps, for the dispatcher."""
-
     def __init__(self, app: Celery) -> None:
         self._sender = Sender(app)
 

@@ -81,12 +81,10 @@ def about(**what: object) -> Iterator[None]:
 
 
 def context() -> Mapping[str, object]:
-    """The fields that a line logged now would have."""
     return {**_process, **_about.get()}
 
 
 def without_passwords(text: str) -> str:
-    """The text without users and passwords in addresses."""
     return _PERSON.sub(r"\1**@", text)
 
 

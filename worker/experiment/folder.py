@@ -93,7 +93,6 @@ class Folder:
         return before
 
     def _begin(self, manifest: Manifest) -> None:
-        """Write the manifest, whole or not at all."""
         self.path.mkdir(parents=True, exist_ok=True)
         _write_whole(self._manifest, to_plain(manifest))
 

@@ -82,7 +82,6 @@ def versions() -> dict[str, str]:
 
 
 def now() -> str:
-    """This moment in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

@@ -18,8 +18,6 @@ __all__ = ["Group", "Plan", "PlannedPoint", "Values", "rejected", "result_of"]
 
 
 class Plan(PointPlan):
-    """The points of a run, and the work of each."""
-
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
         super().__init__(
@@ -62,7 +60,6 @@ def rejected(plan_: Plan, planned: PlannedPoint, reason: str) -> PointResult:
 
 
 def result_of(plan_: Plan, planned: PlannedPoint, graded: Graded) -> PointResult:
-    """What is kept of a graded point."""
     if graded.report is None:
         return plan.without_report(plan_, planned, Verdict.SYSTEM_ERROR, graded.error, now())
     return plan.graded(plan_, planned, graded.report, now())

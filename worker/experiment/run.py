@@ -105,7 +105,6 @@ class Points:
         return [self._results[number] for number in sorted(self._results)]
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
-        """The points that have no result yet."""
         return [number for number in numbers if self._is_missing(number)]
 
     def run(self, numbers: Iterable[int], pool: Callable[[], Pool]) -> None:

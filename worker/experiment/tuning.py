@@ -25,7 +25,6 @@ from worker.workplaces.workplace import Workplace
 
 
 def tunes(manifest: Manifest) -> bool:
-    """Whether a run is a search."""
     return from_plain_definition(manifest.definition).design.kind is DesignKind.TUNE
 
 

@@ -239,7 +239,6 @@ class CupyBackend:
         return Timed(runtime.eventElapsedTime(self._before, self._after), 1000 * (ended - began))
 
     def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
-        """A function that starts a kernel."""
         values = [_parameter(argument) for argument in arguments]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(each) for each in values))
 

@@ -88,8 +88,6 @@ def _effort(request: MeasureRequest) -> Effort:
 
 
 class _Job:
-    """A request in progress, with its findings and measurements so far."""
-
     def __init__(self, request: MeasureRequest, backend: Backend, judge: Judge) -> None:
         self._request = request
         self._backend = backend
@@ -162,7 +160,6 @@ class _Job:
     # -- what is measured ----------------------------------------------------------------------------------------------
 
     def measure_ranking(self, case: CasePlan, bench: Bench) -> None:
-        """Measure the ranking size, and then the curve."""
         found = self._timed(case, bench, _effort(self._request), ranking=True)
         if isinstance(found, Finding):
             self._fail(case, found)

@@ -301,7 +301,6 @@ class Spares:
             self._changed.notify_all()
 
     def _wanted(self) -> int:
-        """How many processes should wait."""
         ahead = self._ahead if self._most is None else min(self._ahead, self._most - self._taken)
         return max(ahead, self._asking)
 

@@ -168,7 +168,6 @@ def run_selftest(
 
 
 def to_json(result: SelfTest) -> dict[str, Any]:
-    """The outcome as one JSON object."""
     plain: dict[str, Any] = to_plain(result)
     return plain
 
@@ -210,7 +209,6 @@ _DRIVER = "Check with `nvidia-smi` that the device is healthy and not in use. Th
 
 
 def _problem(kernel: SelfTestKernel, found: str, report: Report | None, *, gpu: bool) -> str:
-    """The meaning of an incorrect verdict, and what to do next."""
     whom = f"{kernel.name}: a kernel that {kernel.what}"
     if report is None:
         return f"{whom} could not be graded ({found}). {_NO_WORK} {_LOOK}"

@@ -37,7 +37,6 @@ class DeviceTests:
     allow_gaps: bool = False
 
     def __call__(self, progress: Progress) -> Fitness:
-        """Test all devices. Each problem and warning names its device."""
         found = [(device, self._run(here, device, progress)) for device, here in self._devices()]
         return Fitness(
             tuple(f"{device}: {each}" for device, result in found for each in _problems(result)),

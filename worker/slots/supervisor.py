@@ -59,7 +59,6 @@ class Options:
 
 
 def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
-    """The command that starts a slot's process."""
     words = [
         # With -P, no file in the current folder replaces a module.
         sys.executable, "-P", "-m", "worker.slots.slot", "--name", slot.name, "--queue", slot.queue, "--worker", worker,

@@ -93,7 +93,6 @@ def warm_up() -> None:
 
 
 def analysis_step(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the step on an AnalysisRequest as a dictionary."""
     plain: dict[str, Any] = to_plain(analyse(from_plain(AnalysisRequest, request)))
     return plain
 

@@ -70,7 +70,6 @@ def warm_up() -> None:
 
 
 def check_step(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the step on a CheckRequest as a dictionary."""
     plain: dict[str, Any] = to_plain(check(from_plain(CheckRequest, request)))
     return plain
 

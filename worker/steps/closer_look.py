@@ -126,7 +126,6 @@ def _ranking_case(look: Look) -> CasePlan | None:
 
 
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
-    """The evidence and the occupancy of a counted run."""
     return meaning(counted, look.task.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
 
 

@@ -214,7 +214,6 @@ def _plan(job: Job, source: Source | None = None) -> Plan:
 
 
 def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
-    """A warning why the ranking size is not in the plan."""
     reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
     return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 

@@ -83,7 +83,6 @@ def fits(plan: Plan) -> bool:
 
 
 def module_of(made: Compilation) -> Module:
-    """The parts of a compilation that a run needs."""
     others = {name: each.name for name, each in made.others.items()}
     return Module(made.ptx, made.entry, made.globals, made.resources, others)
 

@@ -65,7 +65,6 @@ def remains_open(report: Report) -> bool:
 
 
 def request(task: Task, source: Source, made: Made) -> MeasureRequest:
-    """The request to the GPU for a kernel that passed its check."""
     exercise = task.exercise
     ranking = next((case for case in made.plan.cases if dict(case.sizes) == dict(exercise.ranking)), None)
     if ranking is not None and ranking.module >= len(made.compilations):
@@ -131,7 +130,6 @@ def with_problems(plan: Plan, made: Sequence[Compilation]) -> Plan:
 
 
 def wire_code(made: Compilation) -> WireCode:
-    """Compiled code as a measurement request carries it."""
     return WireCode(
         made.ptx,
         base64.b64encode(made.cubin).decode(),
@@ -143,8 +141,6 @@ def wire_code(made: Compilation) -> WireCode:
 
 
 class Measures(Protocol):
-    """A GPU that judges and measures kernels."""
-
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         """Judge and measure a kernel, and wait for the answer. Raises SandboxFailure."""
 
@@ -202,7 +198,6 @@ def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -
 
 
 def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
-    """The driver's occupancy for the measured launch."""
     told = answer.occupancy
     if told is None:
         return None

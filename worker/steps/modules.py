@@ -55,7 +55,6 @@ class Loaded:
         return cls(module, first, others=dict(zip(module.others, rest, strict=True)))
 
     def calls(self, case: CasePlan) -> list[Call]:
-        """The launches of a case."""
         from kernels.device import Call
         from kernels.judging.judge import arguments
 

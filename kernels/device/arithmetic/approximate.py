@@ -25,7 +25,6 @@ def _inverse_root(a: Array) -> Array:
 
 
 def _single(function: Callable[[Array], Array]) -> Function:
-    """Apply a float64 function to float32 arrays."""
     return lambda a: function(a.astype(np.float64)).astype(np.float32)
 
 

@@ -279,7 +279,6 @@ class Mbarriers:
         return numbers
 
     def _by_barrier(self, part: Part, phases: Counts) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
-        """Yield the threads by barrier and phase."""
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             for phase in np.unique(phases[here]).tolist():

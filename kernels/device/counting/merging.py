@@ -113,7 +113,6 @@ def _taken(bases: dict[Base, list[_Group]]) -> Iterator[_Group]:
 
 
 def _access(item: Instruction) -> tuple[Form, Address] | None:
-    """Return the form and the address of a load or store."""
     form = memory_form(item.opcode)
     if form is None:
         return None

@@ -50,7 +50,6 @@ def subtract(a: Value, b: Value) -> Value:
 
 
 def negate(a: Value) -> Value:
-    """Return -a."""
     if a.lanes is None:
         return uniform(-a.offset, a.bits)
     lanes = a.integral().lanes

@@ -136,7 +136,6 @@ def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
 
 
 def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
-    """Return the predicate and the result of a reducing barrier."""
     found = _BARRIER.fullmatch(instruction.opcode)
     if found is None:
         raise Unsupported(instruction.opcode, instruction.line)

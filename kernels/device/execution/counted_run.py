@@ -30,8 +30,6 @@ _NO_MEMORY = {"const", "param"}
 
 
 class CountedMachine(Machine):
-    """A machine that counts everything it does."""
-
     __slots__ = ("counting",)
 
     def __init__(
@@ -47,8 +45,6 @@ def _counting(machine: Machine) -> Counting:
 
 
 def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
-    """Return a step that counts its accesses, then runs."""
-
     def counted(machine: Machine, mask: Mask | None) -> None:
         count = _counting(machine).access
         for access in accesses:

@@ -77,8 +77,6 @@ def _refused(pc: int, item: Instruction, reason: Unsupported) -> LoweredStep:
 
 
 class Lowering(Operands):
-    """Makes the steps of a program."""
-
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._local = block_local(program)

@@ -66,8 +66,6 @@ def _printed(machine: Machine, site: Site, passed: tuple[str, ...], lane: int) -
 
 
 def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, given: int) -> None:
-    """Report a format that needs more arguments than there are."""
-
     def describe() -> Described:
         block, thread = machine.geometry.who(lane)
         message = f"The format asks for {plural(wanted, 'argument')}, but `printf` gets {given}."

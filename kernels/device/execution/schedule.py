@@ -95,8 +95,6 @@ class BudgetSpentError(Exception):
 
 
 class ChunkRun:
-    """One chunk of blocks from start to end."""
-
     def __init__(
         self, lowering: Lowering, blocks: dict[int, CodeBlock], machine: Machine, schedule: Schedule, budget: Budget
     ) -> None:

@@ -123,5 +123,4 @@ def _read(
 
 
 def wait_step(allowed: int | None) -> Step:
-    """Wait for copies."""
     return lambda machine, mask: _wait(machine, mask, allowed)

@@ -213,7 +213,6 @@ class Layout:
         return memory
 
     def address(self, memory: Memory, name: str) -> Value:
-        """Return the address of a variable for an instruction that names it."""
         allocation = memory.by_name.get(name)
         variable = self._program.variables.get(name)
         if allocation is None or variable is None:

@@ -127,7 +127,6 @@ class _Expansion:
         )
 
     def _check_jumps(self) -> None:
-        """Check that every branch leads to a label."""
         for item in self._instructions:
             if item.head not in {"bra", "brx"}:
                 continue
@@ -213,14 +212,12 @@ class _Expansion:
             self._builtin(callee.name, returned, passed, line)
 
     def _prefix(self, line: int | None) -> str:
-        """Return the prefix for the names of one more call."""
         if self._calls >= MAX_CALLS:
             raise Unsupported("call", line, _TOO_LONG)
         self._calls += 1
         return f"{self._calls}:"
 
     def _body(self, function: Function, returned: _Names, passed: _Names, line: int | None, call: _Call) -> None:
-        """Emit the body of a function for one call."""
         if function.name in call.stack:
             self._refuse("call", line, "A function that calls itself (recursion) is not emulated.")
             return

@@ -57,8 +57,6 @@ def check_name(name: str) -> None:
 
 
 class OperandReader:
-    """Parser for operands inside one function."""
-
     def __init__(self, tokens: Tokens, scopes: Scopes) -> None:
         self._tokens = tokens
         self._scopes = scopes

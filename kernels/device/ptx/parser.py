@@ -92,7 +92,6 @@ class _ModuleReader:
             raise Malformed(f"unexpected {word[:40]!r} outside a function")
 
     def _directive_tail(self, word: str) -> None:
-        """Skip the rest of a directive that has no closing mark."""
         if word == ".target":
             self._tokens.next()
             while self._tokens.accept(","):
@@ -106,7 +105,6 @@ class _ModuleReader:
             self._tokens.next()
 
     def _section(self) -> None:
-        """Skip a debug section."""
         self._tokens.next()
         self._tokens.next()
         self._tokens.expect("{")

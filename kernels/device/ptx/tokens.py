@@ -69,7 +69,6 @@ class Tokens:
         return False
 
     def integer(self) -> int:
-        """Take an integer with its sign."""
         negative = self.accept("-")
         text = self.next().rstrip("U")
         try:

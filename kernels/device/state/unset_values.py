@@ -150,7 +150,6 @@ class UnsetObserver:
         return self._geometry.shape.threads, self._geometry.shape.blocks
 
     def use(self, register: int, pc: int, mask: Mask | None, harm: str) -> None:
-        """Report an unset register whose value does harm."""
         bad = self.harmful(register, mask)
         if bad is None:
             return

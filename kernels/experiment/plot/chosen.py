@@ -70,7 +70,6 @@ def _accepted(results: Results) -> list[PointResult]:
 
 
 def _kind(results: Results, request: Request) -> Kind:
-    """A kind that suits what was chosen, and else the axes."""
     if request.x:
         try:
             check_axes(results, request.x)
@@ -126,7 +125,6 @@ def _requests(results: Results) -> Iterator[Request]:
 
 
 def _differs(results: Results, name: str) -> bool:
-    """Whether the points have different values of a quantity."""
     what = quantity(name)
     return len({value for each in results if (value := what.of(each)) is not None}) > 1
 

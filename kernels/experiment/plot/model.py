@@ -21,8 +21,6 @@ class NoPlot(ValueError):
 
 
 class Kind(StrEnum):
-    """The kinds of plots."""
-
     LINE = "line"
     HEATMAP = "heatmap"
     SCATTER = "scatter"
@@ -57,7 +55,6 @@ class Request:
         return cls(Kind(table["kind"]) if "kind" in table else None, **names)
 
     def to_plain(self) -> dict[str, str]:
-        """The table of a file."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: str(value) for name, value in given.items() if value}
 
@@ -195,7 +192,6 @@ class Chart:
 
     @property
     def marked(self) -> list[Spot]:
-        """The spots with a mark."""
         return [spot for panel in self.panels for each in panel.series if each.marked for spot in each.spots]
 
 

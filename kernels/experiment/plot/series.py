@@ -23,7 +23,6 @@ class Line:
 
 
 def varied(results: Sequence[PointResult]) -> list[str]:
-    """The axes with more than one value."""
     names = list(results[0].params) if results else []
     return [name for name in names if len({each.params[name] for each in results}) > 1]
 

@@ -115,7 +115,6 @@ class _Search:
         self._tried |= dict(zip(numbers, results, strict=True))
 
     def tuning(self, stopped: Stop | None) -> Tuning:
-        """What was done so far."""
         scores = self._scores()
         return Tuning(
             goal=self._goal.name,
@@ -149,7 +148,6 @@ class _Search:
         return picked
 
     def _lengths(self) -> Lengths:
-        """The lengths that fit the points tried so far."""
         if self._fitted is None or self._fitted[0] != len(self._tried):
             scores = self._scores()
             found = fitted(self._coordinates[list(scores)], np.array(list(scores.values())))
@@ -164,7 +162,6 @@ class _Search:
         return scores | dict.fromkeys(failed, worst) | self._pruned()
 
     def _scores(self) -> dict[int, float]:
-        """The score of each tried point that has a value."""
         found = {number: self._score(self._goal.of(each)) for number, each in self._tried.items()}
         return {
             number: score

@@ -13,8 +13,6 @@ from kernels.verdict import Verdict
 
 
 class Stop(StrEnum):
-    """Why a search ended."""
-
     BUDGET = "budget"
     NONE_LEFT = "none_left"
     IN_VAIN = "in_vain"

@@ -80,7 +80,6 @@ def whole_numbers(output: Output, wrong: Mask) -> Diagnosis | None:
 
 
 def scaled(output: Output, wrong: Mask) -> Diagnosis | None:
-    """A multiple of the expected values."""
     for factor, text in ((2, "twice the expected value"), (-1, "the negative of the expected value")):
         if equal(output, output.expected.values * factor):
             return Diagnosis(f"scaled_{factor}", f"Every element is {text}.")

@@ -102,5 +102,4 @@ def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
 
 
 def line_count(source: str) -> int:
-    """The number of lines in the listing."""
     return source.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").count("\n") + 1

@@ -43,7 +43,6 @@ def render_handout_phases(table: PhaseTable, prefix: str) -> Markup:
 
 
 def whole_page(template: str, given: dict[str, object], file: str) -> str:
-    """A complete page from a template and its values."""
     style, script = stylesheet(), script_text()
     return (
         environment()

@@ -65,7 +65,6 @@ class ReportContext:
 
 
 def render_report(report: Report, source: str, around: ReportContext) -> str:
-    """The report as a complete page."""
     return whole_page("report.html", {**_given(report, source, around), "extra": around.facts}, around.file)
 
 
@@ -158,7 +157,6 @@ def _text(pieces: Sequence[Piece]) -> str:
 
 
 def _without_start(pieces: Sequence[Piece], count: int) -> Sequence[Piece]:
-    """The pieces of a line without its first characters."""
     kept = []
     for piece in pieces:
         kept.append(replace(piece, text=piece.text[count:]))

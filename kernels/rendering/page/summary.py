@@ -29,12 +29,10 @@ class Figure:
 
     @property
     def number(self) -> str:
-        """The value without its unit."""
         return self.value.partition(numbers.SPACE)[0]
 
     @property
     def unit(self) -> str:
-        """The unit of the value, or ""."""
         return self.value.partition(numbers.SPACE)[2]
 
 

@@ -61,7 +61,6 @@ def axes_of(chart: Chart) -> tuple[Axis, Axis]:
 
 
 def colours_of(plot: HeatMap) -> Axis:
-    """The axis of a heat map's colours."""
     return Axis(plot.low, plot.high, logarithmic=is_wide((plot.low, plot.high)))
 
 

@@ -42,7 +42,6 @@ class Canvas:
             self._dot(code, first[0] + share * (second[0] - first[0]), first[1] + share * (second[1] - first[1]))
 
     def rows(self) -> list[str]:
-        """The rows from the top."""
         return [self._row(row) for row in reversed(range(self._height))]
 
     def _dot(self, code: str, x: float, y: float) -> None:

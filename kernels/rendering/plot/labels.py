@@ -48,7 +48,6 @@ def interval_of(scale: Scale, ends: Interval | None) -> str:
 
 
 def tick(scale: Scale, value: float) -> str:
-    """A number at a line of the grid."""
     if scale.quantity is None:
         return value_of(scale, value)
     if scale.quantity.unit.startswith("share"):
@@ -107,12 +106,10 @@ def peak_text(roofs: Roofs) -> str:
 
 
 def limits_text(roofs: Roofs) -> str:
-    """All roofs with their figures."""
     return ", ".join([*map(roof_text, roofs.memories), peak_text(roofs)])
 
 
 def roofs_text(roofs: Roofs) -> str:
-    """The sources of the roofs' figures."""
     first, *others = roofs.memories
     said = [f"{first.name} and cores from {first.source}", *(f"{each.name} from {each.source}" for each in others)]
     return f"Roofs: {', '.join(said)}."

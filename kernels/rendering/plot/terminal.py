@@ -31,7 +31,6 @@ _BLACK, _WHITE, _LIGHT_UNTIL = 16, 231, 3
 
 
 def plot_text(plot: Plot, style: Style) -> str:
-    """The plot in the width of the terminal."""
     heading = style.paint(cut(safe(plot.title), style.width), BOLD)
     if isinstance(plot, HeatMap):
         lines = _heat_map(plot, style)
@@ -204,7 +203,6 @@ def _key(series: Series, style: Style) -> tuple[str, str]:
 
 
 def _wrapped(keys: Sequence[tuple[str, str]], style: Style) -> list[str]:
-    """The names in lines, as many as fit."""
     lines, used = [""], 0
     for painted, plain in keys:
         if used and used + width(plain) + 3 > style.width:

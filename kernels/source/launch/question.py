@@ -109,7 +109,6 @@ def largest_fitting(exercise: Exercise) -> int:
 
 
 def _block(exercise: Exercise, tile: int) -> list[int]:
-    """The extents of the exercise's block, as far as the tile determines them."""
     extents = []
     names: Mapping[str, int] = {**exercise.macros, exercise.tile_name: tile}
     for text in exercise.launch.block:

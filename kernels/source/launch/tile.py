@@ -110,14 +110,12 @@ def checked(exercise: Exercise, tile: Tile) -> Tile | Finding:
 
 
 def _launched_by_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
-    """Whether the launch depends on the tile."""
     rule = exercise.launch.override(launch)
     used = {name for text in (*rule.grid, *rule.block, rule.shared) for name in text.names}
     return bool(used & {exercise.tile_name, *names.constants.derived})
 
 
 def _matters(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
-    """Whether the tile changes the launch, the operands or the sizes."""
     if _launched_by_tile(exercise, names, launch):
         return True
     texts: list[Expression] = [each for operand in exercise.operands for each in (operand.rows, operand.cols)]
@@ -244,7 +242,6 @@ def _told_by_constant(exercise: Exercise, names: Names) -> bool:
 
 
 def _number(text: str) -> int | None:
-    """The value of a C++ integer literal."""
     try:
         return Expression.parse(text.replace("'", "")).evaluate({})
     except ExpressionError:

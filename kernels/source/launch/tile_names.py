@@ -74,7 +74,6 @@ def tile_names(exercise: Exercise, names: Names) -> list[str]:
 
 
 def candidates(exercise: Exercise, names: Names, found: Sequence[str]) -> list[Candidate]:
-    """The constants among these names."""
     strong = _strong(exercise, names, found)
     return [
         Candidate(
@@ -141,7 +140,6 @@ def _constant_functions(tokens: Sequence[Token]) -> set[str]:
 
 
 def _constants(names: Names) -> Iterator[str]:
-    """The names that have the form of constants."""
     yield from (macro.name for macro in names.macros if not macro.function_like)
     yield from (token.text for token, _ in declared_constants(names.tokens))
     yield from _braced(names.tokens)

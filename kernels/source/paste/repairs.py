@@ -68,7 +68,6 @@ def repair_of(text: str) -> Repair | None:
 
 
 def plain_repair(text: str) -> dict[str, Any] | None:
-    """The repair as plain values."""
     repair = repair_of(text)
     return None if repair is None else to_plain(repair)
 

@@ -29,7 +29,6 @@ _BAR = 20
 
 
 def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
-    """What the run is made on."""
     from worker.experiment.manifest import DeviceUsed
     from worker.experiment.setup import Machine
 
@@ -38,7 +37,6 @@ def machine(gpu: GpuFacts | None, arch: str | None) -> Machine:
 
 
 def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | None) -> list[PointResult]:
-    """Run what is missing in a folder that has its manifest, and write its report."""
     from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.experiment.folder import FolderError
     from worker.experiment.run import processes
@@ -86,7 +84,6 @@ def run_here(manifest: Manifest, plan: Plan, folder: Folder, gpu: GpuFacts | Non
 
 
 def facts(manifest: Manifest) -> dict[str, str]:
-    """What a report says of a run."""
     return {
         "Exercise": manifest.exercise.name,
         "Measured by": manifest.origin,
@@ -130,7 +127,6 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
 
 
 def _announce(left: int, manifest: Manifest, gpu: GpuFacts | None) -> None:
-    """How much there is to do, before it starts."""
     from worker.experiment.run import estimate
 
     if left:
@@ -157,7 +153,6 @@ class _Told:
 
 
 def _about(seconds: float) -> str:
-    """A duration as a person says it."""
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"
     return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"

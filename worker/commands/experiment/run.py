@@ -90,7 +90,6 @@ def _note(text: str) -> None:
 
 
 def _file(given: Path) -> Path:
-    """The given file, or the file of the template with that name."""
     from kernels.experiment.definition import LADDER
     from kernels.experiment.templates import template_files
     from kernels.wording import did_you_mean

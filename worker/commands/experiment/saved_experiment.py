@@ -103,7 +103,6 @@ def print_or_write(option: str, path: Path | None, parts: Iterable[str]) -> None
 
 
 def write(option: str, path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file that an option names."""
     try:
         with path.open("wb") as file:
             file.writelines(parts)

@@ -90,7 +90,6 @@ def _devices(definition: str) -> tuple[str, ...]:
 
 
 def _read(file: Path, exercise: str | None) -> tuple[str, dict[str, str]]:
-    """The definition and the texts of its files."""
     from kernels.experiment.definition import LADDER
 
     if file.suffix == ".toml":

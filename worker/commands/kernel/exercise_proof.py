@@ -39,7 +39,6 @@ class Proof:
 
     @property
     def leading(self) -> Finding | None:
-        """The first finding of its verdict."""
         found = (each for each in self.report.findings if each.kind is self.report.verdict)
         return next((each for each in found if each.severity is Severity.ERROR), None)
 

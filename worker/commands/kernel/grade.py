@@ -177,7 +177,6 @@ def _seed(given: str | None) -> str:
 
 
 def _options(asked: Mapping[str, object]) -> list[str]:
-    """The given options, without defaults."""
     usual = {parameter.name: parameter.default for parameter in grade.params} | {"exercises": None}
     return [
         word

@@ -66,7 +66,6 @@ def _profile(asked: MeasureRequest, report: Report, gpu: GpuFacts, file: Path) -
 
 
 def profile_text(found: Profile) -> tuple[str, ...]:
-    """The figures of a profile, and the path of its report."""
     figures = ", ".join(_figures(found))
     return (
         f"Profiled with Nsight Compute{': ' * bool(figures)}{figures}.",

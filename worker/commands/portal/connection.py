@@ -108,7 +108,6 @@ def chosen(assignments: Sequence[Assignment], name: str | None, option: str = ""
 
 
 def page_of(url: str, public_id: str) -> str:
-    """The address of a submission's page."""
     return f"{url}/submissions/{public_id}"
 
 

@@ -86,7 +86,6 @@ def _verdict(verdict: str | None, style: Style) -> str:
 
 
 def _worth(found: Submission, style: Style) -> str:
-    """The points, in the words of the submission's page."""
     return style.paint(safe(found.worth[:200]), BOLD)
 
 

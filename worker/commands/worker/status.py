@@ -86,7 +86,6 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
 
 
 def fleet_json(records: Sequence[WorkerRecord], now: float, silent_seconds: float) -> dict[str, Any]:
-    """The workers as JSON."""
     return {
         "now": now,
         "workers": [

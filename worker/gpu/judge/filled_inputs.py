@@ -33,8 +33,6 @@ class SolutionFault(RuntimeError):
 
 
 class Inputs(Protocol):
-    """The inputs of one launch."""
-
     def fill(self) -> None:
         """Write them to the operands, without waiting."""
 

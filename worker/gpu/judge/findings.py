@@ -50,7 +50,6 @@ def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding
 
 
 def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
-    """The finding for writes before or after a matrix."""
     side, between = damage.row, damage.column
     # Guard zones are compared in words.
     unit = "element" if matrix.type.bytes == _WORD else "word"
@@ -65,7 +64,6 @@ def guard_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
 
 
 def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding:
-    """The finding for a changed input."""
     element = matrix.element(damage.row, damage.column)
     message = f"Your kernel changed `{element}` ({size_text(case)}). `{matrix.name}` is an input. Don't write to it."
     return _finding(Verdict.INPUT_MODIFIED, message, case, damage.count, element)

@@ -145,7 +145,6 @@ class Judge:
         return [counts[slot] for slot in slots]
 
     def element(self, matrix: MatrixPlan, memory: Memory, place: int) -> float:
-        """One element of a matrix on the device."""
         return float(self._element(matrix, memory, place)[0])
 
     def wrong_at(self, matrix: MatrixPlan, found: Memory, expected: Memory, count: Count) -> Wrong:

@@ -21,7 +21,6 @@ _SCOPES, _SCOPES_SINCE = 2, 6
 
 
 def version(libc: ctypes.CDLL) -> int:
-    """The Landlock version of this kernel, 0 for none."""
     return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 

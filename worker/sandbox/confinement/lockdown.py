@@ -132,7 +132,6 @@ def close_after_start(readable: Iterable[str], nodes: Iterable[str]) -> tuple[bo
 
 
 def _alone() -> bool:
-    """Whether this process has one thread."""
     try:
         return len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208 - a child imports as little as it can
     except OSError:

@@ -42,12 +42,10 @@ class PtxView:
 
 
 def ptx_view(report: Report, source: str) -> PtxView | None:
-    """None without PTX."""
     return _view("PTX", report.ptx, report, source) if report.ptx else None
 
 
 def sass_view(report: Report, source: str) -> PtxView | None:
-    """None without machine code."""
     listed = report.evidence.sass
     return _view("SASS", listed, report, source) if listed else None
 
