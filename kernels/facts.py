@@ -97,7 +97,6 @@ class Diagnosed:
 
     @property
     def in_all(self) -> bool:
-        """Whether it explains each failing case."""
         return self.cases == self.failing
 
     @property
@@ -147,12 +146,10 @@ class Facts:
 
     @property
     def in_block(self) -> bool:
-        """Whether both threads of a race are of one block."""
         return bool(self.accesses) and not self.between_blocks
 
     @property
     def between_blocks(self) -> bool:
-        """Whether the threads of a race are of two blocks."""
         return any(access.block for access in self.accesses)
 
     @property

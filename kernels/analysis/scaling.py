@@ -72,18 +72,14 @@ def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
     choices = [(period, _ENOUGH) for period in reversed(PERIODS)]
     period, enough = next((each for each in choices if _needed(launch, *each) <= affordable), (PERIODS[0], _FEWEST))
     numbers = {number for each in _classes(launch, period) for number in _chosen(launch, period, each, enough)}
-    numbers |= _ends(launch)
-    if len(numbers) >= launch.blocks:
-        return None
-    return tuple(sorted(numbers | _others(launch, min(affordable, _PLENTY) - len(numbers))))
-
-
-def _ends(launch: Launch) -> set[int]:
-    """The first block and the last two blocks on each axis, in all combinations."""
-    return {
+    # The first block and the last two blocks on each axis, in all combinations
+    numbers |= {
         x + launch.grid[0] * (y + launch.grid[1] * z)
         for x, y, z in product(*({0, max(0, extent - 2), extent - 1} for extent in launch.grid))
     }
+    if len(numbers) >= launch.blocks:
+        return None
+    return tuple(sorted(numbers | _others(launch, min(affordable, _PLENTY) - len(numbers))))
 
 
 def _others(launch: Launch, wanted: int) -> set[int]:

@@ -51,7 +51,7 @@ def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
         data["cases"] = [{**only, "inputs": only["inputs"][:1]} if "inputs" in only else only]
     for key in ("phases", "goals"):
         data.pop(key, None)
-    return _toml(data)
+    return "".join(f"{json.dumps(key)} = {_value(value)}\n" for key, value in data.items())
 
 
 def _laid_out(operand: Mapping[str, Any], flag: str, value: int) -> Mapping[str, Any]:
@@ -76,10 +76,6 @@ def small_case(exercise: Exercise, source: Source, tile: int) -> int | None:
 @functools.lru_cache(maxsize=8)
 def _parsed(definition: str) -> Mapping[str, Any]:
     return read_toml(definition)
-
-
-def _toml(data: Mapping[str, Any]) -> str:
-    return "".join(f"{json.dumps(key)} = {_value(value)}\n" for key, value in data.items())
 
 
 def _value(value: Any) -> str:

@@ -153,9 +153,13 @@ def _t4_result(result: PointResult) -> dict[str, Any]:
     seconds, found = result.seconds, result.measurement
     spent = {step: 1e3 * seconds.get(step, 0.0) for step in ("compile", "check", "count", "measure")}
     names = [each for each in QUANTITIES.values() if each.of(result) is not None]
+    # The key of the kernel's name; an axis keeps its own
+    key = "kernel"
+    while key in result.params:
+        key += "_name"
     return {
         "timestamp": result.ended,
-        "configuration": {_kernel_key(result.params): result.kernel, **result.params},
+        "configuration": {key: result.kernel, **result.params},
         "times": {
             "compilation_time": spent["compile"],
             "compilation": spent["compile"],
@@ -170,14 +174,6 @@ def _t4_result(result: PointResult) -> dict[str, Any]:
         "measurements": [_t4_measurement(result, each) for each in names],
         "objectives": ["gflops" if found is not None and found.gflops is not None else "ms"] if found else [],
     }
-
-
-def _kernel_key(params: Mapping[str, int]) -> str:
-    """The key of the kernel's name; an axis keeps its own."""
-    key = "kernel"
-    while key in params:
-        key += "_name"
-    return key
 
 
 def _t4_measurement(result: PointResult, quantity: Quantity) -> dict[str, Any]:

@@ -92,7 +92,6 @@ class PointPlan:
 
     @property
     def in_module_variables(self) -> bool:
-        """Whether a matrix is a variable of the kernel's module."""
         return any(each.binding.is_variable for each in self._exercise.operands)
 
     def point(self, number: int) -> PlannedPoint:
@@ -101,7 +100,6 @@ class PointPlan:
         return PlannedPoint(number, point, changed)
 
     def text(self, planned: PlannedPoint) -> str:
-        """The kernel's text with the point's values."""
         kernel, defines, *_ = planned.group
         return self._variant(kernel, defines)
 
@@ -226,7 +224,6 @@ def _sorted(given: Mapping[str, int]) -> Values:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a kernel's text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -247,7 +244,6 @@ def without_report(plan: PointPlan, planned: PlannedPoint, verdict: Verdict, mes
 
 
 def rejected(plan: PointPlan, planned: PlannedPoint, reason: str, ended: str) -> PointResult:
-    """What is kept of a point that isn't run."""
     finding = Finding(Verdict.REJECTED, reason)
     return replace(without_report(plan, planned, Verdict.REJECTED, reason, ended), finding=finding)
 

@@ -62,7 +62,9 @@ def _chosen(experiment: Experiment, most_work: int) -> Iterator[Params]:
     if design.kind is DesignKind.RANDOM:
         if work > MOST_WORK:
             return _drawn(experiment, most_work)
-        return _sample(experiment, list(_combinations(experiment)))
+        valid = list(_combinations(experiment))
+        wanted = min(experiment.design.points, len(valid))
+        return iter(random.Random(experiment.design.seed).sample(valid, wanted))  # noqa: S311 - it must repeat
     _check_work(experiment, math.prod(len(axis.values) for axis in experiment.axes), work, most_work)
     return _combinations(experiment)
 
@@ -105,11 +107,6 @@ def _extended(rows: Iterable[Params], axis: Axis, constraints: Sequence[Constrai
 
 def _valid(experiment: Experiment, row: Params) -> bool:
     return all(constraint.holds(row) for constraint in experiment.constraints)
-
-
-def _sample(experiment: Experiment, valid: list[Params]) -> Iterator[Params]:
-    wanted = min(experiment.design.points, len(valid))
-    return iter(random.Random(experiment.design.seed).sample(valid, wanted))  # noqa: S311 - it must repeat
 
 
 def _drawn(experiment: Experiment, most_work: int) -> Iterator[Params]:

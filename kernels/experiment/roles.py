@@ -100,7 +100,6 @@ def layouts(exercise: Exercise) -> Mapping[str, str]:
 
 
 def matrix_of(flag: str) -> str:
-    """The matrix whose layout an axis changes."""
     return flag.removesuffix(_COLUMN_MAJOR)
 
 

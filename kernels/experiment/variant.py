@@ -29,7 +29,6 @@ def variant(text: str, values: Mapping[str, int]) -> str:
 
 
 def defined(text: str) -> frozenset[str]:
-    """The names that `variant` can give another value."""
     items = scan(text)
     macros = {
         item.tokens[0].text

@@ -129,7 +129,6 @@ class Mismatch:
 
 
 def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
-    """The incorrect elements in words; None without any."""
     if not wrong.any():
         return None
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])

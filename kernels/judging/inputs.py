@@ -63,7 +63,10 @@ def output_of(case: CasePlan) -> MatrixPlan:
 
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
     """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
-    random = _stream(case, seed)
+    # Random numbers for one case, independent of other cases, so that a single case can be repeated
+    # Python's own hash of a string differs in each process.
+    sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
+    random = np.random.Generator(np.random.Philox(sequence))
     if case.operation is Operation.SOLUTION:
         return draw_values(random, case.given, case.inputs)
     match case.inputs:
@@ -137,13 +140,6 @@ def from_memory(values: Matrix, plan: MatrixPlan) -> Matrix:
 def in_rows(elements: Matrix, plan: MatrixPlan) -> Matrix:
     """Rows and columns of a matrix from its elements in the order of memory."""
     return elements.reshape((plan.rows, plan.columns), order="C" if plan.layout is Layout.ROW_MAJOR else "F")
-
-
-def _stream(case: CasePlan, seed: int) -> np.random.Generator:
-    """Random numbers for one case, independent of other cases, so that a single case can be repeated."""
-    # Python's own hash of a string differs in each process.
-    sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
-    return np.random.Generator(np.random.Philox(sequence))
 
 
 def _signs(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]:

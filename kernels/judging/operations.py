@@ -105,7 +105,6 @@ def tolerated(case: CasePlan, right: NDArray[np.float64], kind: ElementType) -> 
 
 
 def tolerance_text(case: CasePlan) -> str:
-    """The allowed difference in words; "" for none."""
     text = Tolerance(case.absolute, case.ulps).text
     return f"± {text}" if text else ""
 

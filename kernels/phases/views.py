@@ -105,22 +105,16 @@ def thread_rows(table: PhaseTable, block: Coordinates) -> tuple[Row, ...]:
     for thread in _threads(entries):
         row = [course_place(thread, table.launch.block)]
         for entry in entries:
-            row.extend(_load_columns(table, entry, thread, operand_of))
+            fetches = [fetch for fetch in (entry.fetches if entry else ()) if fetch.thread == thread]
+            columns = []
+            for operand in fetched_operands(table):
+                chosen = [fetch for fetch in fetches if (_operand(fetch) or _guess(fetch, operand_of)) == operand]
+                columns.append("; ".join(map(fetch_text, chosen)))
+            row.extend(columns)
             sums = [each for each in entry.accumulations if each.thread == thread] if entry else []
             row.append("; ".join(sum_text(each, several=thread in several) for each in sums))
         rows.append(tuple(row))
     return tuple(rows)
-
-
-def _load_columns(
-    table: PhaseTable, entry: BlockPhase | None, thread: Coordinates, operand_of: Mapping[tuple[str, int | None], str]
-) -> list[str]:
-    fetches = [fetch for fetch in (entry.fetches if entry else ()) if fetch.thread == thread]
-    columns = []
-    for operand in fetched_operands(table):
-        chosen = [fetch for fetch in fetches if (_operand(fetch) or _guess(fetch, operand_of)) == operand]
-        columns.append("; ".join(map(fetch_text, chosen)))
-    return columns
 
 
 def block_header(table: PhaseTable) -> Row:

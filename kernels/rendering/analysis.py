@@ -27,13 +27,16 @@ _SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
 def render_analysis(analysis: Analysis, source: str, file: str, style: Style) -> str:
     """The whole analysis of `source`, a text that the student calls `file`."""
     evidence, lines = analysis.evidence, safe_lines(source.rstrip())
+    body = []
+    for number, advice in enumerate(evidence.advice, 1):
+        body += style.wrap(f"{number}. {safe(advice.text)}", "  ", "     ")
     parts = [
         _head(analysis, file, style),
         style.wrap(safe(analysis.message)),
         _incorrect(analysis, style),
         _findings(analysis.findings, style),
         [line for note in evidence.notes for line in style.wrap(safe(note))],
-        _advice(evidence, style),
+        _titled(FIRST_LOOK, "", body, style),
         _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
         _titled("Each access", "counted", access_table(evidence.lines, style), style),
         _titled("Totals", "counted", totals_text(evidence.totals), style) if evidence.extent else [],
@@ -50,7 +53,6 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
 
 
 def _titled(title: str, basis: str, body: list[str], style: Style) -> list[str]:
-    """A section with its title and the basis of its numbers; nothing if it is empty."""
     if not body:
         return []
     return [style.paint(title, BOLD) + (style.paint(f" ({basis})", DIM) if basis else ""), *body]
@@ -96,13 +98,6 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
         out += style.wrap(safe(finding.message), "  ")
     left = len(findings) - _MOST_FINDINGS
     return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
-
-
-def _advice(evidence: Evidence, style: Style) -> list[str]:
-    body = []
-    for number, advice in enumerate(evidence.advice, 1):
-        body += style.wrap(f"{number}. {safe(advice.text)}", "  ", "     ")
-    return _titled(FIRST_LOOK, "", body, style)
 
 
 _NUMBER: Mapping[Kind, Callable[[float], str]] = {

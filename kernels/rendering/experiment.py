@@ -78,7 +78,6 @@ def _failures(results: Sequence[PointResult]) -> list[str]:
 
 
 def _point(each: PointResult | Repeated, several: bool) -> str:
-    """A point's values, after its kernel if there are several."""
     kernel = safe(each.kernel) if several else ""
     return ", ".join(part for part in (kernel, params_text(each.params)) if part)
 

@@ -41,7 +41,6 @@ def sizes_named(sizes: Mapping[str, int]) -> str:
 
 
 def value_of(speed: Speed, metric: str) -> float | None:
-    """The value of a speed by which the exercise ranks, in the metric's unit."""
     values = {"time": speed.ms_median, "gbps": speed.gbps, "elements": speed.melements}
     return values.get(metric, speed.gflops)
 

@@ -70,7 +70,9 @@ def next_step(report: Report, lines: Sequence[str]) -> Step:
     leading = [finding for finding in report.findings if finding.kind is report.verdict]
     leading = [finding for finding in leading if finding.severity is Severity.ERROR] or leading
     first = leading[0] if leading else Finding(report.verdict, "")
-    step = _general(report, lines, leading)
+    known = _KNOWN.get(report.verdict) if leading else None
+    step = known(leading, report, lines) if known is not None else None
+    step = step or Step(report.verdict.value, report.verdict.advice)
     unknown, meant = (*first.facts.names, "", "")[:2]
     text = step.text.format(
         unknown=unknown,
@@ -91,12 +93,6 @@ def _at(findings: Sequence[Finding]) -> str:
     if len(known) > _MOST_LINES:
         return f" at lines {', '.join(map(str, known[:_MOST_LINES]))} and others"
     return f" at {lines_named(known)}" if known else ""
-
-
-def _general(report: Report, lines: Sequence[str], leading: Sequence[Finding]) -> Step:
-    known = _KNOWN.get(report.verdict) if leading else None
-    step = known(leading, report, lines) if known is not None else None
-    return step or Step(report.verdict.value, report.verdict.advice)
 
 
 def _rejected(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> Step:

@@ -179,7 +179,6 @@ def _too_few_threads(report: Report) -> tuple[int, int] | None:
 
 
 def _enough_threads(few: tuple[int, int], lines: Sequence[str]) -> str:
-    """The advice for a launch with so few threads for so many elements."""
     threads, elements = few
     counts = f"The launch has {plural(threads, 'thread')} for {plural(elements, 'element')}"
     if elements % threads == 0:

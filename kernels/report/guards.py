@@ -43,7 +43,12 @@ def guard(finding: Finding, name: str, at: str, lines: Sequence[str]) -> tuple[s
         return "guard.shared", text
     if any(each < 0 for each in finding.indices):
         return "guard.negative", f"Guard {access}{at}. Its index must not be below 0."
-    length = _length_name(finding, index, lines)
+    # The kernel's only integer parameter, if it is the array's length in the example; "" otherwise. An index of a block
+    # alone, such as `output[blockIdx.x]`, ends earlier.
+    lengths = integer_parameters(lines)
+    of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
+    same = finding.facts.elements == _only_size(finding)
+    length = lengths[0] if same and of_thread and len(lengths) == 1 else ""
     limit = f"`{length}`" if length else "the number of elements"
     if len(finding.indices) < 2 and _stores_together(index, code):
         condition = f"`{index} < {length}`" if length else f"`{index}` is less than {limit}"
@@ -121,17 +126,6 @@ def _limit(finding: Finding, index: str, limit: str, lines: Sequence[str]) -> st
     if integer_parameters(lines) == [width] and size is not None and finding.facts.elements == size * size:
         return f"`{row}` and `{column}` must both be less than `{width}`."
     return f"`{column}` must be less than `{width}`, and `{row}` less than the number of rows."
-
-
-def _length_name(finding: Finding, index: str, lines: Sequence[str]) -> str:
-    """The kernel's only integer parameter, if it is the array's length in the example; "" otherwise.
-
-    An index of a block alone, such as `output[blockIdx.x]`, ends earlier.
-    """
-    lengths = integer_parameters(lines)
-    of_thread = names_in(index) & reached_names({"threadIdx"}, code_of_all(lines))
-    same = finding.facts.elements == _only_size(finding)
-    return lengths[0] if same and of_thread and len(lengths) == 1 else ""
 
 
 def _only_size(finding: Finding) -> int | None:

@@ -123,7 +123,6 @@ class Report:
 
     @property
     def inputs(self) -> str:
-        """The kind of inputs of the first case; "" without one."""
         return case_parts(self.checks[0].case)[1] if self.checks else ""
 
 

@@ -51,7 +51,6 @@ class Race:
 
     @property
     def one_line(self) -> bool:
-        """Whether both accesses are in the same line."""
         return self.finding.other_line in {None, self.finding.line}
 
     @property

@@ -63,7 +63,6 @@ def declared_shared(name: str, lines: Sequence[str]) -> int | None:
 
 
 def integer_parameters(lines: Sequence[str]) -> list[str]:
-    """The integer parameters of the file's kernels, in their order."""
     heads = re.findall(r"__global__[^{;]*", "\n".join(lines))
     found = (re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", head) for head in heads)
     return list(dict.fromkeys(name for names in found for name in names))

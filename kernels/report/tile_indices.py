@@ -83,7 +83,13 @@ def repair_text(found: Sequence[Repair]) -> str:
 
 
 def _of_tile(matrix: str, used: tuple[str, str], needed: tuple[str, str], code: str) -> list[Repair]:
-    cells = _cells_of_tile(matrix, code)
+    # All cells of the only shared array that the matrix is loaded into; empty if one can't be read
+    declared = (line for line in code.split("\n") if "__shared__" in line)
+    names = {name for line in declared for name in re.findall(r"\b(\w+)\s*\[", line)}
+    loaded = re.compile(rf"\b{re.escape(matrix)}\s*\[")
+    arrays = [_cells(name, code) for name in sorted(names)[:_MOST_ARRAYS]]
+    tiles = [cells for cells in arrays if any(loaded.search(each.value) for each in cells)]
+    cells = tiles[0] if len(tiles) == 1 else []
     stores, uses = ([each for each in cells if bool(each.value) is stored] for stored in (True, False))
     kinds = _Kinds(code)
     if not stores or not uses:
@@ -124,16 +130,6 @@ class _Kinds:
         names = names_in(one_name(index))
         of_x, of_y = bool(names & self._of_x), bool(names & self._of_y)
         return ("" if of_y else "tx") if of_x else "ty" if of_y else "k"
-
-
-def _cells_of_tile(matrix: str, code: str) -> list[Cell]:
-    """All cells of the only shared array that the matrix is loaded into; empty if one can't be read."""
-    declared = (line for line in code.split("\n") if "__shared__" in line)
-    names = {name for line in declared for name in re.findall(r"\b(\w+)\s*\[", line)}
-    loaded = re.compile(rf"\b{re.escape(matrix)}\s*\[")
-    arrays = [_cells(name, code) for name in sorted(names)[:_MOST_ARRAYS]]
-    tiles = [cells for cells in arrays if any(loaded.search(each.value) for each in cells)]
-    return tiles[0] if len(tiles) == 1 else []
 
 
 def _cells(name: str, code: str) -> list[Cell]:

@@ -78,7 +78,6 @@ class _Shape:
 
 
 def find_kernels(tokens: list[Token]) -> list[Kernel]:
-    """Every `__global__` function, including declarations."""
     kernels = []
     namespaces = _namespace_depths(tokens)
     for index, token in enumerate(tokens):
@@ -217,7 +216,6 @@ def _rejected(line: int | None, message: str) -> Finding:
 
 
 def _missing(exercise: Launched, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
-    """A finding that lists the kernels found, with the closest name."""
     wanted = exercise.kernel
     unmarked = _unmarked(wanted, tokens)
     if unmarked is not None:
@@ -311,7 +309,6 @@ def _fits(exercise: Launched, kernel: Kernel, hidden: set[str]) -> bool:
 
 
 def _bases(expected: Parameter) -> set[tuple[str, ...]]:
-    """The types that a parameter may have in the text, without its `*`."""
     bases = _POINTED[expected.ctype.removeprefix("const ").removesuffix("*")]
     return bases if expected.operand or not bases <= _SIZES else _SIZES
 

@@ -131,7 +131,8 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
     return [
         Finding(
             Verdict.REJECTED,
-            _host_message(what),
+            f"{what[:1].upper()}{what[1:]} is host code. Tilelab creates the matrices and launches the kernel. "
+            f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`.",
             line=lines[0],
             count=len(lines),
             facts=Facts(Mistake.MAIN if what == _MAIN else Mistake.HOST_CODE),
@@ -154,10 +155,3 @@ def host_construct(tokens: Sequence[Token], index: int) -> str | None:
     if token.text == "std" and after == "::" and index + 2 < len(tokens) and tokens[index + 2].text in _HOST_STD:
         return f"`std::{tokens[index + 2].text}`"
     return None
-
-
-def _host_message(what: str) -> str:
-    return (
-        f"{what[:1].upper()}{what[1:]} is host code. Tilelab creates the matrices and launches the kernel. "
-        f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`."
-    )

@@ -46,7 +46,6 @@ def output(told: Progress) -> list[str]:
 
 
 def part_of(found: Submission) -> float:
-    """A submission's progress, 0 to 1."""
     return sum(map(_passed, found.steps)) / len(found.steps) if found.steps else 0.0
 
 

@@ -80,7 +80,8 @@ class Folder:
         """The manifest of a run like this that was begun here, else this one, now written; raises FolderError."""
         if not self.begun():
             try:
-                self._begin(manifest)
+                self.path.mkdir(parents=True, exist_ok=True)
+                _write_whole(self._manifest, to_plain(manifest))
             except OSError as error:
                 raise FolderError(f"{self.path} can't be written: {error.strerror}.") from None
             return manifest
@@ -91,10 +92,6 @@ class Folder:
                 "or add --replace."
             )
         return before
-
-    def _begin(self, manifest: Manifest) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        _write_whole(self._manifest, to_plain(manifest))
 
     def models(self) -> Folder:
         """The points of a search that were modelled before they could be tried."""
@@ -163,7 +160,9 @@ class Folder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise FolderError(f"Another run is writing to {self.path}. Wait for it, or use --out.") from None
-            _drop_torn_line(file)
+            file.seek(0)
+            data = file.read()
+            file.truncate(data.rfind(b"\n") + 1)
             _sync(self.path)
             yield lambda result: self._add(file, result)
 
@@ -219,12 +218,6 @@ def _write_whole(file: Path, data: object) -> None:
         os.fsync(stream.fileno())
     new.rename(file)
     _sync(file.parent)
-
-
-def _drop_torn_line(file: FileIO) -> None:
-    file.seek(0)
-    data = file.read()
-    file.truncate(data.rfind(b"\n") + 1)
 
 
 def _sync(folder: Path) -> None:

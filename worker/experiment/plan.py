@@ -55,7 +55,6 @@ def _repeats(measure: Measure) -> Repeats | None:
 
 
 def rejected(plan_: Plan, planned: PlannedPoint, reason: str) -> PointResult:
-    """What is kept of a point that isn't run."""
     return plan.rejected(plan_, planned, reason, now())
 
 

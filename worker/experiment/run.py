@@ -143,7 +143,6 @@ def _passed(plan: Plan, results: Iterable[PointResult]) -> dict[Group, PointResu
 
 
 def _first_of_groups(plan: Plan, left: Sequence[int], passed: dict[Group, PointResult]) -> set[int]:
-    """The first point of each text that hasn't passed yet."""
     first: dict[Group, int] = {}
     for number in left:
         group = plan.point(number).group

@@ -43,7 +43,6 @@ class DeviceFault(Exception):
 
     @property
     def lost(self) -> bool:
-        """Whether this process can no longer use the device."""
         return self.kind not in {FaultKind.RESOURCES, FaultKind.UNSUPPORTED}
 
 

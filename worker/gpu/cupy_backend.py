@@ -64,7 +64,9 @@ def opened(compiler: str = "") -> Callable[[], CupyBackend]:
     The answer creates the context and the backend.
     """
     facts = runtime.getDeviceProperties(0)
-    return partial(CupyBackend, facts, _environment(facts, compiler), ClockReader(_bus_id()))
+    # The device's PCI address, with which the management library finds it
+    name: str = runtime.deviceGetPCIBusId(0)
+    return partial(CupyBackend, facts, _environment(facts, compiler), ClockReader(name))
 
 
 class CupyBackend:
@@ -329,12 +331,6 @@ def _parameter(argument: Argument) -> Any:
     if isinstance(argument, int):
         return ctypes.c_int64(argument)
     return (ctypes.c_double if isinstance(argument, np.float64) else ctypes.c_float)(argument)
-
-
-def _bus_id() -> str:
-    """The device's PCI address, with which the management library finds it."""
-    name: str = runtime.deviceGetPCIBusId(0)
-    return name
 
 
 def _environment(facts: Mapping[str, Any], compiler: str) -> Environment:

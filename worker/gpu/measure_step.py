@@ -111,7 +111,6 @@ class _Job:
     # -- what is only judged -------------------------------------------------------------------------------------------
 
     def judge_small_cases(self) -> None:
-        """Judge the CPU device's cases on this device."""
         small = SmallCases(self._backend, self._judge, self._modules, self._solution, self._request.launch_seconds)
         found = small.judged(self._request.plan, self._request.modules)
         self._lost = small.lost

@@ -138,8 +138,9 @@ def _load(module: Module) -> Loaded:
 
 def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> AnalysisResponse:
     from kernels.analysis.hardware import as_executed
+    from kernels.analysis.sass import read_sass
 
-    sass = _sass(request)
+    sass = read_sass(request.sass, request.module.entry) if request.sass is not None else None
     run = _run(request, loaded, case, observe=request.observe)
     executed = as_executed(run.counts, sass)
     notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
@@ -204,12 +205,6 @@ def _affordable(
 
 def _incomplete(run: Execution) -> bool:
     return any(finding.kind in _INCOMPLETE for finding in run.findings)
-
-
-def _sass(request: AnalysisRequest) -> Sass | None:
-    from kernels.analysis.sass import read_sass
-
-    return read_sass(request.sass, request.module.entry) if request.sass is not None else None
 
 
 def _listing(request: AnalysisRequest) -> tuple[CodeLine, ...]:

@@ -57,7 +57,6 @@ def _shift_right(a: Array, b: Array) -> Array:
 
 
 def _amount(a: Array, b: Array) -> Array:
-    """Convert a shift amount to the type of the shifted value."""
     return (b if a.dtype == b.dtype else np.minimum(b, b.dtype.type(64))).astype(a.dtype, copy=False)
 
 

@@ -82,13 +82,9 @@ def directed(result: str, mode: Mode, a: Array) -> Array:
     return step(nearest, (wide > total) | (same & (rest < 0)), (wide < total) | (same & (rest > 0)), mode)
 
 
-def _canonical(result: str) -> Function:
-    return {"f16": canonical16, "f32": canonical32}.get(result, lambda a: a)
-
-
 def _finished(function: Function, source: str, result: str, ftz: bool, sat: bool) -> Function:
     """Flush float32 on either side, saturate, and give NaN its single pattern."""
-    finish = clamped if sat else _canonical(result)
+    finish = clamped if sat else {"f16": canonical16, "f32": canonical32}.get(result, lambda a: a)
 
     def finished(a: Array) -> Array:
         # float16 has no room for float32's subnormals, but a directed rounding depends on them.

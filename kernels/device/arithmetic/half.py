@@ -100,11 +100,6 @@ def _flushed(a: Array) -> Array:
     return np.where(np.abs(a) < _SMALLEST_NORMAL16, np.copysign(0.0, a), a)
 
 
-def _rectified(a: Array) -> Array:
-    """`.relu`: negative values become +0, NaN stays."""
-    return np.where(a <= 0, 0.0, a)
-
-
 def _finished(function: Function, ftz: str, bound: str) -> Function:
     """Add `.ftz` on both sides, and `.sat` or `.relu` at the end."""
 
@@ -114,7 +109,8 @@ def _finished(function: Function, ftz: str, bound: str) -> Function:
             # Flush by the size of the rounded result, which is subnormal if the exact one rounds below.
             tiny = np.abs(result.astype(np.float16)) < _SMALLEST_NORMAL16
             result = np.where(tiny, np.copysign(0.0, result), result)
-        return clamped(result) if bound == "sat" else _rectified(result) if bound == "relu" else result
+        # `.relu`: negative values become +0, NaN stays
+        return clamped(result) if bound == "sat" else np.where(result <= 0, 0.0, result) if bound == "relu" else result
 
     return finished
 

@@ -101,7 +101,6 @@ def typed(
 
 
 def optional(*names: str) -> tuple[str, ...]:
-    """Return a slot that may be left out."""
     return (*names, "")
 
 

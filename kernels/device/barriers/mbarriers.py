@@ -67,7 +67,6 @@ class MbarrierUse:
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
-    """Parse an instruction on a barrier in shared memory."""
     found = _OPCODE.fullmatch(item.opcode)
     if found is None:
         raise Unsupported(item.opcode, item.line)
@@ -132,7 +131,6 @@ class Mbarriers:
         self._trusted = trusted
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
-        """Execute an instruction on the threads' barriers."""
         machine = self._machine
         for register, harm in ((use.place.register, ADDRESS), (use.source, BRANCH)):
             machine.unset.use(register, use.site.pc, mask, harm)

@@ -76,7 +76,6 @@ def ordered_by_barriers(program: Program) -> bool:
 
 
 def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
-    """Return the blocks by the number of their first instruction."""
     found: dict[int, CodeBlock] = {}
     program = lowering.program
     last_poll = -1

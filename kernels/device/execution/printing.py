@@ -75,8 +75,6 @@ def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, 
 
 
 def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
-    """Return the step of a failed assertion, which ends the kernel."""
-
     def run(machine: Machine, mask: Mask | None) -> None:
         lane = int(machine.active(mask)[0])
         site = Site(pc, line, "generic", 1, Kind.READ)

@@ -380,7 +380,10 @@ class ChunkRun:
                 self._keep_waiting(pc, waiting & ~complete)
         if not ways:
             return False
-        self._order(opened, alive)
+        # Tell the observers that the blocks `opened` have passed a barrier
+        everyone = bool((opened | ~alive.any(axis=0)).all())
+        self._ordering.barrier(None if everyone else opened)
+        self._machine.epochs[0, opened] += 1
         for pc, part in ways:
             mask = self._machine.mask(part)
             reduce_at_barrier(self._machine, self._barriers[pc], mask)
@@ -392,12 +395,6 @@ class ChunkRun:
             self._at_barrier[pc] = left
         else:
             del self._at_barrier[pc]
-
-    def _order(self, opened: Grid, alive: Grid) -> None:
-        """Tell the observers that the blocks `opened` have passed a barrier."""
-        everyone = bool((opened | ~alive.any(axis=0)).all())
-        self._ordering.barrier(None if everyone else opened)
-        self._machine.epochs[0, opened] += 1
 
     def _release_warps(self) -> bool:
         """Let warps continue whose threads wait at different `__syncwarp` but together make up the warp."""

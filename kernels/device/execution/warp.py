@@ -167,7 +167,10 @@ def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid)
     """Return the threads of the mask whose members are all here, except members that have exited."""
     present = _present(machine, mask)
     # A full mask names all 32 lanes, also if the block's last warp has fewer threads.
-    absent = ~_bits(present | _warps(machine, gone) | ~_exists(machine))
+    # The lanes of the last warp that are threads of the block
+    threads = machine.shape.threads
+    lanes = np.arange(-(-threads // WARP) * WARP) < threads
+    absent = ~_bits(present | _warps(machine, gone) | ~lanes.reshape(-1, WARP, 1))
     complete = (_warps(machine, members.view(np.uint32)) & absent) == 0
     return _flat(machine, complete & present)
 
@@ -185,10 +188,3 @@ def groups(machine: Machine, mask: Mask | None, members: Array) -> NDArray[np.in
         meets = meets & mask.array
     numbers: NDArray[np.int64] = np.where(meets, (threads // WARP << WARP) | named, np.int64(-1))
     return numbers
-
-
-def _exists(machine: Machine) -> Grid:
-    """Return the lanes of the last warp that are threads of the block."""
-    threads = machine.shape.threads
-    lanes = np.arange(-(-threads // WARP) * WARP) < threads
-    return lanes.reshape(-1, WARP, 1)

@@ -166,7 +166,7 @@ def atomic_step(
         olds = [np.zeros(machine.shape.lanes, form.dtype) for _ in targets]
         for each in split(machine, whole, machine.registers[place.register], place.displacement, mask):
             # The reversed schedule shows a result that depends on the order of atomics.
-            vector = _reversed(each) if turned else each
+            vector = Part(each.allocation, each.offsets[::-1], each.lanes[::-1]) if turned else each
             for number, old in enumerate(olds):
                 part = replace(vector, offsets=vector.offsets + number * size) if number else vector
                 given = operands if form.count == 1 else operands[number : number + 1]
@@ -197,10 +197,6 @@ def _change(form: AtomicForm, *, used: bool) -> str:
     if form.name in {"cas", "inc", "dec"}:
         return BLIND
     return f"{form.name}.{form.dtype.str[1:]}"
-
-
-def _reversed(part: Part) -> Part:
-    return Part(part.allocation, part.offsets[::-1], part.lanes[::-1])
 
 
 def _note_unset(machine: Machine, part: Part, site: Site, target: int | None, mask: Mask | None) -> None:

@@ -117,7 +117,6 @@ class RaceObserver(Unwatched):
             self._look()
 
     def _site(self, access: Access) -> int:
-        """Return the number of an instruction at a variable."""
         key = access.where.pc, access.allocation.name, access.strength
         if key not in self._site_numbers:
             self._site_numbers[key] = len(self._sites)

@@ -154,7 +154,6 @@ class SuspectFinder(Unwatched):
             self._enter_in_grid(access)
 
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
-        """Note an atomic, and how it changes its variable."""
         variable = access.allocation.space, access.allocation.name
         self._changes.setdefault(variable, set()).add(access.where.change)
         self.record(access)

@@ -45,7 +45,6 @@ def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
 
 
 def _source_files(text: str, source_name: str) -> frozenset[int]:
-    """Return the numbers that `.file` directives give to the student's file."""
     found = re.findall(r'^[ \t]*+\.file[ \t]++(\d{1,9})[ \t]++"([^"\n]*)"', text, re.MULTILINE)
     return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
 
@@ -147,7 +146,6 @@ class _FunctionReader:
         self._line: int | None = None
 
     def function(self, *, entry: bool) -> Function:
-        """Parse a function, after the word that names its kind."""
         returns = self._parameters() if not entry and self._tokens.peek() == "(" else []
         name = self._tokens.next()
         parameters = self._parameters() if self._tokens.peek() == "(" else []

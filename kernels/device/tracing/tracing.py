@@ -101,7 +101,6 @@ class _Tracer:
         return Trace(launch, tuple(memory.fetches), tuple(self._sums.accumulators()), memory.arrays, note)
 
     def wrap(self, step: LoweredStep) -> LoweredStep:
-        """Return the step with a look at its tags before it."""
         item = self._program.instructions[step.pc]
         action = self._action(item, step.pc)
 

@@ -78,7 +78,6 @@ def by_panel(results: Results, axis: str) -> list[tuple[str, list[PointResult]]]
 
 
 def line_chart(results: Results, request: Request) -> Chart:
-    """A quantity over an axis, with a line for each series."""
     what = y_quantity(results, request.y)
     x = request.x or line_axes(results)[0]
     kind = Kind.MULTIPLES if request.panels else Kind.LINE
@@ -108,7 +107,6 @@ def line_chart(results: Results, request: Request) -> Chart:
 
 
 def multiples(results: Results, request: Request) -> Chart:
-    """A panel of lines for each value of an axis."""
     axes = [axis for axis in line_axes(results) if axis not in {request.x, request.by}]
     if not request.panels:
         x = request.x or axes.pop(0)

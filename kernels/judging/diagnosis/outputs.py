@@ -44,7 +44,6 @@ def equal(output: Output, candidate: Doubles, bound: Doubles | None = None) -> b
 
 
 def never_written(output: Output, wrong: Mask) -> Diagnosis | None:
-    """Elements that the kernel didn't write."""
     poison = is_poison(output.actual)
     if not np.array_equal(poison, wrong):
         return None

@@ -130,7 +130,8 @@ def _row(speed: Speed, found: Measurement, unit: str) -> Row:
 
 def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
     """Speed over size, with cuBLAS and the reference kernels; None for one size or no speed."""
-    own = _own(found.curve)
+    sized = ((one_size(speed.sizes), speed.gflops) for speed in found.curve)
+    own = {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
     if len(own) < 2:
         return None
     cublas = {
@@ -147,11 +148,6 @@ def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
     title = "Speed over the size of the matrices"
     x, y = Scale("size of the matrices"), Scale("Speed", quantity("gflops"))
     return plot_svg(Chart(Kind.LINE, title, x, y, (Panel("", tuple(series)),)), "curve-chart")
-
-
-def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
-    sized = ((one_size(speed.sizes), speed.gflops) for speed in speeds)
-    return {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
 
 
 def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> dict[str, dict[int, float]]:

@@ -110,5 +110,4 @@ def round_step(least: float) -> float:
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Whether the values need a logarithmic axis."""
     return min(values) > 0 and max(values) / min(values) >= WIDE

@@ -36,12 +36,10 @@ def value_of(scale: Scale, value: float) -> str:
 
 
 def number_of(scale: Scale, value: float) -> str:
-    """A value without its unit, for a cell or a bar."""
     return value_text(scale.quantity, value) if scale.quantity is not None else value_of(scale, value)
 
 
 def interval_of(scale: Scale, ends: Interval | None) -> str:
-    """An interval: `8,150 to 8,160`; "" for none."""
     if ends is None or scale.quantity is None:
         return ""
     return " to ".join(value_text(scale.quantity, end) for end in ends)

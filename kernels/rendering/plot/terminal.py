@@ -94,7 +94,6 @@ def _framed(
     wide: int,
     style: Style,
 ) -> list[str]:
-    """The field with the numbers of both axes."""
     upright, tee, corner, flat = ("│", "┤", "└", "─") if style.unicode else ("|", "+", "+", "-")
     at = {round((1 - share) * (len(rows) - 1)): label for share, label in labels}
     lines = []
@@ -196,7 +195,6 @@ def _cell(plot: HeatMap, cell: Cell | None, wide: int, style: Style) -> str:
 
 
 def _key(series: Series, style: Style) -> tuple[str, str]:
-    """The mark and name of a series, painted and plain."""
     marks = MARKS if style.unicode else PLAIN_MARKS
     mark, name = marks[series.number % len(marks)], safe(series.name)
     return f"{style.paint(mark, COLOURS[series.number % len(COLOURS)])} {name}", f"{mark} {name}"

@@ -52,7 +52,6 @@ def shared_extents(tokens: Sequence[Token]) -> list[list[str]]:
 
 
 def block_steps(names: Names) -> Iterator[BlockStep]:
-    """The products with block indices, as in `blockIdx.x * 32`."""
     for axis, near, direction in _beside_indices(names):
         if step := _product(names.tokens, near, direction, axis):
             yield step

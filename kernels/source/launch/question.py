@@ -104,7 +104,6 @@ def block_threads(exercise: Exercise, tile: int) -> int:
 
 
 def largest_fitting(exercise: Exercise) -> int:
-    """The largest tile whose blocks can be launched."""
     return next((tile for tile in range(exercise.largest_tile, 1, -1) if fits(exercise, tile)), 1)
 
 

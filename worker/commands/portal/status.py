@@ -35,7 +35,11 @@ def status(id: str | None, watch: bool, as_json: bool, limit: int) -> None:  # n
     """  # noqa: D301 - click reads the escape
     with portal() as asked:
         if id is None:
-            _list(asked, limit, watch=watch, as_json=as_json)
+            _show(asked, limit, as_json=as_json, clear="")
+            while watch:
+                time.sleep(_AGAIN_SECONDS)
+                clear = _CLEAR if sys.stdout.isatty() else "\n"
+                _show(asked, limit, as_json=as_json, clear=clear, patience=GIVEN_UP_SECONDS)
         else:
             _one(asked, submission_id(id), watch=watch, as_json=as_json)
     leave(Exit.ACCEPTED)
@@ -53,14 +57,6 @@ def _one(asked: Portal, public_id: str, *, watch: bool, as_json: bool) -> None:
     else:
         found = found or asked.submission(public_id)
         click.echo(submission_text(found, style_of(sys.stdout), page_of(asked.url, public_id)))
-
-
-def _list(asked: Portal, limit: int, *, watch: bool, as_json: bool) -> None:
-    _show(asked, limit, as_json=as_json, clear="")
-    while watch:
-        time.sleep(_AGAIN_SECONDS)
-        clear = _CLEAR if sys.stdout.isatty() else "\n"
-        _show(asked, limit, as_json=as_json, clear=clear, patience=GIVEN_UP_SECONDS)
 
 
 def _show(asked: Portal, limit: int, *, as_json: bool, clear: str, patience: float = 0.0) -> None:

@@ -69,7 +69,7 @@ def lines_text(found: Sequence[Submission], style: Style) -> str:
             _kind(line.mode),
             moment(line.created_at),
             _word(line.verdict or line.state),
-            _points(line),
+            "" if line.points is None else f"{rounded_points(line.points)}/{rounded_points(line.most_points)}",
             "" if line.measured is None else _measured(line.measured),
         )
         for line in found
@@ -87,10 +87,6 @@ def _verdict(verdict: str | None, style: Style) -> str:
 
 def _worth(found: Submission, style: Style) -> str:
     return style.paint(safe(found.worth[:200]), BOLD)
-
-
-def _points(line: Submission) -> str:
-    return "" if line.points is None else f"{rounded_points(line.points)}/{rounded_points(line.most_points)}"
 
 
 def _kind(mode: str) -> str:

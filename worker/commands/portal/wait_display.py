@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 import click
 
@@ -31,7 +30,12 @@ def wait_for(asked: Portal, public_id: str) -> Submission:
             for found in Follower(asked, public_id, told=display.event, troubled=display.tell).states():
                 display.state(found)
     except KeyboardInterrupt:
-        _leave(asked, public_id)
+        click.echo(
+            f"\ntilelab: grading continues. Follow it with `tilelab status {public_id} --watch` or at"
+            f" {page_of(asked.url, public_id)}",
+            err=True,
+        )
+        sys.exit(INTERRUPTED)
     return found
 
 
@@ -75,12 +79,3 @@ class _Display(Progress):
 
 def _of_case(name: str) -> str:
     return f", case {one_line(case_words(name))}" if name else ""
-
-
-def _leave(asked: Portal, public_id: str) -> NoReturn:
-    click.echo(
-        f"\ntilelab: grading continues. Follow it with `tilelab status {public_id} --watch` or at"
-        f" {page_of(asked.url, public_id)}",
-        err=True,
-    )
-    sys.exit(INTERRUPTED)

@@ -211,7 +211,9 @@ def _run(command: Sequence[str], folder: Path, device: int, seconds: float) -> t
         except subprocess.TimeoutExpired:
             raise ProfileFailed(f"Nsight Compute ran longer than {seconds:g} s and was stopped") from None
         finally:
-            _end(running)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
         said.seek(0)
         return running.returncode, said.read(REPORT_BYTES).decode("utf-8", "replace")
 
@@ -222,13 +224,6 @@ def _limit(pid: int) -> None:
         with contextlib.suppress(OSError):
             for kind, most in ((resource.RLIMIT_FSIZE, REPORT_BYTES), (resource.RLIMIT_CORE, 0)):
                 resource.prlimit(pid, kind, (most, most))
-
-
-def _end(running: subprocess.Popen[bytes]) -> None:
-    """Kill its process group, and wait for its end."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
 
 
 def _environment(folder: Path, device: int) -> Mapping[str, str]:

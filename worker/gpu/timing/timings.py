@@ -39,8 +39,6 @@ The first size repeats until the median is certain, so it tolerates more affecte
 
 
 class Fresh:
-    """The parent's random numbers."""
-
     def __init__(self, ask: Callable[[], Numbers]) -> None:
         self._ask = ask
         self._inputs = ask().inputs

@@ -270,7 +270,14 @@ def _grid(axes: Axes, chart: Chart) -> str:
     columns = [(x, tick(chart.x, x)) for x in xs]
     narrow = axes.frame.width < 300
     foot = chart.x.name if narrow and chart.x.quantity is not None else title_of(chart.x)
-    return axes.grid(_thinner(columns, axes), rows, foot)
+    # Without labels where two would overlap; the lines stay
+    free, shown = -math.inf, []
+    for value, label in columns:
+        half, place = 3.6 * len(label) + 4, axes.x(value)
+        fits = place - half >= free
+        shown.append((value, label if fits else ""))
+        free = place + half if fits else free
+    return axes.grid(shown, rows, foot)
 
 
 def _named(axes: Axes, chart: Chart, rows: list[tuple[float, str]]) -> str:
@@ -288,24 +295,12 @@ def _named(axes: Axes, chart: Chart, rows: list[tuple[float, str]]) -> str:
 
 
 def _slants(chart: Chart, axes: Axes) -> bool:
-    """Whether the names of an axis are too long for their places."""
     room = axes.frame.width / max(1, len(chart.x.labels))
     return any(_LETTER * len(_short(label)) > room for label in chart.x.labels)
 
 
 def _short(name: str) -> str:
     return short_name(name, _LONGEST)
-
-
-def _thinner(columns: list[tuple[float, str]], axes: Axes) -> list[tuple[float, str]]:
-    """Without labels where two would overlap; the lines stay."""
-    free, shown = -math.inf, []
-    for value, label in columns:
-        half, place = 3.6 * len(label) + 4, axes.x(value)
-        fits = place - half >= free
-        shown.append((value, label if fits else ""))
-        free = place + half if fits else free
-    return shown
 
 
 def _key(series: Series, x: float, y: float, lines: Sequence[str] = ()) -> str:
