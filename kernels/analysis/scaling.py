@@ -144,11 +144,11 @@ def scaled(counts: Counts, launch: Launch, unforeseen: Collection[int | None] = 
     raise (TooManyBlocksError): the grid is too large
     """
     grid = _Grid(counts.blocks, launch)
-    accesses = tuple(_access(grid, each) for each in counts.accesses)
+    accesses = tuple(_access(grid, access) for access in counts.accesses)
     segments_differ, grid.segments_differ = grid.segments_differ, False
     merged = tuple(_access(grid, each) for each in counts.merged)
-    branches = tuple(_branch(grid, each) for each in counts.branches)
-    lines = tuple(LineWork(each.line, grid.sums(each.values, each.line)) for each in counts.lines)
+    branches = tuple(_branch(grid, branch) for branch in counts.branches)
+    lines = tuple(LineWork(line.line, grid.sums(line.values, line.line)) for line in counts.lines)
     whole = Counts(counts.blocks, accesses, merged, branches, lines)
     if grid.lines_that_differ:
         return Scaled(whole, False, _note("blocks differ", grid.lines_that_differ))

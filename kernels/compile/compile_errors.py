@@ -117,7 +117,7 @@ def declare_or_use(name: str, line: int | None, text: str) -> str:
         return ""
     if looks_like_a_tile(name) and "[" not in follows:
         return f"Declare it first, for example `#define {name} 16`."
-    free = [f"`{each}`" for each in unused_parameters(tokens, line, arrays="[" in follows)]
+    free = [f"`{parameter}`" for parameter in unused_parameters(tokens, line, arrays="[" in follows)]
     return f"Declare it before this line, or use the parameter {listed(free, 'or')}." if free else ""
 
 

@@ -306,8 +306,8 @@ class Exercise:
     @property
     def kernels(self) -> dict[str, Launched]:
         found: dict[str, Launched] = {}
-        for each in self.launches:
-            found.setdefault(each.kernel, each)
+        for launch in self.launches:
+            found.setdefault(launch.kernel, launch)
         return found
 
     @property

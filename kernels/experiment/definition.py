@@ -94,7 +94,7 @@ def plain_definition(experiment: Experiment) -> dict[str, Any]:
             **{key: text for key, text in texts.items() if text},
         },
         "axes": {
-            **{each.name: list(each.values) for each in experiment.axes},
+            **{axis.name: list(axis.values) for axis in experiment.axes},
             **({DEVICE: list(experiment.devices)} if experiment.devices else {}),
         },
         "constraints": {str(number): each.text for number, each in enumerate(experiment.constraints, 1)},
@@ -141,7 +141,7 @@ class _Reader:
         if len(table) > MOST_AXES:
             raise self._error("", "axes", f"An experiment has at most {MOST_AXES} axes.")
         axes = tuple(self._axis(name, values) for name, values in table.items() if not (devices and name == DEVICE))
-        names = {each.name for each in axes}
+        names = {axis.name for axis in axes}
         kernels = self._kernels(head)
         constraints = self._table("constraints")
         if len(constraints) > MOST_CONSTRAINTS:
@@ -229,7 +229,7 @@ class _Reader:
         try:
             kind = DesignKind(table.get("kind", "grid"))
         except ValueError:
-            kinds = ", ".join(f'"{each}"' for each in DesignKind)
+            kinds = ", ".join(f'"{design_kind}"' for design_kind in DesignKind)
             raise self._error("design", "kind", f"Expected one of {kinds}.") from None
         for key in table.keys() - {"kind"}:
             if key not in _FIELDS[kind]:

@@ -15,35 +15,35 @@ from kernels.source.source_file import Source
 from kernels.toml_text import read_toml
 
 
-def point_exercise(exercise: Exercise, wanted: Change) -> Exercise:
+def point_exercise(exercise: Exercise, change: Change) -> Exercise:
     """The exercise that `point_text` describes, with the digest of the original."""
     return replace(
         exercise,
-        ranking=dict(wanted.sizes),
-        analysis=AnalysisRule(dict(wanted.sizes), None),
-        macros={**exercise.macros, **wanted.macros},
+        ranking=dict(change.sizes),
+        analysis=AnalysisRule(dict(change.sizes), None),
+        macros={**exercise.macros, **change.macros},
         curve=False,
         phases=None,
         goals=(),
     )
 
 
-def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
+def point_text(definition: str, change: Change, case: int | None = None) -> str:
     """The definition that measures and counts at the sizes of one point, and at no others.
 
     case: the number of the only case to run, with one kind of input; None for all cases
     """
     data = dict(_parsed(definition))
-    data |= {"ranking": dict(wanted.sizes), "analysis": dict(wanted.sizes), "curve": False}
-    for name, value in wanted.flags.items():
+    data |= {"ranking": dict(change.sizes), "analysis": dict(change.sizes), "curve": False}
+    for name, value in change.flags.items():
         if name in FLAGS:
             field, values = FLAGS[name]
             data[field] = bool(value) if len(values) == 2 else value
         else:
             data["operands"] = [_laid_out(each, name, value) for each in data["operands"]]
-    if wanted.macros:
+    if change.macros:
         data["macros"] = {
-            name: {**entry, "default": wanted.macros.get(name, entry["default"])}
+            name: {**entry, "default": change.macros.get(name, entry["default"])}
             for name, entry in data["macros"].items()
         }
     if case is not None:

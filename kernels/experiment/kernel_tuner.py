@@ -83,7 +83,7 @@ def read_cache(text: str) -> Cache:
         for number, (key, entry) in enumerate(entries.items())
     )
     _refuse_twins(entries, results)
-    values = {name: tuple(sorted({each.params[name] for each in results})) for name in names}
+    values = {name: tuple(sorted({result.params[name] for result in results})) for name in names}
     return Cache(kernel, device, values, results)
 
 

@@ -92,7 +92,7 @@ class PointPlan:
 
     @property
     def in_module_variables(self) -> bool:
-        return any(each.binding.is_variable for each in self._exercise.operands)
+        return any(operand.binding.is_variable for operand in self._exercise.operands)
 
     def point(self, number: int) -> PlannedPoint:
         point = self.points[number]

@@ -237,7 +237,7 @@ def _open_element(runs: Sequence[Sequence[Output]]) -> Mismatch | None:
     return None
 
 
-def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], execution: Execution) -> Outcome:
+def _by_order(case: CasePlan, bad: Mismatch, findings: tuple[Finding, ...], execution: Execution) -> Outcome:
     """The outcome of a case whose result is correct only in some orders of atomics."""
     share = f"{part_of(bad.wrong, bad.elements, 'element')}"
     pair = execution.unordered
@@ -257,7 +257,7 @@ def _by_order(case: CasePlan, bad: Mismatch, found: tuple[Finding, ...], executi
         case,
         CaseStatus.FAILED,
         f"{share} {'depends' if bad.wrong == 1 else 'depend'} on the order of threads",
-        (*found, finding),
+        (*findings, finding),
         printed=execution.printed,
         launched=True,
     )

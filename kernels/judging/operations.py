@@ -85,7 +85,7 @@ def _in_order(case: CasePlan, matrix: MatrixPlan, read: Callable[[MatrixPlan], M
     """The elements of an output, sorted if they may have any order."""
     if not matrix.sorted_by:
         return read(matrix)
-    columns = [read(each).ravel() for each in case.outputs if each.name in matrix.sorted_by]
+    columns = [read(output).ravel() for output in case.outputs if output.name in matrix.sorted_by]
     ordered = columns[-1][np.lexsort(columns[::-1])] if len(columns) > 1 else np.sort(columns[0])
     return ordered[:, np.newaxis]
 

@@ -340,14 +340,14 @@ def _resolve_launch(
 def _resolve_further(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[tuple[LaunchPlan, ...], Finding | None]:
-    made: list[LaunchPlan] = []
+    plans: list[LaunchPlan] = []
     try:
-        made.extend(_further(exercise, source, tile, case.sizes))
+        plans.extend(_further(exercise, source, tile, case.sizes))
     except LaunchError as error:
-        number, line = len(made) + 2, source.tile_line if source is not None else None
-        message = f"{error} {launch_text(number, [each.kernel for each in exercise.launches])}"
+        number, line = len(plans) + 2, source.tile_line if source is not None else None
+        message = f"{error} {launch_text(number, [launch.kernel for launch in exercise.launches])}"
         return (), Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name, launch=number))
-    return tuple(made), None
+    return tuple(plans), None
 
 
 def _too_large(exercise: Exercise, tile: int) -> str:

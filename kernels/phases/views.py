@@ -119,7 +119,7 @@ def thread_rows(table: PhaseTable, block: Coordinates) -> tuple[Row, ...]:
 
 def block_header(table: PhaseTable) -> Row:
     """Return the columns of `block_rows`."""
-    return ("Tiles loaded by", *(f"Block {course_place(each, table.launch.grid)}" for each in block_places(table)))
+    return ("Tiles loaded by", *(f"Block {course_place(place, table.launch.grid)}" for place in block_places(table)))
 
 
 def block_rows(table: PhaseTable, operand: str) -> tuple[Row, ...]:
@@ -157,7 +157,7 @@ def _threads(entries: Sequence[BlockPhase | None]) -> list[Coordinates]:
     found: set[Coordinates] = set()
     for entry in filter(None, entries):
         found.update(fetch.thread for fetch in entry.fetches)
-        found.update(each.thread for each in entry.accumulations)
+        found.update(accumulation.thread for accumulation in entry.accumulations)
     return sorted(found, key=lambda thread: thread[::-1])
 
 

@@ -81,7 +81,7 @@ def extent_text(extent: Extent) -> str:
 
 def _incorrect(analysis: Analysis, style: Style) -> list[str]:
     """A warning that the counts are of an incorrect kernel, and what they cover."""
-    if analysis.evidence.extent is None or not any(each.severity is Severity.ERROR for each in analysis.findings):
+    if analysis.evidence.extent is None or not any(finding.severity is Severity.ERROR for finding in analysis.findings):
         return []
     text = "This kernel is incorrect; see below. "
     if analysis.evidence.theory or analysis.evidence.checklist:
@@ -112,8 +112,8 @@ _ALWAYS = frozenset({"global loads", "global stores"})
 def totals_text(totals: Totals) -> list[str]:
     """The totals of the whole launch."""
     rows: dict[str, list[Counter]] = {}
-    for each in COUNTERS.values():
-        rows.setdefault(each.row, []).append(each)
+    for counter in COUNTERS.values():
+        rows.setdefault(counter.row, []).append(counter)
     rows.pop("", None)
     shown = [_sums(row, found, totals) for row, found in rows.items() if row in _ALWAYS or found[0].of(totals)]
     return [*table(shown, "<><><<"), *_by_ptx(rows, totals)]
@@ -123,9 +123,9 @@ def _sums(row: str, counters: Sequence[Counter], totals: Totals) -> tuple[str, .
     """One line of the totals. Without a count, averages are left out."""
     lead = counters[0]
     cells = [row, _number(lead, totals), lead.text or lead.unit, "", "", ""]
-    for each in counters[1:]:
-        if each.kind is Kind.COUNT or lead.of(totals):
-            cells[2 + each.column] = f"{_number(each, totals)} {each.text or each.unit}"
+    for counter in counters[1:]:
+        if counter.kind is Kind.COUNT or lead.of(totals):
+            cells[2 + counter.column] = f"{_number(counter, totals)} {counter.text or counter.unit}"
     return tuple(cells)
 
 

@@ -50,8 +50,8 @@ def render_phases(
 def render_handout(handout: str, phases: Sequence[HandoutPhases]) -> str:
     """The handout with each table of phases as text, and the description of each figure in its place."""
     lines = handout_lines(handout)
-    for each in reversed(phases):
-        lines[each.line - 1 : each.last] = ["```text", *render_phases(each.table).split("\n"), "```"]
+    for phase in reversed(phases):
+        lines[phase.line - 1 : phase.last] = ["```text", *render_phases(phase.table).split("\n"), "```"]
     return _FIGURE.sub(r"Figure: \1", "\n".join(lines))
 
 

@@ -290,7 +290,7 @@ def _reset(lines: Sequence[str]) -> tuple[int, str, int] | None:
 
 def _tile_loads(report: Report, lines: Sequence[str]) -> Iterator[tuple[re.Pattern[str], str]]:
     """A pattern of the lines that load tiles, if only a single tile comes out correct."""
-    stored = {found[1] for line in lines if (found := _STORED.match(line)) and is_shared(found[1], lines)}
+    stored = {match[1] for line in lines if (match := _STORED.match(line)) and is_shared(match[1], lines)}
     if not stored or sizes_that_fail(report) is not Sizes.LARGER_THAN_A_TILE:
         return
     load = rf"^[ \t]*+(?:{'|'.join(stored)})[ \t]*+\[.{{0,200}}?\][ \t]*+=(?!=)(?=.{{0,400}}\[)"

@@ -239,6 +239,6 @@ def _loop_of_steps(race: Race) -> Statement | None:
     if not stores or not moves or race.one_store or re.search(r"sync|wait|barrier|shfl", code):
         return None
     differing = reached_names({"threadIdx"}, code_of_all(race.lines))
-    outer = [each for each in statements_at(loop.first, race.lines) if each.start < loop.start]
+    outer = [statement for statement in statements_at(loop.first, race.lines) if statement.start < loop.start]
     conditions = (names_in(parts_of(each, race.lines).condition) for each in outer)
     return None if any(names & differing for names in conditions) else loop

@@ -117,7 +117,7 @@ def statements_at(line: int, lines: Sequence[str]) -> list[Statement]:
 
 def loop_at(line: int, lines: Sequence[str]) -> Statement | None:
     """The innermost loop around a line, unless all of it is on one line."""
-    loops = (each for each in statements_at(line, lines) if each.is_loop)
+    loops = (statement for statement in statements_at(line, lines) if statement.is_loop)
     return next(loops, None)
 
 

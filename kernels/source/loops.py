@@ -151,7 +151,7 @@ _NARROW = {"1", "2", "4", "8", "16", "32"}
 
 def point_at_names(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
     """The findings, with the line of the name that a finding is about, if the file has it once."""
-    return tuple(replace(each, line=_line(each, text)) for each in findings)
+    return tuple(replace(finding, line=_line(finding, text)) for finding in findings)
 
 
 def _line(finding: Finding, text: str) -> int | None:
@@ -169,4 +169,4 @@ def _uses(text: str, name: str) -> Iterator[tuple[int, str]]:
     tokens = [item for item in scan(text) if isinstance(item, Token)]
     for index, token in enumerate(tokens):
         if token.kind is Kind.NAME and token.text == name:
-            yield token.line, "".join(each.text for each in tokens[index + 2 : index + 3])
+            yield token.line, "".join(token.text for token in tokens[index + 2 : index + 3])

@@ -150,7 +150,7 @@ def _read(rest: Rest, exercise: Exercise, evaluations: Evaluations) -> Source | 
     kernel, renamed = name_of_kernel(exercise, kernels, macros, rest.launched)
     for name, launched in exercise.kernels.items():
         others = exercise.kernels.keys() - {name}
-        candidates = [each for each in kernels if each.name not in others]
+        candidates = [kernel for kernel in kernels if kernel.name not in others]
         graded = kernel if launched is exercise else name
         findings += _list(_check_kernel(launched, candidates, macros, tokens, text, graded))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})

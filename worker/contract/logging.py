@@ -56,7 +56,7 @@ def configure(
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.set_name(_MARK)
     root = logging.getLogger()
-    for each in [each for each in root.handlers if each.get_name() == _MARK]:
+    for each in [handler for handler in root.handlers if handler.get_name() == _MARK]:
         root.removeHandler(each)
     root.addHandler(handler)
     root.setLevel(level.upper())

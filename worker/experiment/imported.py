@@ -20,7 +20,7 @@ def imported(name: str, cache: Cache) -> Manifest:
         name=name,
         exercise="unknown",
         kernels=(cache.kernel,),
-        axes=tuple(Axis(*each) for each in cache.values.items()),
+        axes=tuple(Axis(*item) for item in cache.values.items()),
         measure=Measure(counts=False),
     )
     return Manifest(

@@ -24,7 +24,7 @@ class Plan(PointPlan):
             from_plain_definition(manifest.definition),
             manifest.exercise.name,
             manifest.exercise.definition,
-            {each.name: each.text for each in manifest.kernels},
+            {kernel.name: kernel.text for kernel in manifest.kernels},
             manifest.device.device_class,
             MOST_LOCAL_WORK,
         )

@@ -129,8 +129,8 @@ class CpuBackend:
         self._words(memory)[:] = word & 0xFFFF_FFFF
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:
-        given = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
-        self._words(memory)[: given.size] = given
+        view = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
+        self._words(memory)[: view.size] = view
 
     def read(self, memory: Memory) -> NDArray[Any]:
         self.wait()
@@ -243,7 +243,7 @@ class CpuBackend:
             execution = device.run(
                 handle.program,
                 launch,
-                [_name(each) if isinstance(each, Memory) else each for each in arguments],
+                [_name(argument) if isinstance(argument, Memory) else argument for argument in arguments],
                 [Buffer(_name(m), self._words(m).view(np.float32), initialised=True) for m in memories],
                 budget=device.Budget(instructions),
                 symbols={name: _name(memory) for name, memory in used.items()},
@@ -259,7 +259,7 @@ class CpuBackend:
 
     def _judge(self, execution: Execution) -> None:
         """Raise a fault for findings that would stop a GPU."""
-        found = [each for each in execution.findings if each.severity is Severity.ERROR]
+        found = [finding for finding in execution.findings if finding.severity is Severity.ERROR]
         for verdict, kind in _FAULTS.items():
             for finding in found:
                 if finding.kind is verdict:

@@ -182,8 +182,8 @@ class CupyBackend:
         starts = [self._prepared(call.kernel, call.launch, call.arguments) for call in calls]
 
         def start() -> None:
-            for each in starts:
-                each()
+            for start in starts:
+                start()
 
         return self._timed(start, seconds)
 
@@ -242,7 +242,7 @@ class CupyBackend:
 
     def _prepared(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> Callable[[], None]:
         values = [_parameter(argument) for argument in arguments]
-        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(each) for each in values))
+        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
 
         def start(_alive: object = values) -> None:
             # The values must live until the launch: the driver gets only their addresses.

@@ -78,13 +78,13 @@ def measure(
 
 def _effort(request: MeasureRequest) -> Effort:
     """The limits at the size that is ranked."""
-    asked = request.repeats
-    if asked is None:
+    repeats = request.repeats
+    if repeats is None:
         return Effort(request.budget_seconds, MOST_REPEATS)
-    if asked.number:
-        number = min(asked.number, MOST_ASKED)
+    if repeats.number:
+        number = min(repeats.number, MOST_ASKED)
         return Effort(ASKED_SECONDS, number, fewest=number)
-    return Effort(ASKED_SECONDS, MOST_ASKED, interval=asked.interval)
+    return Effort(ASKED_SECONDS, MOST_ASKED, interval=repeats.interval)
 
 
 class _Job:
@@ -248,7 +248,7 @@ class _Job:
     def _predicted_ms(self, case: CasePlan) -> float:
         """The expected time of one launch, from the nearest measured size."""
         needed = work(case)
-        done, nearest = min(self._speeds, key=lambda each: abs(each[0] - needed))
+        done, nearest = min(self._speeds, key=lambda speed: abs(speed[0] - needed))
         return nearest.ms_median * needed / done
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ class _Job:
         ranking = self._request.ranking
         if self._ranking is None or ranking is None or self.failed:
             return None
-        curve = [each for _, each in sorted(self._speeds, key=lambda each: each[0])]
+        curve = [each for _, each in sorted(self._speeds, key=lambda speed: speed[0])]
         return Measurement(
             **{field.name: getattr(self._ranking, field.name) for field in fields(Speed)},
             metric=self._request.metric,

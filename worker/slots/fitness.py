@@ -39,8 +39,8 @@ class DeviceTests:
     def __call__(self, progress: Progress) -> Fitness:
         found = [(device, self._run(here, device, progress)) for device, here in self._devices()]
         return Fitness(
-            tuple(f"{device}: {each}" for device, result in found for each in _problems(result)),
-            tuple(f"{device}: {each}" for device, result in found for each in result.warnings),
+            tuple(f"{device}: {problem}" for device, result in found for problem in _problems(result)),
+            tuple(f"{device}: {warning}" for device, result in found for warning in result.warnings),
         )
 
     def _devices(self) -> Iterator[tuple[str, LocalGrader]]:

@@ -281,15 +281,15 @@ def _needs_gpu(reason: device.Unsupported) -> device.Unsupported:
     return device.Unsupported(reason.instruction, None, f"The exercise's solution needs a GPU. {reason}")
 
 
-def _unsupported(plan: Plan, found: Finding, seen: Sequence[Finding] = ()) -> CheckResponse:
+def _unsupported(plan: Plan, finding: Finding, seen: Sequence[Finding] = ()) -> CheckResponse:
     """Why the kernel can't be judged, with one finding for each place that earlier runs found incorrect."""
-    return _not_run(plan, _with_unsupported(found, seen), NOT_STARTED)
+    return _not_run(plan, _with_unsupported(finding, seen), NOT_STARTED)
 
 
 def _with_unsupported(unsupported: Finding, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """One finding for each place. If the kernel has an error of its own, no GPU judges it, so that error counts."""
     places = {(each.kind, each.line, each.other_line, each.severity): each for each in reversed(findings)}
-    if any(each.severity is Severity.ERROR for each in findings):
+    if any(finding.severity is Severity.ERROR for finding in findings):
         unsupported = replace(unsupported, severity=Severity.WARNING)
     return tuple(sorted((unsupported, *places.values()), key=finding_order))
 

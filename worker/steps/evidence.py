@@ -82,9 +82,9 @@ def fits(plan: Plan) -> bool:
     return elements(plan) <= MOST_ELEMENTS
 
 
-def module_of(made: Compilation) -> Module:
-    others = {name: each.name for name, each in made.others.items()}
-    return Module(made.ptx, made.entry, made.globals, made.resources, others)
+def module_of(compilation: Compilation) -> Module:
+    others = {name: each.name for name, each in compilation.others.items()}
+    return Module(compilation.ptx, compilation.entry, compilation.globals, compilation.resources, others)
 
 
 def meaning(
@@ -150,7 +150,7 @@ def _writes_all(totals: Totals, plan: Plan) -> bool:
     """Whether a launch wrote its whole output. With a fixed grid, a kernel may skip most of a large output."""
     if totals.global_atomic_requests:
         return True
-    return totals.global_store_bytes >= FLOAT * sum(each.words for each in plan.cases[0].outputs)
+    return totals.global_store_bytes >= FLOAT * sum(output.words for output in plan.cases[0].outputs)
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:

@@ -116,27 +116,27 @@ def further_problem(case: CasePlan, made: Compilation) -> Finding | None:
     return further_finding(case, resources)
 
 
-def with_problems(plan: Plan, made: Sequence[Compilation]) -> Plan:
+def with_problems(plan: Plan, compilations: Sequence[Compilation]) -> Plan:
     """The plan, with a problem in each case with a later launch that doesn't fit."""
     return replace(
         plan,
         cases=tuple(
-            replace(case, problem=case.problem or further_problem(case, made[case.module]))
-            if case.then and case.module < len(made)
+            replace(case, problem=case.problem or further_problem(case, compilations[case.module]))
+            if case.then and case.module < len(compilations)
             else case
             for case in plan.cases
         ),
     )
 
 
-def wire_code(made: Compilation) -> WireCode:
+def wire_code(compilation: Compilation) -> WireCode:
     return WireCode(
-        made.ptx,
-        base64.b64encode(made.cubin).decode(),
-        made.entry,
-        dict(made.globals),
-        made.resources,
-        {name: each.name for name, each in made.others.items()},
+        compilation.ptx,
+        base64.b64encode(compilation.cubin).decode(),
+        compilation.entry,
+        dict(compilation.globals),
+        compilation.resources,
+        {name: each.name for name, each in compilation.others.items()},
     )
 
 
@@ -145,17 +145,17 @@ class Measures(Protocol):
         """Judge and measure a kernel, and wait for the answer. Raises SandboxFailure."""
 
 
-def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
+def answer_of(gpu: Measures, measure_request: MeasureRequest) -> MeasureResponse:
     """The GPU's answer for a kernel. If it had to be stopped at its time limit, the kernel is the cause.
 
     raise (SandboxFailure): Tilelab or this machine failed
     """
     try:
-        return gpu.measure(asked)
+        return gpu.measure(measure_request)
     except SandboxFailure as failure:
         if failure.kind is not Failure.TIME:
             raise
-        digests = tuple(code.ptx_digest for code in asked.modules)
+        digests = tuple(code.ptx_digest for code in measure_request.modules)
         return MeasureResponse((stopped_runner(),), (), ptx_digests=digests, lost=True)
 
 
@@ -198,17 +198,17 @@ def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -
 
 
 def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
-    told = answer.occupancy
-    if told is None:
+    occupancy = answer.occupancy
+    if occupancy is None:
         return None
     return by_driver(
         capability(report.arch),
-        told.threads,
-        told.blocks_per_sm,
-        registers=told.registers,
-        shared_static=told.shared_bytes,
-        shared_dynamic=told.shared,
-        local_bytes=told.local_bytes,
+        occupancy.threads,
+        occupancy.blocks_per_sm,
+        registers=occupancy.registers,
+        shared_static=occupancy.shared_bytes,
+        shared_dynamic=occupancy.shared,
+        local_bytes=occupancy.local_bytes,
         barriers=report.resources.barriers if report.resources is not None else 1,
     )
 

@@ -298,11 +298,11 @@ class Supervisor:
         bell = signal.set_wakeup_fd(self._bell[1], warn_on_full_buffer=False)
         try:
             signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
-            for each in _ASKS:
+            for ask in _ASKS:
                 # respect `nohup`, which ignores SIGHUP. Shells ignore SIGINT for background processes, but
                 # scripts must still be able to end this one.
-                if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN:
-                    signal.signal(each, asked)
+                if ask is not signal.SIGHUP or before[ask] is not signal.SIG_IGN:
+                    signal.signal(ask, asked)
             yield
         finally:
             for each, handler in before.items():

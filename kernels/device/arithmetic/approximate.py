@@ -26,10 +26,10 @@ def _inverse_root(a: Array) -> Array:
 
 def _approximate(function: Callable[[Array], Array], flops: int = 0) -> Family:
     def family(opcode: Opcode) -> Operation | None:
-        found = opcode.match(("approx",), optional("ftz"), ("f32",))
-        if not found:
+        match = opcode.match(("approx",), optional("ftz"), ("f32",))
+        if not match:
             return None
-        single = finished32(lambda a: function(a.astype(np.float64)).astype(np.float32), found[1] == "ftz", False)
+        single = finished32(lambda a: function(a.astype(np.float64)).astype(np.float32), match[1] == "ftz", False)
         return Operation(opcode.text, ("f32",), "f32", single, approximate=True, flops=flops)
 
     return family

@@ -131,7 +131,7 @@ def _merges(group: _Group) -> Iterator[Merge]:
                 for at, start in enumerate(run):
                     members = run[at : at + width // size]
                     if start % width == phase and len(members) == width // size:
-                        yield Merge(tuple(sorted(group.places[each] for each in members)), start, width)
+                        yield Merge(tuple(sorted(group.places[member] for member in members)), start, width)
 
 
 def _runs(displacements: list[int], size: int) -> Iterator[list[int]]:

@@ -21,9 +21,9 @@ Affine = Callable[..., Value | None]
 def affine_operation(opcode: str) -> Affine | None:
     """Return the short way for an instruction, or None if there is none."""
     for pattern, make in _TABLE:
-        found = pattern.fullmatch(opcode)
-        if found:
-            return make(*found.groups())
+        match = pattern.fullmatch(opcode)
+        if match:
+            return make(*match.groups())
     return None
 
 

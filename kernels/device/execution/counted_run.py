@@ -113,7 +113,7 @@ class CountedLowering(Lowering):
         verb = Verb.STORE if form.store else Verb.LOAD
         own = _counted(pc, item, form.space, verb, form.size * form.count, place)
         merges = self._merges.get(pc, ())
-        several = (replace(own, pcs=each.pcs, width=each.width, displacement=each.displacement) for each in merges)
+        several = (replace(own, pcs=merge.pcs, width=merge.width, displacement=merge.displacement) for merge in merges)
         return counted_step(run, (own, *several))
 
     def _counted_atomic(self, run: Step, pc: int, item: Instruction) -> Step:

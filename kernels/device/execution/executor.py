@@ -325,10 +325,10 @@ def _unordered(prepared: _Prepared, run_once: _RunOnce, written: frozenset[str],
     written |= suspects.block.keys() | suspects.grid.keys()
     exact = RaceObserver(prepared.lines, severity, suspects, by_order=True)
     try:
-        found = run_once(exact, written).result.findings
+        findings = run_once(exact, written).result.findings
     except Unsupported:
         return None
-    return next((finding for finding in found if finding.kind is Verdict.ORDER_DEPENDENT), None)
+    return next((finding for finding in findings if finding.kind is Verdict.ORDER_DEPENDENT), None)
 
 
 def _by(numbers: Sequence[int]) -> str:

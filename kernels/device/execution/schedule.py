@@ -255,7 +255,7 @@ class ChunkRun:
                 return
         if step.follows in {"and", "or"} and not machine.unset.origins.keys().isdisjoint(step.sources):
             values = [each.dense(INTEGER[each.bits]) for each in (machine.registers[one] for one in step.sources)]
-            decides = [each == (~each.dtype.type(0) if step.follows == "or" else 0) for each in values]
+            decides = [value == (~value.dtype.type(0) if step.follows == "or" else 0) for value in values]
             machine.unset.combine(step.results[0], step.sources, decides, mask)
             return
         machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")

@@ -41,15 +41,15 @@ def warp_form(opcode: str) -> WarpForm | None:
         return WarpForm((), (32,))
     if opcode == "activemask.b32":
         return WarpForm((32,), ())
-    if found := _SHUFFLE.fullmatch(opcode):
-        return WarpForm((32, 1), (32, 32, 32, 32), _shuffle(found[1]))
-    if found := _VOTE.fullmatch(opcode):
-        return WarpForm((1 if found[2] else 32,), (1, 32), _vote(found[1] or "ballot"))
-    if found := _MATCH.fullmatch(opcode):
-        results = (32,) if found[1] == "any" else (32, 1)
-        return WarpForm(results, (int(found[2]), 32), _match(found[1], found[2]))
-    if found := _REDUCE.fullmatch(opcode):
-        return WarpForm((32,), (32, 32), _reduce(found[1] or found[3], found[2] or "b"))
+    if match := _SHUFFLE.fullmatch(opcode):
+        return WarpForm((32, 1), (32, 32, 32, 32), _shuffle(match[1]))
+    if match := _VOTE.fullmatch(opcode):
+        return WarpForm((1 if match[2] else 32,), (1, 32), _vote(match[1] or "ballot"))
+    if match := _MATCH.fullmatch(opcode):
+        results = (32,) if match[1] == "any" else (32, 1)
+        return WarpForm(results, (int(match[2]), 32), _match(match[1], match[2]))
+    if match := _REDUCE.fullmatch(opcode):
+        return WarpForm((32,), (32, 32), _reduce(match[1] or match[3], match[2] or "b"))
     return None
 
 

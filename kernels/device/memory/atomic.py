@@ -71,15 +71,15 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     """
     verb, *parts = opcode.split(".")
     dtype = _TYPES.get(parts[-1]) if parts else None
-    given = set(parts[:-1])
+    modifiers = set(parts[:-1])
     kind = parts[-1] if parts else ""
-    vectors = given & _VECTORS.keys() if kind == "f32" and "add" in given else set()
-    rounding = given & {"noftz"} if kind in _HALVES else set()
-    names, orders, scopes, spaces = (given & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
+    vectors = modifiers & _VECTORS.keys() if kind == "f32" and "add" in modifiers else set()
+    rounding = modifiers & {"noftz"} if kind in _HALVES else set()
+    names, orders, scopes, spaces = (modifiers & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
     known = len(names) == 1 and max(map(len, (orders, scopes, spaces, vectors))) <= 1
-    if verb not in {"atom", "red"} or dtype is None or not known or len(given) != len(parts) - 1:
+    if verb not in {"atom", "red"} or dtype is None or not known or len(modifiers) != len(parts) - 1:
         return None
-    if given - names - orders - scopes - spaces - vectors - rounding:
+    if modifiers - names - orders - scopes - spaces - vectors - rounding:
         return None
     name = names.pop()
     if kind in _HALVES:

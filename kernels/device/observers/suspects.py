@@ -205,7 +205,7 @@ class SuspectFinder(Unwatched):
     # -- conclusions --------------------------------------------------------------------------------------------------
 
     def _look_at_changes(self, space: str) -> None:
-        for variable in [each for each in self._changes if each[0] == space]:
+        for variable in [change for change in self._changes if change[0] == space]:
             changes = self._changes.pop(variable)
             self.old |= not changes.isdisjoint(NEVER_COMMUTES)
             self.mixed |= len(changes) > 1

@@ -274,7 +274,7 @@ class _Renaming:
 
     def instruction(self, item: Instruction) -> Instruction:
         guard = item.guard and Guard(self._register(item.guard.register), item.guard.negated)
-        return Instruction(item.opcode, tuple(self._operand(each) for each in item.operands), guard, item.line)
+        return Instruction(item.opcode, tuple(self._operand(operand) for operand in item.operands), guard, item.line)
 
     def _register(self, register: Register) -> Register:
         name = register.name

@@ -121,7 +121,7 @@ class UnsetObserver:
     ) -> None:
         """Mark the result of `and` or `or`. It is set where the value of a set source decides alone."""
         nothing = np.zeros((1, 1), np.int32)
-        origins = [self.origins.get(each, nothing) for each in sources]
+        origins = [self.origins.get(source, nothing) for source in sources]
         known = [(each == 0) & alone for each, alone in zip(origins, decides, strict=True)]
         unset = np.where(known[0] | known[1], nothing, np.maximum(*origins))
         self._set(result, unset.astype(np.int32), mask)

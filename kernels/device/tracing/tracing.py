@@ -195,7 +195,7 @@ class _Tracer:
     def _computation(
         self, item: Instruction, targets: tuple[int, ...], combine: Callable[[list[Tag | None]], Tag | None]
     ) -> Action:
-        sources = tuple(number for each in item.operands[1:] for number in self._tags.numbers(each))
+        sources = tuple(number for operand in item.operands[1:] for number in self._tags.numbers(operand))
         unpacks = isinstance(item.operands[0], Vector)
         places = self._tags.numbers(item.operands[0])
         chooses = item.opcode.startswith("selp.")

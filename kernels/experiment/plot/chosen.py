@@ -66,7 +66,7 @@ def default_plots(results: Results, wanted: Request | None = None) -> Iterator[P
 
 
 def _accepted(results: Results) -> list[PointResult]:
-    return [each for each in results if each.verdict is Verdict.ACCEPTED]
+    return [result for result in results if result.verdict is Verdict.ACCEPTED]
 
 
 def _kind(results: Results, request: Request) -> Kind:
@@ -126,7 +126,7 @@ def _requests(results: Results) -> Iterator[Request]:
 
 def _differs(results: Results, name: str) -> bool:
     what = quantity(name)
-    return len({value for each in results if (value := what.of(each)) is not None}) > 1
+    return len({value for result in results if (value := what.of(result)) is not None}) > 1
 
 
 def _has(results: Results, name: str) -> bool:

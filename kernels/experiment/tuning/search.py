@@ -63,7 +63,7 @@ def next_points(points: Sequence[Point], design: Design, results: Sequence[Point
 
     The order of the results changes nothing. So a search goes on from its stored results alone.
     """
-    known = {each.number: each for each in results}
+    known = {result.number: result for result in results}
     state = _Search(points, design, model=None)
     state.learn(sorted(known), [known[number] for number in sorted(known)])
     return state.choose()

@@ -44,15 +44,15 @@ def groups(totals: Totals) -> tuple[Group, ...]:
 
 def _rows(section: str, totals: Totals) -> tuple[Row, ...]:
     """The rows of a section. Unused kinds of memory access are left out; instructions come first."""
-    entries = [each for each in COUNTERS.values() if each.section == section and each.title]
-    leads = [each for each in entries if each.column == 0]
-    unused = {each.row for each in leads if not each.of(totals) and not by_ptx(each, totals)}
+    entries = [counter for counter in COUNTERS.values() if counter.section == section and counter.title]
+    leads = [entry for entry in entries if entry.column == 0]
+    unused = {lead.row for lead in leads if not lead.of(totals) and not by_ptx(lead, totals)}
     if section == WORK:
         entries.sort(key=lambda each: each.row != "instructions")
         unused = set()
     if len(unused) == len(leads):
         return ()
-    return tuple(_row(each, totals) for each in entries if each.row not in unused)
+    return tuple(_row(entry, totals) for entry in entries if entry.row not in unused)
 
 
 _TEXT: Mapping[Kind, Callable[[float], str]] = {

@@ -25,7 +25,7 @@ def title_of(scale: Scale) -> str:
 def bases_of(plot: Plot) -> list[Basis]:
     """What the plot's numbers are, each once."""
     scales = (plot.value,) if isinstance(plot, HeatMap) else (plot.y, plot.x)
-    return list(dict.fromkeys(each.quantity.basis for each in scales if each.quantity is not None))
+    return list(dict.fromkeys(scale.quantity.basis for scale in scales if scale.quantity is not None))
 
 
 def value_of(scale: Scale, value: float) -> str:

@@ -113,7 +113,7 @@ def _product(tokens: Sequence[Token], near: int, direction: int, axis: str) -> B
             break
         factors.append(token)
         near = far + direction
-        if [each.text for each in tokens[far + 1 : far + 3]] == ["(", ")"]:
+        if [token.text for token in tokens[far + 1 : far + 3]] == ["(", ")"]:
             call = True
             near = far + 3 if direction > 0 else near
     return BlockStep(axis, tuple(factors), call) if factors else None
@@ -164,6 +164,6 @@ def _function(part: list[Token]) -> str:
 def uses(tokens: Sequence[Token], *texts: str) -> bool:
     """Whether the code has these tokens in a row."""
     return any(
-        token.text == texts[0] and tuple(each.text for each in tokens[index : index + len(texts)]) == texts
+        token.text == texts[0] and tuple(token.text for token in tokens[index : index + len(texts)]) == texts
         for index, token in enumerate(tokens)
     )

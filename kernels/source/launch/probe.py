@@ -82,13 +82,13 @@ def _start(tokens: Sequence[Token], name: str, text: str) -> str:
     for index, token in enumerate(tokens):
         if token.text != name:
             continue
-        before = "".join(each.text for each in tokens[max(0, index - 2) : index])
-        after = "".join(each.text for each in tokens[index + 1 : index + 3])
+        before = "".join(token.text for token in tokens[max(0, index - 2) : index])
+        after = "".join(token.text for token in tokens[index + 1 : index + 3])
         if before[-2:] in _CHANGES or before[-1:] == "&" or after[:2] in _CHANGES:
             return ""
         if tokens[index + 1 : index + 2] and tokens[index + 1].text == "=":
             if first or not declares(tokens, index):
                 return ""
-            ends = (each.start for each in tokens[index + 2 :] if each.text in {";", ",", "{", "}"})
+            ends = (token.start for token in tokens[index + 2 :] if token.text in {";", ",", "{", "}"})
             first = text[tokens[index + 1].start + 1 : next(ends, 0)].strip()
     return first

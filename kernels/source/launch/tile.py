@@ -152,7 +152,7 @@ def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | No
     found = tile_names(exercise, names)
     if asked := tuple(name for name in found if names.values(name) is None):
         return Tile(asked=asked)
-    known = [each for each in candidates(exercise, names, found) if not _agrees(exercise, each)]
+    known = [candidate for candidate in candidates(exercise, names, found) if not _agrees(exercise, candidate)]
     if not known:
         return (None if found else _by_numbers(exercise, names)) or _unsupported(exercise, names)
     values = {value for candidate in known for value in candidate.values}

@@ -135,7 +135,7 @@ def _constant_functions(tokens: Sequence[Token]) -> set[str]:
         for index, token in enumerate(tokens)
         if token.text == "constexpr"
         for place in range(index + 1, min(index + 6, len(tokens) - 3))
-        if [each.text for each in tokens[place + 1 : place + 4]] == ["(", ")", "{"]
+        if [token.text for token in tokens[place + 1 : place + 4]] == ["(", ")", "{"]
     }
 
 

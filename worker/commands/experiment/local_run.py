@@ -104,7 +104,7 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
     from kernels.wire import to_plain
     from worker.commands.terminal import style_of
 
-    failed = any(each.verdict is Verdict.SYSTEM_ERROR for each in results)
+    failed = any(result.verdict is Verdict.SYSTEM_ERROR for result in results)
     name = manifest.definition["experiment"]["name"]
     tuning = folder.tuning()
 
@@ -118,7 +118,7 @@ def answer(manifest: Manifest, results: list[PointResult], folder: Folder) -> An
     return Answer(
         lambda: {
             "manifest": to_plain(manifest),
-            "points": [to_json(each) for each in results],
+            "points": [to_json(result) for result in results],
             **({"tuning": to_plain(tuning)} if tuning is not None else {}),
         },
         text,

@@ -76,13 +76,13 @@ def run(
     return answer(manifest, run_here(manifest, plan, folder, gpu), folder)
 
 
-def _fetched(wanted: OnServer) -> str:
+def _fetched(on_server: OnServer) -> str:
     """The text of a submission, through the portal that you are signed in to."""
     from worker.client.experiments import kernel_text
     from worker.commands.portal.connection import portal
 
     with portal() as asked:
-        return kernel_text(asked, wanted)
+        return kernel_text(asked, on_server)
 
 
 def _note(text: str) -> None:

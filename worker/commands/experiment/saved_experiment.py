@@ -59,10 +59,10 @@ def _check(found: Opened) -> None:
         Request.from_plain(found.manifest.definition.get("plot"))
     except (ValueError, AttributeError, TypeError) as error:
         raise WrongUse(f"{manifest} can't be read: definition.plot isn't a plot.") from error
-    for each in found.results:
-        if each.params.keys() != found.results[0].params.keys():
+    for result in found.results:
+        if result.params.keys() != found.results[0].params.keys():
             first = found.results[0].number
-            raise WrongUse(f"{found.folder.path}: point {each.number} has other axes than point {first}.")
+            raise WrongUse(f"{found.folder.path}: point {result.number} has other axes than point {first}.")
 
 
 def opened_cache(path: Path) -> Opened:

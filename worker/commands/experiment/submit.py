@@ -104,14 +104,14 @@ def _from_toml(file: Path) -> tuple[str, dict[str, str]]:
 
     text = _text(file, _MOST_BYTES)
     try:
-        found = read_definition(text)
+        experiment = read_definition(text)
     except DefinitionError as error:
         place = f"{file}:{error.line}" if error.line else f"{file}"
         raise WrongUse(f"{place}: {error.reason}") from error
     folder = file.parent.resolve()
     kernels = {}
-    for name in found.kernels:
-        if name in found.on_server:
+    for name in experiment.kernels:
+        if name in experiment.on_server:
             continue
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):

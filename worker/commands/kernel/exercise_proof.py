@@ -39,7 +39,7 @@ class Proof:
 
     @property
     def leading(self) -> Finding | None:
-        found = (each for each in self.report.findings if each.kind is self.report.verdict)
+        found = (finding for finding in self.report.findings if finding.kind is self.report.verdict)
         return next((each for each in found if each.severity is Severity.ERROR), None)
 
 

@@ -38,10 +38,10 @@ def repaired(file: str, source: bytes) -> bytes:
         click.echo(f"tilelab: {file}: nothing to repair.", err=True)
         return source
     content = repair.text.replace("\n", "\r\n" if b"\r\n" in source else "\n").encode()
-    kept = _replace(Path(file), content)
+    path = _replace(Path(file), content)
     for change in repair.changes:
         click.echo(f"tilelab: {file}: {change}", err=True)
-    click.echo(f"tilelab: {file}: repaired. The old file is {kept}.", err=True)
+    click.echo(f"tilelab: {file}: repaired. The old file is {path}.", err=True)
     return content
 
 

@@ -65,7 +65,7 @@ def _show(asked: Portal, limit: int, *, as_json: bool, clear: str, patience: flo
 
     if as_json:
         click.echo(json.dumps(asked.plain(latest_path(limit), patience), ensure_ascii=True))
-    elif found := asked.latest(limit, patience):
-        click.echo(clear + lines_text(found, style_of(sys.stdout)))
+    elif submissions := asked.latest(limit, patience):
+        click.echo(clear + lines_text(submissions, style_of(sys.stdout)))
     else:
         click.echo("No submissions yet. Submit with `tilelab submit FILE`.")

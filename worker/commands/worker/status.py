@@ -70,7 +70,7 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
         return "No worker has reported in the last hour. Start one with `tilelab worker start`."
     rows: list[tuple[str, ...]] = [_HEAD]
     notes = []
-    for record in sorted(records, key=lambda each: (each.host, each.started, each.id)):
+    for record in sorted(records, key=lambda record: (record.host, record.started, record.id)):
         silent = now - record.beat > silent_seconds
         rows += _rows(record, now, silent=silent)
         if silent:

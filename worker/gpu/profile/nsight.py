@@ -96,15 +96,15 @@ class Profile:
     summary: ProfileSummary
 
 
-def request_of(asked: MeasureRequest, judge: WireCode, seed: int) -> ProfileRequest:
+def request_of(measure_request: MeasureRequest, judge: WireCode, seed: int) -> ProfileRequest:
     """The request to profile a measured kernel's launch at the ranking size. Raises ProfileFailed.
 
     seed: of the inputs
     """
-    case = asked.ranking
+    case = measure_request.ranking
     if case is None or case.launch is None:
         raise ProfileFailed(NO_RANKING)
-    return ProfileRequest(judge, asked.modules[case.module], case, seed)
+    return ProfileRequest(judge, measure_request.modules[case.module], case, seed)
 
 
 def profile(

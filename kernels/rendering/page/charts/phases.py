@@ -65,9 +65,9 @@ def picture(table: PhaseTable, phase: int, block: Coordinates, prefix: str = "")
     names = operands(table)
     if work is None or not names or any(_cells(table, name) > MOST_CELLS for name in names):
         return ""
-    kinds = {name: "used" for each in work.accumulations for name in _ELEMENT.findall(each.elements)}
+    kinds = {name: "used" for accumulation in work.accumulations for name in _ELEMENT.findall(accumulation.elements)}
     kinds |= {fetch.element: "read" for fetch in work.fetches}
-    kinds |= {each.target: "summed" for each in work.accumulations}
+    kinds |= {accumulation.target: "summed" for accumulation in work.accumulations}
     placed = _placed([_operand_grid(table, name, kinds) for name in names])
     tiles, y = [], 0
     for tile in _tiles(table, phase, block):
@@ -114,7 +114,7 @@ def _description(work: BlockPhase) -> str:
     for fetch in work.fetches:
         arrays.setdefault(cell_place(fetch.cell)[0], []).append(fetch.element)
     parts = [f"Into {name}: {', '.join(dict.fromkeys(elements))}." for name, elements in arrays.items()]
-    targets = dict.fromkeys(each.target for each in work.accumulations)
+    targets = dict.fromkeys(accumulation.target for accumulation in work.accumulations)
     if targets:
         parts.append(f"Added to: {', '.join(targets)}.")
     return " ".join(parts)

@@ -107,7 +107,7 @@ def plot_svg(plot: Plot, identity: str = "chart", width: int = WIDTH) -> Markup:
 def _single(chart: Chart, width: int) -> tuple[list[str], int]:
     """One pair of axes. The names of the series are at its right, or below it if they would take too much room."""
     names = [each for each in chart.series if each.name]
-    room = max(_NAMES, _LETTER * max((len(each.name) for each in names), default=0) + 24)
+    room = max(_NAMES, _LETTER * max((len(name.name) for name in names), default=0) + 24)
     beside = bool(names) and width - room >= _BESIDE
     high = round(min(_HEIGHT, 0.6 * width))
     right = width - (room if beside else _RIGHT)
@@ -147,7 +147,7 @@ def _keys(names: Sequence[Series], top: int, width: int) -> tuple[list[str], int
     """The names below a plot, in as many columns as fit, and where they end. A long name takes several lines."""
     if not names:
         return [], top + 10
-    longest = max(len(each.name) for each in names)
+    longest = max(len(name.name) for name in names)
     columns = max(1, min(4, int((width - 24) / (_LETTER * longest + 34))))
     wide, y, body = (width - 24) / columns, top + 14, list[str]()
     for row in (names[start : start + columns] for start in range(0, len(names), columns)):

@@ -62,7 +62,7 @@ def _view(name: str, listed: Sequence[CodeLine], report: Report, source: str) ->
         name,
         [(number, pieces[number - 1], amounts.get(number, 0)) for number in shown],
         [
-            Group(line, tuple(each.text for each in lines))
+            Group(line, tuple(line.text for line in lines))
             for line, lines in groupby(listed, key=lambda each: each.line)
         ],
         len(listed),
