@@ -51,10 +51,7 @@ class AccessKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of an array, or a variable without indices.
-
-    text: names memory without a name in the source
-    """
+    """An element of an array, or a variable without indices. text: names memory without a name in the source."""
 
     array: str
     indices: tuple[int, ...] = ()

@@ -158,7 +158,7 @@ def _branches(branches: Sequence[BranchCount], sass: Sass | None) -> dict[int, B
             )
             for number in range(length)
         )
-        machine = sass.lines.get(line) if sass else None
+        machine = sass.get(line) if sass else None
         predicated = sass is not None and not (machine and machine.branches_conditionally)
         found[line] = BranchEvidence(warps, divergent, intervals, predicated)
     return found

@@ -65,7 +65,7 @@ def fit(counts: Counts, sass: Sass | None) -> tuple[Fit, ...]:
         for group in groups:
             there: Counter[int] = Counter()
             for line in group.lines:
-                there += (sass.lines.get(line, _NOTHING) if sass else _NOTHING).widths(space, verb)
+                there += (sass.get(line, _NOTHING) if sass else _NOTHING).widths(space, verb)
             merged, match, copies = _choose(group, there) if sass else ((), Match.UNKNOWN, 0)
             taken = {pc for item in merged for pc in item.pcs}
             alone = tuple(item for item in group.accesses if item.pcs[0] not in taken)

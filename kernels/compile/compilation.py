@@ -17,9 +17,8 @@ from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
 from kernels.facts import Facts, Mistake
 from kernels.source.characters import odd_characters
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.launch.probe import probe_text, read_values
-from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
 
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
@@ -269,7 +268,7 @@ def _error(item: Diagnostic, text: str) -> Finding:
 
 
 def _first_line(text: str, name: str) -> int | None:
-    named = (entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token))
+    named = visible_tokens(text)
     return next((token.line for token in named if token.text == name), None)
 
 

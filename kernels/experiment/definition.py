@@ -53,10 +53,7 @@ _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"-]+)\s*\]")
 
 
 class DefinitionError(ValueError):
-    """An experiment that can't be used.
-
-    line: of the mistake; 0 for the file as a whole
-    """
+    """An experiment that can't be used. line: of the mistake; 0 for the file as a whole."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}" if line else reason)

@@ -52,10 +52,7 @@ class CacheError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """What a cache file has.
-
-    values: of each parameter, in the file's order
-    """
+    """What a cache file has. values: of each parameter, in the file's order."""
 
     kernel: str
     device: str

@@ -66,10 +66,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """One case's sums of sections.
-
-    values: the input, in the order of memory
-    """
+    """One case's sums of sections. values: the input, in the order of memory."""
 
     values: Doubles
     section: int

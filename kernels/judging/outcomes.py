@@ -23,10 +23,7 @@ REPEATED = "another case of this size ran too long"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one case.
-
-    ran: the run, if an error failed the case
-    """
+    """The outcome of one case. ran: the run, if an error failed the case."""
 
     case: CasePlan
     status: CaseStatus

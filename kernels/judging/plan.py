@@ -36,10 +36,7 @@ class ConstantPlan:
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """A launch after a case's first one.
-
-    kernel: its name in the source
-    """
+    """A launch after a case's first one. kernel: its name in the source."""
 
     kernel: str
     launch: Launch

@@ -15,7 +15,7 @@ from kernels.rendering.phases import render_phases
 from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import BOLD, DIM, GREEN, RED, Style
-from kernels.verdict import Finding, Severity
+from kernels.verdict import Finding, errors_of
 from kernels.wording import plural, sizes_text
 
 FIRST_LOOK = "What to look at first"
@@ -81,7 +81,7 @@ def extent_text(extent: Extent) -> str:
 
 def _incorrect(analysis: Analysis, style: Style) -> list[str]:
     """A warning that the counts are of an incorrect kernel, and what they cover."""
-    if analysis.evidence.extent is None or not any(finding.severity is Severity.ERROR for finding in analysis.findings):
+    if analysis.evidence.extent is None or not errors_of(analysis.findings):
         return []
     text = "This kernel is incorrect; see below. "
     if analysis.evidence.theory or analysis.evidence.checklist:

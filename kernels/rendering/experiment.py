@@ -215,10 +215,7 @@ def repeated_text(found: Sequence[Repeated], style: Style) -> str:
 
 
 def tuning_text(tuning: Tuning, results: Sequence[PointResult], *, on_server: bool = False) -> str:
-    """A search in a few sentences: what it tried and left out, and why it stopped.
-
-    on_server: it goes on by itself
-    """
+    """A search in a few sentences: what it tried and left out, and why it stopped. on_server: it goes on by itself."""
     goal = quantity(tuning.goal)
     tried = part_of(len(tuning.tried), tuning.space, "point")
     said = [f"Search for the best {goal.title.lower()}: {tried} tried."]

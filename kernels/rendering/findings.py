@@ -104,10 +104,7 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
 
 
 def excerpt_labels(finding: Finding, last: int) -> Mapping[int, str]:
-    """The lines of a finding, each with the event there.
-
-    last: the last line of the source
-    """
+    """The lines of a finding, each with the event there. last: the last line of the source."""
     first, second = roles(finding)
     both = finding.other_line not in (None, finding.line)
     alone = role_of_both(finding) if finding.kind is Verdict.DATA_RACE else ""

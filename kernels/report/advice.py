@@ -18,7 +18,7 @@ from kernels.report.model import Report, Step
 from kernels.report.races import Race, race_step
 from kernels.report.source_facts import code_of, declared_shared, integer_parameters, is_shared
 from kernels.report.unwritten import unwritten_step
-from kernels.verdict import CaseStatus, Finding, Severity, Verdict
+from kernels.verdict import CaseStatus, Finding, Verdict, errors_of
 from kernels.wording import lines_named, listed, plural
 
 _FEW_THREADS = 64
@@ -63,12 +63,9 @@ _REPAIRS: Mapping[Mistake, str] = {
 
 
 def next_step(report: Report, lines: Sequence[str]) -> Step:
-    """The step after this report, with the lines that show why.
-
-    lines: of the graded source
-    """
+    """The step after this report, with the lines that show why. lines: of the graded source."""
     leading = [finding for finding in report.findings if finding.kind is report.verdict]
-    leading = [finding for finding in leading if finding.severity is Severity.ERROR] or leading
+    leading = errors_of(leading) or leading
     first = leading[0] if leading else Finding(report.verdict, "")
     known = _KNOWN.get(report.verdict) if leading else None
     step = known(leading, report, lines) if known is not None else None

@@ -194,10 +194,7 @@ def _launch_comment(lines: Sequence[str]) -> int:
 
 
 def _exchange(leading: Finding, found: Sequence[int], lines: Sequence[str]) -> Step | None:
-    """Which indices to correct, if some are exchanged; None if none are known to be.
-
-    found: the lines to look at
-    """
+    """Which indices to correct, if some are exchanged; None if none are known to be. found: the lines to look at."""
     if wrong := repairs(leading.facts, lines):
         return Step("tile_indices", repair_text(wrong).replace("{", "{{").replace("}", "}}"))
     facts, index = leading.facts, "Which of the two belongs to `threadIdx.x`?"

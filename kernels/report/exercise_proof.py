@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.wrong_kernels import FOLDER, WrongKernel
 from kernels.report.model import Report
-from kernels.verdict import CaseStatus, Severity, Verdict
+from kernels.verdict import CaseStatus, Verdict, errors_of
 from kernels.wording import listed
 
 SOLUTION, STARTER = "solution.cu", "starter.cu"
@@ -47,7 +47,7 @@ class ProofKernel:
             return ""
         failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
         found = (finding for finding in report.findings if finding.kind is report.verdict)
-        incorrect = sum(each.count for each in found if each.severity is Severity.ERROR)
+        incorrect = sum(each.count for each in errors_of(found))
         elements = _output_elements(exercise, report.tile)
         if incorrect > len(failed) or all(elements.get(case, 0) == 1 for case in failed):
             return ""

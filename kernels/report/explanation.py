@@ -30,10 +30,7 @@ _LONGEST = 2_000
 
 
 def explained(report: Report, lines: Sequence[str]) -> Explanation:
-    """Explain a report.
-
-    lines: of the graded source; none for an explanation by the report alone
-    """
+    """Explain a report. lines: of the graded source; none for an explanation by the report alone."""
     if len(lines) > _LONGEST:
         lines = ()
     if report.launches:

@@ -44,10 +44,7 @@ _DECLARED = re.compile(r"\b(?:float|double|int|unsigned|half|bool)\s++(\w[^;(){}
 
 
 def unwritten_step(finding: Finding, lines: Sequence[str], *, padded: bool) -> Step:
-    """The step after this finding.
-
-    padded: whether only sizes with a partial tile fail, in a product of matrices
-    """
+    """The step after this finding. padded: whether only sizes with a partial tile fail, in a product of matrices."""
     name = finding.array
     if finding.example is None or not finding.example.element:
         shuffle = finding.facts.mistake is Mistake.SHUFFLE

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernels.facts import Mistake
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.text import Kind, Token, scan
 from kernels.verdict import Finding, Verdict
 
@@ -69,7 +69,7 @@ def statements_around(text: str, line: int) -> list[Statement]:
 
 @lru_cache(maxsize=4)  # advice asks for many lines of one text
 def _from_the_last(text: str) -> tuple[Statement, ...]:
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     return tuple(sorted((*_conditions(tokens), *_jumps(tokens)), key=lambda each: -each.start))
 
 

@@ -32,10 +32,7 @@ class FolderError(ValueError):
 
 
 class Folder:
-    """The files of one run.
-
-    lines: the file with a line for each point
-    """
+    """The files of one run. lines: the file with a line for each point."""
 
     def __init__(self, path: Path, lines: str = "points.jsonl") -> None:
         self.path = path

@@ -12,10 +12,7 @@ ORIGIN = "Kernel Tuner"
 
 
 def imported(name: str, cache: Cache) -> Manifest:
-    """The manifest of a cache. Its exercise, kernel text and versions aren't known.
-
-    name: for the report
-    """
+    """The manifest of a cache. Its exercise, kernel text and versions aren't known. name: for the report."""
     experiment = Experiment(
         name=name,
         exercise="unknown",

@@ -47,10 +47,7 @@ class SetupError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a run is made on.
-
-    arch: what kernels are compiled for
-    """
+    """What a run is made on. arch: what kernels are compiled for."""
 
     device: DeviceUsed
     arch: str

@@ -21,7 +21,7 @@ from kernels.device import Buffer, Execution, Program
 from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Verdict, errors_of
 from worker.gpu.backend import GUARD_WORDS, Argument, Call, Code, DeviceFault, FaultKind, Kernel, Memory, Timed, Used
 
 _FIRST_PLACE, _APART = 1 << 40, 1 << 32
@@ -78,10 +78,7 @@ class CpuBackend:
     """
 
     def __init__(self, compiler: str = "", clock: Clock = by_threads) -> None:
-        """Load nothing yet.
-
-        clock: time of a launch in ms
-        """
+        """Load nothing yet. clock: time of a launch in ms."""
         self._compiler = compiler
         self._clock = clock
         self._arrays: dict[int, Words] = {}
@@ -259,7 +256,7 @@ class CpuBackend:
 
     def _judge(self, execution: Execution) -> None:
         """Raise a fault for findings that would stop a GPU."""
-        found = [finding for finding in execution.findings if finding.severity is Severity.ERROR]
+        found = errors_of(execution.findings)
         for verdict, kind in _FAULTS.items():
             for finding in found:
                 if finding.kind is verdict:

@@ -13,7 +13,7 @@ from kernels.judging.operations import work
 from kernels.judging.outcomes import size_text
 from kernels.judging.plan import CasePlan
 from kernels.measurement import Clocks, Measurement, Speed
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, errors_of, finding_order
 from worker.contract.measure_work import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
@@ -106,7 +106,7 @@ class _Job:
 
     @property
     def failed(self) -> bool:
-        return any(finding.severity is Severity.ERROR for finding in self._findings)
+        return bool(errors_of(self._findings))
 
     # -- what is only judged -------------------------------------------------------------------------------------------
 

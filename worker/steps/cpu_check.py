@@ -180,10 +180,7 @@ def count(checked: Checked, stages: Stages, clock: Clock, progress: Progress) ->
 def system_error(
     job: Job, plan: Plan | None, failure: SandboxFailure, seconds: Mapping[str, float], isolation: tuple[str, ...]
 ) -> Report:
-    """The report of a system error.
-
-    plan: None if it was not made yet
-    """
+    """The report of a system error. plan: None if it was not made yet."""
     logger.error("a step failed: %s", failure)
     finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} Your kernel is not the cause.")
     return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)

@@ -20,7 +20,7 @@ from kernels.launch import Launch
 from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.occupancy.survey import Figures, command
 from kernels.source.source_file import Source
-from kernels.verdict import Severity
+from kernels.verdict import errors_of
 from worker.contract.architectures import ARCHES
 from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
 from worker.steps.modules import Module
@@ -131,7 +131,7 @@ def meaning(
     else:
         bound = _light(totals, plan, target.device)
     subject = replace(subject, light=bound)
-    errors = [finding for finding in counted.findings if finding.severity is Severity.ERROR]
+    errors = errors_of(counted.findings)
     if any(finding.kind in STOPPED for finding in errors):
         return replace(counted.evidence, advice=(RIGHT_FIRST,)), held
     evidence = explained(

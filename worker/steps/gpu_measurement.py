@@ -16,7 +16,7 @@ from kernels.measurement import Measurement
 from kernels.occupancy.driver_answer import MeasuredOccupancy, by_driver
 from kernels.report import Report, message_for
 from kernels.source.source_file import Source
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide, errors_of, finding_order
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCode
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.compile_requests import Task
@@ -60,7 +60,7 @@ def remains_open(report: Report) -> bool:
 
     A kernel isn't measured if the CPU device ran a part of it and found a mistake there.
     """
-    errors = {finding.kind for finding in report.findings if finding.severity is Severity.ERROR}
+    errors = {finding.kind for finding in errors_of(report.findings)}
     return report.verdict in _REMAINS_OPEN and errors <= {Verdict.UNSUPPORTED}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.device.arithmetic.integer import saturated
+from kernels.device.arithmetic.integer import saturated32
 from kernels.device.arithmetic.opcode import (
     INTEGERS,
     NUMPY_TYPES,
@@ -91,7 +91,7 @@ def _plus(product: Function) -> Function:
 
 
 def _plus_saturated(product: Function) -> Function:
-    return lambda a, b, c: saturated(product(a, b).astype(np.int64) + c, "s32")
+    return lambda a, b, c: saturated32(product(a, b).astype(np.int64) + c)
 
 
 def _multiply(opcode: Opcode) -> Operation | None:

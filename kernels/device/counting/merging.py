@@ -35,10 +35,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Accesses that may be merged: no instruction between them prevents it.
-
-    places: displacement -> instruction
-    """
+    """Accesses that may be merged: no instruction between them prevents it. places: displacement -> instruction."""
 
     opcode: str
     form: Form

@@ -36,7 +36,7 @@ from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import uniform
 from kernels.facts import Facts, Mistake
 from kernels.launch import Launch
-from kernels.verdict import Example, Finding, Severity, Verdict
+from kernels.verdict import Example, Finding, Severity, Verdict, errors_of
 
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
@@ -89,7 +89,7 @@ class Execution:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+        return tuple(errors_of(self.findings))
 
 
 class _Prepared:

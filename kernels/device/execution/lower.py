@@ -171,7 +171,7 @@ class Lowering(Operands):
         sources = tuple(self.source(element, bits) for operand in operands[1:] for element in _elements(operand))
         if len(sources) != (2 if form.name == "cas" else form.count) or len(targets) != form.count:
             raise Malformed("an atomic update with the wrong number of operands")
-        run = atomic_step(form, pc, item.line, place, targets, sources, keep=True)
+        run = atomic_step(form, pc, item.line, place, targets, sources)
         return LoweredStep(run, pc, (), (), "all")  # the step itself marks old values that are unset
 
     def _old_value(self, operand: Operand | None, bits: int) -> int | None:

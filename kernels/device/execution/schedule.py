@@ -138,10 +138,10 @@ class ChunkRun:
 
     # -- threads that can go on ---------------------------------------------------------------------------------------
 
-    def _make_ready(self, place: int, mask: Mask | None, order: int = 0) -> None:
+    def _make_ready(self, place: int, mask: Mask | None) -> None:
         """Let threads continue at a place; in a serial schedule, each warp or thread in its order."""
         if not self._group:
-            self._join(order, place, mask)
+            self._join(0, place, mask)
             return
         whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
         # The number of the group comes first in the key, so the first groups run until they wait.

@@ -137,13 +137,7 @@ _UPDATES: dict[str, Callable[..., Any]] = {
 
 
 def atomic_step(
-    form: AtomicForm,
-    pc: int,
-    line: int | None,
-    place: Place,
-    targets: tuple[int | None, ...],
-    sources: tuple[int, ...],
-    keep: bool,
+    form: AtomicForm, pc: int, line: int | None, place: Place, targets: tuple[int | None, ...], sources: tuple[int, ...]
 ) -> Step:
     """Return the step of an atomic update. `targets` get the old values, one for each element; None if unused."""
     size = form.dtype.itemsize
@@ -183,7 +177,7 @@ def atomic_step(
                 note_part(machine, part, site, failed=failed, stored=stored, **order)
         for target, old in zip(targets, olds, strict=True):
             if target is not None:
-                machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
+                machine.write(target, from_array(old.reshape(grid)), mask, keep=True)
 
     return run
 

@@ -46,13 +46,13 @@ _REFUSED = {
 _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
 
 
-def load_program(ptx: str, entry: str, source_name: str = "kernel.cu") -> Program:
+def load_program(ptx: str, entry: str) -> Program:
     """Parse PTX and prepare the kernel called `entry`.
 
     raise (Malformed): no compiler writes such a text
     raise (Unsupported): the CPU device doesn't emulate a feature
     """
-    module = parse_module(ptx, source_name)
+    module = parse_module(ptx)
     function = module.functions.get(entry)
     if function is None or not function.entry or not function.defined:
         raise Malformed(f"the compiled text holds no kernel {entry[:80]!r}")

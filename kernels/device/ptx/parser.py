@@ -30,23 +30,22 @@ from kernels.device.ptx.operands import OperandReader, Scopes, check_name
 from kernels.device.ptx.tokens import MAX_TOKENS, Tokens
 from kernels.device.ptx.variables import VariableReader
 
+SOURCE_NAME = "kernel.cu"
+"""The name of the student's file in the texts of the compiler and the disassembler."""
+
 _SPACES = {".global", ".const", ".shared", ".local", ".param"}
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
 _OPCODE = re.compile(r"[a-z][\w.:]*")
 
 
-def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
-    """Parse a PTX module.
-
-    source_name: the name of the student's file in the text
-    raise (Malformed): the text has an unexpected form
-    """
-    return _ModuleReader(Tokens(text), _source_files(text, source_name)).module()
+def parse_module(text: str) -> Module:
+    """Parse a PTX module. Raises Malformed for a text of an unexpected form."""
+    return _ModuleReader(Tokens(text), _source_files(text)).module()
 
 
-def _source_files(text: str, source_name: str) -> frozenset[int]:
+def _source_files(text: str) -> frozenset[int]:
     found = re.findall(r'^[ \t]*+\.file[ \t]++(\d{1,9})[ \t]++"([^"\n]*)"', text, re.MULTILINE)
-    return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
+    return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == SOURCE_NAME)
 
 
 class _ModuleReader:

@@ -13,10 +13,7 @@ from kernels.experiment.result import PointResult
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points with growing values of one axis.
-
-    name: what they have in common, "" for the only line
-    """
+    """Points with growing values of one axis. name: what they have in common, "" for the only line."""
 
     name: str
     points: tuple[PointResult, ...]

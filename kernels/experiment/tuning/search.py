@@ -35,10 +35,7 @@ _Model = Callable[[Sequence[int]], Sequence[PointResult]]
 
 
 class Source(Protocol):
-    """Where results come from.
-
-    models: whether points can be modelled before they are tried
-    """
+    """Where results come from. models: whether points can be modelled before they are tried."""
 
     models: bool
 

@@ -18,10 +18,7 @@ from kernels.rendering.page.totals import groups
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One of the margin's views.
-
-    columns: the headings of its numbers, three at most
-    """
+    """One of the margin's views. columns: the headings of its numbers, three at most."""
 
     key: str
     title: str
@@ -74,10 +71,7 @@ BASES = {
 
 
 def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
-    """The values of all sections.
-
-    last: the number of lines of the source
-    """
+    """The values of all sections. last: the number of lines of the source."""
     evidence = analysis.evidence
     lines = listing(source, evidence.lines, marks(analysis.findings))
     return {

@@ -44,11 +44,7 @@ def render_experiment(
     facts: Mapping[str, str],
     plots: Sequence[Plot] | None = None,
 ) -> str:
-    """The page.
-
-    facts: of the run, by title
-    plots: by default, the file's own and others for the axes
-    """
+    """The page. facts: of the run, by title. plots: by default, the file's own and others for the axes."""
     wanted = Request.from_plain(definition.get("plot"))
     return whole_page(
         "experiment.html",

@@ -30,10 +30,7 @@ _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One phase of one block, drawn.
-
-    wide: already too large to enlarge
-    """
+    """One phase of one block, drawn. wide: already too large to enlarge."""
 
     identity: str
     title: str

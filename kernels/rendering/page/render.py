@@ -28,11 +28,7 @@ _NUMBERS = (
 
 
 def render_page(analysis: Analysis, source: str, file: str = "") -> str:
-    """The page.
-
-    source: the analysed text
-    file: its author's name for it
-    """
+    """The page. source: the analysed text. file: its author's name for it."""
     return whole_page("page.html", dict(context(analysis, source)), file)
 
 

@@ -16,10 +16,7 @@ from kernels.wording import plural, sizes_text
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in large type.
-
-    state: "good", "fair" or "poor"; "" without a scale
-    """
+    """A number in large type. state: "good", "fair" or "poor"; "" without a scale."""
 
     title: str
     value: str

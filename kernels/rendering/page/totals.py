@@ -11,10 +11,7 @@ from kernels.rendering.page import numbers
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number.
-
-    ptx: the PTX's count; "" if it is equal or missing
-    """
+    """One number. ptx: the PTX's count; "" if it is equal or missing."""
 
     title: str
     value: str

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from kernels.source.conditions import visible_items
+from kernels.source.conditions import visible_tokens
 from kernels.source.constants import declares
 from kernels.source.statements import statements
-from kernels.source.text import Token, scan, spliced
+from kernels.source.text import Token, spliced
 
 _TYPE = "__tilelab_value"
 # By precedence: in a body that mentions the name, at the file's end, a variable's initial value.
@@ -30,7 +30,7 @@ _CHANGES = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"}
 def probe_text(text: str, names: Sequence[str]) -> str:
     """The file with lines that make the compiler print the values of these names."""
     whole = spliced(text)
-    tokens = [entry.item for entry in visible_items(scan(text)) if isinstance(entry.item, Token)]
+    tokens = visible_tokens(text)
     starts = {name: _start(tokens, name, whole) for name in names}
     inserted: dict[int, str] = {}
     for part in statements(tokens):

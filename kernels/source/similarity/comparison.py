@@ -27,10 +27,7 @@ _DOUBT = 6
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two students, by their places in the sequence.
-
-    share: the common part of the weight of both, 0 to 1
-    """
+    """Two students, by their places in the sequence. share: the common part of the weight of both, 0 to 1."""
 
     left: int
     right: int

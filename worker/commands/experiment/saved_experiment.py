@@ -84,22 +84,22 @@ def opened_cache(path: Path) -> Opened:
     return Opened(Folder(path), imported(path.stem, cache), list(cache.results))
 
 
-def quantity_named(option: str, name: str | None, results: list[PointResult]) -> Quantity:
+def quantity_named(name: str | None, results: list[PointResult]) -> Quantity:
     """A quantity by its name; by default the measured speed, or the speed of light if nothing was measured."""
     from kernels.experiment.quantities import NoSuchQuantity, quantity, speed_of
 
     try:
         return quantity(name) if name is not None else speed_of(results) or quantity("bound")
     except NoSuchQuantity as error:
-        raise WrongUse(f"{option}: {error}") from error
+        raise WrongUse(f"--y: {error}") from error
 
 
-def print_or_write(option: str, path: Path | None, parts: Iterable[str]) -> None:
-    """Write a text, part by part, to the file that an option names, or to standard output without one."""
+def print_or_write(path: Path | None, parts: Iterable[str]) -> None:
+    """Write a text, part by part, to the file that --output names, or to standard output without one."""
     if path is None:
         sys.stdout.writelines(parts)
     else:
-        write(option, path, (part.encode() for part in parts))
+        write("--output", path, (part.encode() for part in parts))
 
 
 def write(option: str, path: Path, parts: Iterable[bytes]) -> None:

@@ -45,10 +45,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Prover:
-    """Grades the kernels of an exercise.
-
-    gpu: the device class of the processes' GPU; "" for the CPU device alone
-    """
+    """Grades the kernels of an exercise. gpu: the device class of the processes' GPU; "" for the CPU device alone."""
 
     exercise: Exercise
     arch: str

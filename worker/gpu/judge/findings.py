@@ -28,10 +28,7 @@ _KINDS = {
 
 
 def fault_finding(fault: DeviceFault, case: CasePlan, seconds: float) -> Finding:
-    """The finding for a failed launch.
-
-    seconds: its time limit
-    """
+    """The finding for a failed launch. seconds: its time limit."""
     size = size_text(case)
     messages = {
         FaultKind.ADDRESS: f"On the GPU, a thread read or wrote outside any array ({size})."

@@ -87,10 +87,7 @@ class ProfileSummary:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A finished profile.
-
-    report: the file for Nsight Compute's viewer
-    """
+    """A finished profile. report: the file for Nsight Compute's viewer."""
 
     report: Path
     summary: ProfileSummary

@@ -16,10 +16,7 @@ _RESOLUTION_MS, _DRIFT = 0.01, 0.001
 
 
 def speed(timings: Timings, clocks: Clocks) -> Speed:
-    """The speed at one size.
-
-    clocks: right after the repeats
-    """
+    """The speed at one size. clocks: right after the repeats."""
     case, ms = timings.case, [run.ms for run in timings.runs]
     bounds = middle(ms)
     cublas = statistics.median(timings.cublas_ms) if timings.cublas_ms else None

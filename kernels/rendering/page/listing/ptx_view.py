@@ -14,10 +14,7 @@ from kernels.wording import byte_size, plural
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consecutive code of one line of the source.
-
-    line: None if unknown
-    """
+    """Consecutive code of one line of the source. line: None if unknown."""
 
     line: int | None
     texts: tuple[str, ...]
