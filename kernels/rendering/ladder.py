@@ -1,5 +1,3 @@
-"""The position of a measured speed on the reference ladder, in sentences."""
-
 from __future__ import annotations
 
 from kernels.ladder.table import Ladder, Place, Step, place

@@ -1,5 +1,3 @@
-"""Aligned columns of text."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

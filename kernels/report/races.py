@@ -1,5 +1,3 @@
-"""The next step after a data race."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The portal's requests for students' commands."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The manifest of results that another tuner measured."""
-
 from __future__ import annotations
 
 from kernels.experiment.definition import plain_definition

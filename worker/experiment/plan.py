@@ -1,5 +1,3 @@
-"""The work of each point of a run."""
-
 from __future__ import annotations
 
 from kernels.experiment import plan

@@ -1,5 +1,3 @@
-"""Runs the points of an experiment that have no result yet."""
-
 from __future__ import annotations
 
 import contextlib

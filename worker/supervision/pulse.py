@@ -1,5 +1,3 @@
-"""The silence of a supervised process."""
-
 from __future__ import annotations
 
 import math

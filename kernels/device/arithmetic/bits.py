@@ -1,5 +1,3 @@
-"""Logic, shifts and bit fields."""
-
 from __future__ import annotations
 
 from functools import partial

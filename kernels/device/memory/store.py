@@ -1,5 +1,3 @@
-"""Stores."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Parse the operands of instructions, and resolve names."""
-
 from __future__ import annotations
 
 import re

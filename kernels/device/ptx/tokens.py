@@ -1,5 +1,3 @@
-"""Cut the text of a PTX module into tokens."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Heat maps from results: the best value at each pair of two axes' values."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

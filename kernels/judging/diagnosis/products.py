@@ -1,5 +1,3 @@
-"""Mistakes that explain an incorrect product."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

@@ -1,5 +1,3 @@
-"""Mistakes that explain incorrect sums of sections."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

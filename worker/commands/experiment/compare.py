@@ -1,5 +1,3 @@
-"""`tilelab experiment compare`: two experiments, point by point."""
-
 from __future__ import annotations
 
 import sys

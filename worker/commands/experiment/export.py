@@ -1,5 +1,3 @@
-"""`tilelab experiment export`: the results for other programs."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`tilelab experiment fetch`: puts the results of a server's experiment into a folder, for all other commands."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`tilelab experiment import`: a cache file of another tuner as an experiment's folder."""
-
 from __future__ import annotations
 
 import sys

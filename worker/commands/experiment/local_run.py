@@ -1,5 +1,3 @@
-"""Runs an experiment on this machine, with its progress on the terminal."""
-
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,3 @@
-"""`tilelab experiment plot`: a plot of an experiment, as a picture, as a page or on the terminal."""
-
 from __future__ import annotations
 
 import sys

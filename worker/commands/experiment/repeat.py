@@ -1,5 +1,3 @@
-"""`tilelab experiment repeat`: the same run again, in a new folder."""
-
 from __future__ import annotations
 
 import os

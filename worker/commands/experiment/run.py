@@ -1,5 +1,3 @@
-"""`tilelab experiment run`: every point once, in a folder that a later call can go on with."""
-
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,3 @@
-"""Opens the folder of an experiment that was run."""
-
 from __future__ import annotations
 
 import gc

@@ -1,5 +1,3 @@
-"""`tilelab experiment status`, `cancel` and `retry`: an experiment on a server."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""`tilelab experiment submit`: starts an experiment on a course's server."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`tilelab exercises check`: proves that an exercise's folder works, before a course uses it."""
-
 from __future__ import annotations
 
 import sys

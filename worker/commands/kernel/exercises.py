@@ -1,5 +1,3 @@
-"""`tilelab exercises`: the list of exercises, their handouts and starter files."""
-
 from __future__ import annotations
 
 from pathlib import Path

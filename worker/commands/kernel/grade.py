@@ -1,5 +1,3 @@
-"""`tilelab grade`: grades one file on this machine."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`tilelab occupancy`: how many of a kernel's blocks fit on a multiprocessor, computed without a GPU."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""`tilelab grade --profile`: repeats the measured launch under Nsight Compute."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

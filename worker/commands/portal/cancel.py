@@ -1,5 +1,3 @@
-"""`tilelab cancel`: cancels a submission."""
-
 from __future__ import annotations
 
 import click

@@ -1,5 +1,3 @@
-"""`tilelab leaderboard`: an assignment's leaderboard; without a GPU, the students with an accepted kernel."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""`tilelab log`: a submission's findings, compiler warnings and printed output."""
-
 from __future__ import annotations
 
 import sys

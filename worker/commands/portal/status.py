@@ -1,5 +1,3 @@
-"""`tilelab status`: your submissions and their verdicts."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`tilelab worker status`: the workers, their devices and their jobs."""
-
 from __future__ import annotations
 
 import json

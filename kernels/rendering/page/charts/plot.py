@@ -1,5 +1,3 @@
-"""A plot of an experiment as SVG."""
-
 from __future__ import annotations
 
 import itertools
