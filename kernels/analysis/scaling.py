@@ -72,7 +72,7 @@ def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
     choices = [(period, _ENOUGH) for period in reversed(PERIODS)]
     period, enough = next((each for each in choices if _needed(launch, *each) <= affordable), (PERIODS[0], _FEWEST))
     numbers = {number for each in _classes(launch, period) for number in _chosen(launch, period, each, enough)}
-    # The first block and the last two blocks on each axis, in all combinations
+    # Also the first block and the last two blocks on each axis, in all combinations.
     numbers |= {
         x + launch.grid[0] * (y + launch.grid[1] * z)
         for x, y, z in product(*({0, max(0, extent - 2), extent - 1} for extent in launch.grid))

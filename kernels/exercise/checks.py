@@ -54,7 +54,7 @@ def check_whole(exercise: Exercise, path: Path) -> None:
     if not any(case.on_cpu for case in exercise.cases(exercise.largest_tile)):
         reason = f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
         raise ExerciseError(path, "tile.largest", reason)
-    # Check that the largest tile fits into a one-dimensional block. A submission may use other shapes.
+    # The largest tile must fit into a one-dimensional block. A submission may use other shapes.
     for sizes in _different_sizes(exercise.cases(exercise.largest_tile)):
         _check_block_of_largest_tile(exercise, sizes, path)
     _check_closer_looks(exercise, path)

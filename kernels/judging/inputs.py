@@ -63,7 +63,7 @@ def output_of(case: CasePlan) -> MatrixPlan:
 
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
     """The inputs of one case by name, row by row for any layout. Seed and case name determine them."""
-    # Random numbers for one case, independent of other cases, so that a single case can be repeated
+    # The numbers don't depend on other cases, so that a single case can be repeated.
     # Python's own hash of a string differs in each process.
     sequence = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(case.name.encode()),))
     random = np.random.Generator(np.random.Philox(sequence))

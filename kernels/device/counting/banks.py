@@ -28,7 +28,7 @@ def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
     together = _LANES_TOGETHER.get(width, _LANES)
     if together == _LANES:
         return _passes(addresses, active, width, together)
-    # Whether each active thread's neighbour is idle or accesses the same: the next thread, or the one after
+    # Threads are paired if each active one's neighbour (the next, or the one after) is idle or accesses the same.
     lane = np.arange(_LANES)
     paired = np.zeros(len(addresses), np.bool_)
     for distance in (1, 2):

@@ -380,7 +380,7 @@ class ChunkRun:
                 self._keep_waiting(pc, waiting & ~complete)
         if not ways:
             return False
-        # Tell the observers that the blocks `opened` have passed a barrier
+        # Tell the observers that these blocks have passed a barrier.
         everyone = bool((opened | ~alive.any(axis=0)).all())
         self._ordering.barrier(None if everyone else opened)
         self._machine.epochs[0, opened] += 1

@@ -167,7 +167,6 @@ def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid)
     """Return the threads of the mask whose members are all here, except members that have exited."""
     present = _present(machine, mask)
     # A full mask names all 32 lanes, also if the block's last warp has fewer threads.
-    # The lanes of the last warp that are threads of the block
     threads = machine.shape.threads
     lanes = np.arange(-(-threads // WARP) * WARP) < threads
     absent = ~_bits(present | _warps(machine, gone) | ~lanes.reshape(-1, WARP, 1))
