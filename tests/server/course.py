@@ -16,9 +16,9 @@ from kernels.measurement import Environment, Measurement
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.database.engine import Sessions
+from server.exercises.stored import Content, installed_content, keep
 from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, Result, Step

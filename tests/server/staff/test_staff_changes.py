@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
-from server.courses.exercise_upload import write_zip
 from server.courses.models import Assignment, Role
+from server.exercises.upload import write_zip
 from server.grading.models import Job
 from server.web.openapi import described
 from tests.server.course import NOW
