@@ -142,7 +142,12 @@ class Found:
     def check(self, text: str, execution: Execution) -> None:
         finding = only(execution)
         assert self.says in finding.message
-        seen = {"kind": finding.kind, "line": finding.line, "other": finding.other_line, "count": finding.count}
+        seen: dict[str, Any] = {
+            "kind": finding.kind,
+            "line": finding.line,
+            "other": finding.other_line,
+            "count": finding.count,
+        }
         seen |= {"pair": {finding.line, finding.other_line}}
         if finding.example is not None:
             threads = finding.example.threads
@@ -175,7 +180,7 @@ class Story:
     def __init__(
         self,
         name: str,
-        wanted: list[Any] | Found | Race,
+        wanted: list[Any] | Found | Race | None,
         body: str,
         *,
         before: str = "",

@@ -15,7 +15,7 @@ from server.http.request_slots import Asker, Outcome, RequestSlots
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import BrowserClient, client_of
+from tests.server.web.signed_in import client_of
 
 # What is decided is the same on either database.
 pytestmark = ON_SQLITE
@@ -26,11 +26,6 @@ def limit(portal: Portal) -> ConcurrencyLimit:
     found = portal.app.wsgi_app
     assert isinstance(found, ConcurrencyLimit)
     return found
-
-
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.test import TestResponse
 
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Membership, Role
 from server.web.app import create_app
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.submissions.course_pages import FORM, HOME, KERNEL, PAGE, now, typed, words
@@ -62,8 +62,7 @@ def test_a_form_sent_twice_at_the_same_moment_is_no_fault(portal: Portal):
     """The second looks before the first is done, and writes after."""
     client = client_of(portal, "bob", role=None)
     answers: list[TestResponse] = []
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).enrolment_code = "k7qf-m2xp-9d4t"
+    portal.course.change_course(enrolment_code="k7qf-m2xp-9d4t")
     with portal.course.sessions.begin() as session:
         session.add(
             Membership(

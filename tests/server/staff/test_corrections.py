@@ -12,7 +12,6 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
-from server.audit.models import AuditEvent
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Correction, Role
 from server.grading.models import Result
@@ -53,11 +52,6 @@ def row_of(portal: Portal, name: str) -> list[str]:
     return next(line for line in lines if line.startswith(name)).split(",")[3:]
 
 
-def deeds(portal: Portal, action: str) -> list[AuditEvent]:
-    with portal.course.sessions.begin() as session:
-        return list(session.scalars(select(AuditEvent).where(AuditEvent.action == action)))
-
-
 def saved(portal: Portal, ina: BrowserClient, **changed: str) -> TestResponse:
     """The answer to the assignment's settings with these fields changed."""
     with portal.course.sessions.begin() as session:
@@ -86,14 +80,13 @@ def test_a_score_by_hand_survives_a_regrade(portal: Portal, ina: BrowserClient) 
     assert (grade.computed, grade.points, row_of(portal, "ada")) == (10.0, 8.5, ["8.5", "8.5", *grade.why])
     assert "8.5 of 10 points" in client_of(portal, "ada").page("/courses/gpu/tiled/")
     assert "set the grade to 8.5 points" in client_of(portal, "ada").page("/courses/gpu/tiled/history")
-    (deed,) = deeds(portal, "grades.corrected")
+    (deed,) = portal.course.deeds("grades.corrected")
     assert deed.detail["score"] == [None, 8.5]
     assert "lab" not in str(deed.detail)
     assert "shown in the lab" in ina.page(page)
     assert ina.post_form(page, score="", reason="").status_code == 303
     assert grade_of(portal, "ada").points == 10.0
-    with portal.course.sessions.begin() as session:
-        assert session.scalars(select(Correction)).all() == []
+    assert portal.course.rows(select(Correction)) == []
 
 
 def test_points_above_the_maximum_are_asked_about(portal: Portal, ina: BrowserClient) -> None:
@@ -265,8 +258,7 @@ def test_rules_for_goals_and_speed_name_who_loses_points(portal: Portal, ina: Br
     assert f"4 of 10 points: {reason}" in ada.page("/courses/gpu/")
     unmeasured = saved(portal, ina, speed_by="gflops", speed_tiers="0:60 2000:100")
     assert (unmeasured.status_code, 'href="#speed_tiers"' in unmeasured.text) == (422, True)
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = "h200"
+    portal.course.change(device_class="h200")
     asked = saved(portal, ina, speed_by="gflops", speed_tiers="0:60 2000:100")
     assert confirmed(ina, asked).status_code == 303
     assert grade_of(portal, "bob").points == 6.0

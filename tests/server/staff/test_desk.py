@@ -17,7 +17,7 @@ from server.accounts.models import ApiToken, Person
 from server.accounts.service import create_token
 from server.audit.models import AuditEvent
 from server.audit.service import note
-from server.courses.models import Assignment, Course, Role
+from server.courses.models import Course, Role
 from server.courses.service import enrol
 from server.dispatching.dispatch import take
 from server.fleet.service import copy_workers
@@ -84,8 +84,7 @@ def test_the_desk_opens_by_role(portal: Portal) -> None:
     assert statuses(ina, "GET", everything) == statuses(boss, "GET", everything) == {200}
     assert statuses(ina, "POST", changes) <= {200, 303, 409, 422}
     assert ina.get("/staff/nowhere/").status_code == 404
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).archived_at = NOW
+    portal.course.change_course(archived_at=NOW)
     assert statuses(tom, "GET", READ) == {200}
 
 
@@ -126,9 +125,7 @@ def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
 
 def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(portal: Portal) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
-    with portal.course.sessions.begin() as session:
-        assignment = session.get_one(Assignment, portal.course.assignment)
-        assignment.device_class, assignment.due_at = "", datetime.now(UTC) + timedelta(days=2)
+    portal.course.change(device_class="", due_at=datetime.now(UTC) + timedelta(days=2))
     handed_in(portal.course, "ada", now=datetime.now(UTC))
     portal.course.person("bob")
     page = " ".join(ina.page("/staff/gpu/").split())
@@ -256,8 +253,7 @@ def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -
         assert fleet.tell(a_worker("host-1-a")) is Wanted.WORK
     assert boss.post_form("/fleet/workers/nobody", do="drain").status_code == 404
     assert boss.post_form("/fleet/workers/host-1-a", do="dance").status_code == 422
-    with portal.course.sessions.begin() as session:
-        actions = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
+    actions = portal.course.rows(select(AuditEvent.action).order_by(AuditEvent.id))
     assert actions == ["worker.drained", "worker.resumed"]
     assert "worker resumed" in boss.page("/fleet/audit")
     assert boss.get("/fleet/audit?before=junk").status_code == 422

@@ -48,8 +48,7 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
         assert update_exercise(session, session.scalars(select(Assignment)).one(), None) == Updated(
             judges=True, waiting=2
         )
-    with portal.course.sessions.begin() as session:
-        assert {step.state for step in session.scalars(select(Step))} == {StepState.QUEUED}
+    assert {step.state for step in portal.course.rows(select(Step))} == {StepState.QUEUED}
     assert UPDATE not in ina.page(PAGE)
 
 

@@ -245,8 +245,7 @@ def test_another_kind_of_gpu_takes_one_that_is_there(portal: Portal):
 
 
 def test_where_nothing_is_measured_the_device_is_the_cpu(portal: Portal):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    portal.course.change(device_class="")
     accepted = portal.post("ada", {"device_class": "cpu"})
     assert accepted.status_code == 202
     assert portal.get("ada", accepted.get_json()["url"]).get_json()["device_class"] == ""

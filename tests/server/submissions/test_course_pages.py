@@ -14,7 +14,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, Person
 from server.accounts.zones import OF_COURSE
 from server.courses.exercises import installed_content, keep
-from server.courses.models import Assignment, Course, ExerciseFile, Extension, Membership, Role
+from server.courses.models import Assignment, ExerciseFile, Membership, Role
 from server.http.numbers import day, deadline
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import (
@@ -32,11 +32,6 @@ from tests.server.submissions.course_pages import (
 )
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
-
-
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
 
 
 def has_exercise(portal: Portal, name: str) -> None:
@@ -85,13 +80,7 @@ def extended(page: str) -> list[str]:
 def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient):
     change(portal, due_at=now() - DAY, closes_at=now() - DAY / 2)
     assert "closed" in words(ada.page(PAGE))
-    with portal.course.sessions.begin() as session:
-        session.add(
-            Extension(
-                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
-                due_at=now() + 2 * DAY, extra_attempts=0, created_at=now(),
-            )
-        )  # fmt: skip
+    portal.course.extend("ada", due_at=now() + 2 * DAY)
     page = ada.page(PAGE)
     assert "in 2 days, extended" in words(page)
     assert extended(page) == ["due"]
@@ -102,13 +91,7 @@ def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient
 @ON_SQLITE
 def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: BrowserClient):
     change(portal, due_at=now() + DAY, closes_at=now() + 2 * DAY, attempts=2)
-    with portal.course.sessions.begin() as session:
-        session.add(
-            Extension(
-                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
-                closes_at=now() + 5 * DAY, extra_attempts=1, created_at=now(),
-            )
-        )  # fmt: skip
+    portal.course.extend("ada", closes_at=now() + 5 * DAY, extra_attempts=1)
     page = ada.page(PAGE)
     assert "in 24 h, closes later" in words(page)
     assert extended(page) == ["closes", "attempts"]
@@ -158,8 +141,7 @@ def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: Brow
 def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ada: BrowserClient):
     change(portal, due_at=datetime(2030, 1, 2, 12, tzinfo=UTC))
     assert "12:00 UTC" in words(ada.page(PAGE))
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).time_zone = "Europe/Vienna"
+    portal.course.change_course(time_zone="Europe/Vienna")
     assert "13:00 CET" in words(ada.page(PAGE))
     assert "course’s time zone" not in words(ada.page(PAGE))
     ada.set_cookie("tilelab_zone", "America/New_York")
@@ -190,11 +172,10 @@ def test_the_command_line_gets_its_token_with_one_press(portal: Portal, ada: Bro
         assert found
         tokens.append(found[1])
     assert "tl_" not in ada.page(way)
-    with portal.course.sessions.begin() as session:
-        kept = session.scalars(select(ApiToken).order_by(ApiToken.id)).all()
-        assert [(one.name, one.scopes) for one in kept] == [
-            ("command line", "read submit"), ("command line 2", "read submit"),
-        ]  # fmt: skip
+    kept = portal.course.rows(select(ApiToken).order_by(ApiToken.id))
+    assert [(one.name, one.scopes) for one in kept] == [
+        ("command line", "read submit"), ("command line 2", "read submit"),
+    ]  # fmt: skip
     for _ in range(18):
         ada.post_form(way)
     assert ada.post_form(way).status_code == 409
@@ -363,8 +344,7 @@ def test_a_file_counts_instead_of_the_text(portal: Portal, ada: BrowserClient):
 
 
 def test_a_course_that_is_over_can_be_read_and_takes_nothing(portal: Portal, ada: BrowserClient):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).archived_at = now()
+    portal.course.change_course(archived_at=now())
     assert "<textarea" not in ada.page(PAGE)
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 422
     assert "archived" in words(ada.page("/"))

@@ -24,11 +24,6 @@ from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
 
-@pytest.fixture
-def ada(portal: Portal) -> BrowserClient:
-    return client_of(portal, "ada")
-
-
 def key_of(page: str) -> str:
     found = re.search(r'name="key" value="(\w+)"', page)
     assert found is not None

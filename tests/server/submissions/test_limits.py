@@ -13,7 +13,6 @@ from sqlalchemy import event, func, select
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Extension, Membership, Role
-from server.database.engine import Sessions
 from server.grading.models import AttemptOutcome, Job, JobState, Priority
 from server.recording.record import record
 from server.submissions.allowance import allowance, allowances
@@ -26,11 +25,6 @@ from server.submissions.verdicts import failed, update_judged_job
 from tests.server.course import NOW, SUBMITTED, ACourse, check_result, later, step_of
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import taken
-
-
-@pytest.fixture
-def course(made: Sessions) -> ACourse:
-    return ACourse.make(made)
 
 
 def change(course: ACourse, **values: Any) -> None:

@@ -7,7 +7,6 @@ import re
 
 from werkzeug.test import TestResponse
 
-from server.courses.models import Course
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
@@ -48,8 +47,7 @@ def test_who_came_encrypted_comes_so_again_also_where_no_address_is_set(portal: 
 
 
 def join(portal: Portal, base_url: str) -> TestResponse:
-    with portal.course.sessions.begin() as session:
-        session.get_one(Course, portal.course.course).enrolment_code = "k7qf-m2xp-9d4t"
+    portal.course.change_course(enrolment_code="k7qf-m2xp-9d4t")
     new = {
         "code": "k7qf-m2xp-9d4t", "name": "Ada", "email": "ada@example.edu", "password": "two green teapots",
     }  # fmt: skip
