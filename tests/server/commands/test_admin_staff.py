@@ -144,8 +144,8 @@ def test_extensions_are_granted_from_a_csv_file(course: ACourse, made: Sessions)
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["set", "gpu", "nothing"], ["set", "gpu", "naive", "--points", "-1"], ["set", "gpu", "naive", "--due", "soon"],
-        ["change", "gpu/tiled"], ["change", "gpu/none", "--points", "1"], ["change", "gpu/tiled", "--attempts", "0"],
+        ["set", "gpu", "nothing"], ["set", "gpu", "naive", "--due", "soon"],
+        ["change", "gpu/tiled"], ["change", "gpu/none", "--points", "1"],
         ["change", "gpu/tiled", "--attempts", "x"], ["change", "gpu/tiled", "--title", ""],
         ["extend", "gpu/tiled", "nobody@example.edu", "--attempts", "1"],
     ],

@@ -54,17 +54,11 @@ def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
 
 
 WRONG = [
-    ("exercise", "nothing"), ("title", "=?utf-8?q?x?="), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
-    ("arch", "sm_1"), ("tile", "7"), ("tile", "x"),
-    ("device_class", "H 200"), ("device_class", "nonsense"), ("device_class", "v100"),
-    ("device_class", "v100-sxm2"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
-    ("points", "1,000"),
+    ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
+    ("arch", "sm_1"), ("tile", "7"), ("tile", "x"), ("device_class", "H 200"), ("device_class", "nonsense"),
+    ("device_class", "v100"), ("device_class", "v100-sxm2"), ("points", "nan"), ("points", "many"), ("points", "1,000"),
     ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
-    ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"),
-    ("late_percent_most", "101"), ("goals_percent", "-1"), ("speed_by", "worst"),
-    ("attempts", "0"),
-    ("attempts", "9" * 40), ("min_interval_seconds", "-5"), ("checks_per_hour", "1.5"), ("counts", "worst"),
-    ("title", "x" * 201),
+    ("attempts", "9" * 40), ("checks_per_hour", "1.5"), ("counts", "worst"), ("speed_by", "worst"),
 ]  # fmt: skip
 
 
@@ -197,37 +191,11 @@ def test_an_extension_is_granted_replaced_and_withdrawn(portal: Portal, ina: Bro
     assert portal.course.deeds()[-1].action == "extension.withdrawn"
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("person", ""), ("person", "99999"), ("person", "ada"), ("person", "9" * 30), ("extended_due_at", ""),
-        ("extended_due_at", "2026-06-02T23:59"), ("extended_due_at", "2026-04-30T23:59"),
-        ("extended_closes_at", "2026-05-03T23:59"), ("extra_attempts", "-1"), ("reason", "x" * 501),
-    ],
-)  # fmt: skip
-def test_an_extension_that_cannot_be_is_refused_beside_its_field(
-    portal: Portal, ina: BrowserClient, field: str, value: str
-) -> None:
-    ada = portal.course.person("ada")
+@pytest.mark.parametrize("person", ["", "99999", "ada", "9" * 30])
+def test_an_extension_needs_a_student(portal: Portal, ina: BrowserClient, person: str) -> None:
     ina.post_form(f"{PAGE}/tiled", **RIGHT)
-    given = {"person": str(ada), "extended_due_at": "2026-05-02T23:59", "extended_closes_at": "2026-05-20T23:59",
-             "extra_attempts": "", "reason": ""}  # fmt: skip
-    if field == "extended_due_at" and not value:
-        given["extended_closes_at"] = ""
-    answer = ina.post_form(f"{PAGE}/tiled/extensions", **(given | {field: value}))
-    assert answer.status_code == 422
-    place = "extended_closes_at" if value.startswith("2026-06") else field
-    assert f'id="{place}-error"' in answer.get_data(as_text=True)
-
-
-def test_more_than_everybody_has_anyway_is_no_extension(portal: Portal, ina: BrowserClient) -> None:
-    given = {"person": str(portal.course.person("ada"))}
-    for field, value in (
-        ("extended_due_at", "2026-05-02T23:59"), ("extended_closes_at", "2026-05-02T23:59"), ("extra_attempts", "1"),
-    ):  # fmt: skip
-        answer = ina.post_form(f"{PAGE}/tiled/extensions", **given, **{field: value})
-        assert answer.status_code == 422
-        assert f'id="{field}-error"' in answer.get_data(as_text=True)
+    answer = ina.post_form(f"{PAGE}/tiled/extensions", person=person, extra_attempts="1")
+    assert (answer.status_code, 'id="person-error"' in answer.text) == (422, True)
 
 
 def test_many_students_get_an_extension_at_once_or_none_of_them(portal: Portal, ina: BrowserClient) -> None:
