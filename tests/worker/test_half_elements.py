@@ -63,11 +63,6 @@ def changed(old, new):
     return SOLUTION.replace(old, new)
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 def on_gpu(text, exercise, cases=(CASE,)):
     return measured(request_for(text, exercise, {"n": 71}, cases=cases), Scripted([1.0]), real_judge=True)
 

@@ -121,7 +121,7 @@ def test_an_extension_is_granted_and_withdrawn_with_its_losses(portal: Portal, i
     assert (lower["losses"][0]["was"], lower["losses"][0]["now"]) == (10.0, 8.0)
     assert ina.extend("ada", way="/withdraw", confirm=lower["confirm"]) == {"changed": True}
     assert ina.extend("ada", way="/withdraw") == {"changed": False}
-    wrong = (
+    wrong: tuple[tuple[str, Any], ...] = (
         ("due_at", "2027-01-31"), ("due_at", "9999-12-31T23:59:59Z"), ("extra_attempts", 1.5),
     )  # fmt: skip
     for field, value in wrong:
