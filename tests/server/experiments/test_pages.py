@@ -21,7 +21,7 @@ from tests.server.databases import ON_SQLITE
 from tests.server.experiments.started import KERNEL, TILE, checked, experiment_of, run_all, runner_of, sent, started
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient, client_of
 
 pytestmark = [ON_SQLITE, pytest.mark.usefixtures("one_window")]
 NOW = datetime.now(UTC)
@@ -123,8 +123,7 @@ def test_the_state_is_for_an_open_page(portal: Portal):
     assert ada.get(f"/experiments/{name}/state").get_json()["final"] is True
 
 
-def test_staff_start_one_from_a_template_and_from_files(portal: Portal):
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_staff_start_one_from_a_template_and_from_files(portal: Portal, ina: BrowserClient):
     page = ina.page("/courses/gpu/experiments/new?template=tile")
     assert "Speed over the tile" in page
     answer = ina.post_form("/courses/gpu/experiments/new", definition=_template("tile"), device_class="")

@@ -99,8 +99,7 @@ def test_what_somebody_else_took_away_is_no_fault(portal: Portal, monkeypatch):
 
 
 @ON_SQLITE
-def test_pages_say_what_a_reader_does_next(portal: Portal):
-    ada = client_of(portal, "ada")
+def test_pages_say_what_a_reader_does_next(portal: Portal, ada: BrowserClient):
     wrong_method = ada.post_form(PAGE)
     assert wrong_method.status_code == 405
     assert wrong_method.headers["Allow"]
@@ -110,8 +109,7 @@ def test_pages_say_what_a_reader_does_next(portal: Portal):
 
 
 @ON_SQLITE
-def test_the_address_of_a_form_leads_to_the_page_above(portal: Portal):
-    ada = client_of(portal, "ada")
+def test_the_address_of_a_form_leads_to_the_page_above(portal: Portal, ada: BrowserClient):
     assert ada.get(FORM).status_code == 303
     assert ada.get(FORM).headers["Location"] == PAGE
     assert ada.get("/submissions/a%0d%0aä/cancel").headers["Location"] == "/submissions/a%0D%0A%C3%A4"

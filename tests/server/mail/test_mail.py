@@ -31,7 +31,7 @@ from tests.server.databases import ON_SQLITE
 from tests.server.mail.smtp import Inbox, inbox
 from tests.server.standings.results import ranked
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient
 
 DAY = 24 * 3600.0
 PORTAL = "https://tilelab.example"
@@ -213,9 +213,8 @@ def test_half_a_mail_server_is_refused_by_the_name_of_the_setting(given: dict[st
 
 
 def test_the_account_has_a_switch_for_each_kind_where_mail_is_sent(
-    portal: Portal, mails: Inbox, monkeypatch: pytest.MonkeyPatch
+    portal: Portal, ada: BrowserClient, mails: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ada = client_of(portal, "ada")
     assert 'name="mail' not in ada.page("/account")
     here = portal.app.extensions["tilelab"]
     monkeypatch.setitem(

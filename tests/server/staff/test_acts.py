@@ -45,8 +45,8 @@ def target_of(session: Session, course: ACourse, act: Act[Any]) -> Target:
 GRANT: dict[str, Any] = {"due_at": NOW + DAY, "closes_at": NOW + 9 * DAY, "extra_attempts": 1, "reason": "ill"}
 RULES: list[tuple[Act[Any], dict[str, Any], str]] = [
     (CORRECTION, {"score": 8.0, "reason": "x"}, ""), (CORRECTION, {"excused": True, "reason": "x"}, ""),
-    (CORRECTION, {"held": True}, ""), (EXTENSION, GRANT, ""), (EXTENSION, {"extra_attempts": 1}, ""), (SETTINGS, {}, ""),
-    (COURSE_SETTINGS, {"title": "GPU", "time_zone": "Europe/Vienna"}, ""),
+    (CORRECTION, {"held": True}, ""), (EXTENSION, GRANT, ""), (EXTENSION, {"extra_attempts": 1}, ""),
+    (SETTINGS, {}, ""), (COURSE_SETTINGS, {"title": "GPU", "time_zone": "Europe/Vienna"}, ""),
     (CORRECTION, {"score": 8.0}, "reason"), (CORRECTION, {"excused": True}, "reason"),
     (CORRECTION, {"score": -1.0, "reason": "x"}, "score"), (CORRECTION, {"score": 1e300, "reason": "x"}, "score"),
     (CORRECTION, {"score": 8.0, "excused": True, "reason": "x"}, "score"),

@@ -51,8 +51,7 @@ def test_an_archived_course_stays_readable(portal: Portal, tom: BrowserClient) -
     assert client_of(portal, "boss", None, admin=True).get("/staff/nowhere/").status_code == 404
 
 
-def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_nothing_of_another_course_is_seen_or_changed(portal: Portal, ina: BrowserClient) -> None:
     made = handed_in(portal.course, "ada")
     with portal.course.sessions.begin() as session:
         course = Course(slug="other", title="Other", created_at=NOW)
@@ -86,8 +85,7 @@ def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
     assert "course other" not in ina.page("/staff/gpu/audit")
 
 
-def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(portal: Portal, ina: BrowserClient) -> None:
     portal.course.change(device_class="", due_at=datetime.now(UTC) + timedelta(days=2))
     handed_in(portal.course, "ada", now=datetime.now(UTC))
     portal.course.person("bob")
@@ -129,8 +127,7 @@ def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: 
     assert never_here() == (3, 2)
 
 
-def test_the_course_s_settings_are_changed(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_the_course_s_settings_are_changed(portal: Portal, ina: BrowserClient) -> None:
     page = ina.page("/staff/gpu/settings")
     shown = page.partition('name="shown" value="')[2].partition('"')[0]
     old_tab = {"title": "GPU", "zone": "UTC", "late_days": "0", "archived": "", "shown": shown}
@@ -148,8 +145,7 @@ def test_the_course_s_settings_are_changed(portal: Portal) -> None:
         assert (course.title, course.late_days) == ("GPU 2026", 5), "the old tab changes nothing else"
 
 
-def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_the_audit_is_filtered_and_paged(portal: Portal, ina: BrowserClient) -> None:
     with portal.course.sessions.begin() as session:
         for n in range(120):
             note(session, None, "member.added", f"person {n + 1000}", course_id=portal.course.course, role="student")
@@ -167,8 +163,7 @@ def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
         assert "member added" not in answer.get_data(as_text=True)
 
 
-def test_what_was_done_to_a_job_leads_to_its_submission(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_what_was_done_to_a_job_leads_to_its_submission(portal: Portal, ina: BrowserClient) -> None:
     made = portal.course.hand_in("ada").submission.public_id
     ina.post_form(f"/submissions/{made}/cancel")
     for page in ("", "audit"):

@@ -21,7 +21,7 @@ from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import judged, newest_job
 from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, end, handed_in, now, typed
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient, client_of
 
 SECOND = timedelta(seconds=1)
 
@@ -115,8 +115,7 @@ def is_late(portal: Portal) -> None:
 
 
 @ON_SQLITE
-def test_the_form_asks_before_it_spends_a_day_and_keeps_the_text(portal: Portal) -> None:
-    ada = client_of(portal, "ada")
+def test_the_form_asks_before_it_spends_a_day_and_keeps_the_text(portal: Portal, ada: BrowserClient) -> None:
     is_late(portal)
     assert 'id="late-days">You have 3 of 3' in ada.page(PAGE)
     asked = ada.post_form(FORM, source=KERNEL, mode="rank")
@@ -153,8 +152,7 @@ def test_a_program_confirms_with_a_number(portal: Portal) -> None:
 
 
 @ON_SQLITE
-def test_an_instructor_sets_the_late_days_of_a_course(portal: Portal) -> None:
-    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+def test_an_instructor_sets_the_late_days_of_a_course(portal: Portal, ina: BrowserClient) -> None:
     settings = {"title": "GPU", "zone": "UTC"}
     assert ina.post_form("/staff/gpu/settings", **settings, late_days="4").status_code == 303
     assert 'value="4"' in ina.page("/staff/gpu/settings")

@@ -9,13 +9,12 @@ from werkzeug.test import TestResponse
 
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
-from tests.server.web.signed_in import client_of
+from tests.server.web.signed_in import BrowserClient
 
 pytestmark = ON_SQLITE
 
 
-def test_pages_come_packed_too_and_hold_no_secret_twice_in_the_same_letters(portal: Portal):
-    ada = client_of(portal, "ada")
+def test_pages_come_packed_too_and_hold_no_secret_twice_in_the_same_letters(portal: Portal, ada: BrowserClient):
     answer = ada.get("/", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["Vary"] == "Accept-Encoding"
