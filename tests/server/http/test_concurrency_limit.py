@@ -13,7 +13,7 @@ import pytest
 from server.http.concurrency_limit import READ_SLOTS, WRITE_SLOTS, ConcurrencyLimit
 from server.http.request_slots import Asker, Outcome, RequestSlots
 from tests.server.databases import ON_SQLITE
-from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
+from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, handed_in, now, words
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 
@@ -142,7 +142,7 @@ class _Slow:
         self._portal = portal
 
     def take(self, *_: object) -> Outcome:
-        change(self._portal, closes_at=now(), due_at=now() - DAY)
+        self._portal.course.change(closes_at=now(), due_at=now() - DAY)
         return Outcome.TAKEN
 
     def give_back(self, *_: object) -> None:

@@ -19,7 +19,7 @@ from server.submissions.source import read_source
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import judged, newest_job
-from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, end, handed_in, now, typed
+from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, end, handed_in, now, typed
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -110,7 +110,7 @@ def test_checks_staff_and_penalties_of_zero_spend_nothing(course: ACourse) -> No
 
 
 def is_late(portal: Portal) -> None:
-    change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 0.5 * DAY, closes_at=None)
+    portal.course.change(points=10.0, late_percent_per_day=20.0, due_at=now() - 0.5 * DAY, closes_at=None)
     portal.course.change_course(late_days=3)
 
 
