@@ -14,7 +14,7 @@ from kernels.counters import COUNTERS, AccessSum, Counter, Run, Totals, number, 
 from kernels.evidence import Evidence
 from kernels.exercise.model import Metric
 from kernels.rendering.analysis import totals_text
-from kernels.rendering.page.totals import Row, groups
+from kernels.rendering.page.context import Row, groups
 from kernels.report import Report
 from kernels.verdict import Verdict
 from kernels.wire import to_plain

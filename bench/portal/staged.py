@@ -15,8 +15,8 @@ from bench.queue.ground import Ground, Terms
 from bench.queue.rows import Full, grade, made
 from bench.table import table
 from server.courses.models import Assignment
-from server.staff.submissions.staged_preview import Preview, preview
-from server.staff.submissions.staging import apply, drop, find_staged, stage
+from server.regrades.staged_preview import Preview, preview
+from server.regrades.staging import apply, drop, find_staged, stage
 from tests.server.staff.graded import counted_queries
 
 _EACH = 10

@@ -15,9 +15,9 @@ from bench.portal.pages import ASSIGNMENT, DEVICE_CLASS, WORK, furnished, public
 from bench.portal.web_server import COOKIE, Web, sign_in
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
-from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment
 from server.database.engine import Sessions
+from server.exercises.stored import installed_content, keep
 from tests.browser.chromium import started
 from tests.browser.viewports import WIDE
 

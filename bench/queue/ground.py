@@ -19,10 +19,10 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import find_exercise, read_exercise
 from server.accounts.models import Person
-from server.courses.exercises import Content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
+from server.exercises.stored import Content, keep
 from server.fleet.worker_keys import register_key
 from server.grading.models import Result
 from tests.services import tethered

@@ -4,24 +4,102 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from kernels.evidence import PTX_ONLY
-from kernels.exercise import Exercise, ExerciseError, read_exercise
+from kernels.exercise import AnalysisRule, Exercise, ExerciseError, Layout, read_exercise
 from kernels.exercise.checks import check_ranking, check_whole
 from kernels.exercise.sizes import between_steps, misfit, steps
 from kernels.experiment.axes import DEVICE
-from kernels.experiment.exercise_text import point_exercise, point_text, small_case
 from kernels.experiment.model import DesignKind, Experiment, Point
 from kernels.experiment.points import MOST_WORK, TooManyPoints, points
 from kernels.experiment.result import PointResult, counted_of, finding_of
-from kernels.experiment.roles import Change, Role, UnfitAxis, change, check_values, roles
+from kernels.experiment.roles import FLAGS, Change, Role, UnfitAxis, change, check_values, matrix_of, roles
 from kernels.experiment.variant import variant
 from kernels.report import Report
 from kernels.source.source_file import Source, read_source
+from kernels.toml_text import read_toml
 from kernels.verdict import CPU_DEVICE, Finding, Verdict
+
+
+def point_exercise(exercise: Exercise, wanted: Change) -> Exercise:
+    """The exercise that `point_text` describes, with the digest of the original."""
+    return replace(
+        exercise,
+        ranking=dict(wanted.sizes),
+        analysis=AnalysisRule(dict(wanted.sizes), None),
+        macros={**exercise.macros, **wanted.macros},
+        curve=False,
+        phases=None,
+        goals=(),
+    )
+
+
+def point_text(definition: str, wanted: Change, case: int | None = None) -> str:
+    """The definition that measures and counts at the sizes of one point, and at no others.
+
+    case: the number of the only case to run, with one kind of input; None for all cases
+    """
+    data = dict(_parsed(definition))
+    data |= {"ranking": dict(wanted.sizes), "analysis": dict(wanted.sizes), "curve": False}
+    for name, value in wanted.flags.items():
+        if name in FLAGS:
+            field, values = FLAGS[name]
+            data[field] = bool(value) if len(values) == 2 else value
+        else:
+            data["operands"] = [_laid_out(each, name, value) for each in data["operands"]]
+    if wanted.macros:
+        data["macros"] = {
+            name: {**entry, "default": wanted.macros.get(name, entry["default"])}
+            for name, entry in data["macros"].items()
+        }
+    if case is not None:
+        only = data["cases"][case]
+        data["cases"] = [{**only, "inputs": only["inputs"][:1]} if "inputs" in only else only]
+    for key in ("phases", "goals"):
+        data.pop(key, None)
+    return _toml(data)
+
+
+def _laid_out(operand: Mapping[str, Any], flag: str, value: int) -> Mapping[str, Any]:
+    """The operand, with another layout if the flag is its own."""
+    layout = Layout.COLUMN_MAJOR if value else Layout.ROW_MAJOR
+    return {**operand, "layout": layout.value} if operand["name"] == matrix_of(flag) else operand
+
+
+def small_case(exercise: Exercise, source: Source, tile: int) -> int | None:
+    """The number of a small case; None without one.
+
+    It's enough for a text that passed all cases at another size. Its sizes are the steps of the exercise's sizes.
+    """
+    wanted = steps(exercise, tile, source.macros)
+    names = {**exercise.macros, **source.macros, exercise.tile_name: tile}
+    for number, rule in enumerate(exercise.case_rules):
+        if {name: value.evaluate(names) for name, value in rule.sizes.items()} == wanted:
+            return number
+    return None
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(definition: str) -> Mapping[str, Any]:
+    return read_toml(definition)
+
+
+def _toml(data: Mapping[str, Any]) -> str:
+    return "".join(f"{json.dumps(key)} = {_value(value)}\n" for key, value in data.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{json.dumps(key)} = {_value(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
 
 Values = tuple[tuple[str, int], ...]
 Group = tuple[str, Values, int | None, Values, Values]

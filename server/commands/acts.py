@@ -12,13 +12,13 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from server.acts.act import Act, Mistakes, Target, assignment_target
+from server.acts.field import Field, read
 from server.commands.course_times import time_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower, together
 from server.courses.models import Course
-from server.staff.acts.act import Act, Mistakes, Target, assignment_target
-from server.staff.acts.field import Field, read
 from server.text import typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

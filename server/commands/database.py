@@ -14,8 +14,8 @@ from server.courses.service import CourseError
 from server.database.engine import DatabaseUnavailable, Sessions, connect, sessions
 from server.database.faults import explained
 from server.database.schema import check
+from server.grades.losses import UnconfirmedPoints
 from server.settings import SettingError, read_database_url
-from server.staff.losses import UnconfirmedPoints
 from worker.commands.root import SystemFault, WrongUse
 
 T = TypeVar("T")

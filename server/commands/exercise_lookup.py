@@ -11,7 +11,7 @@ from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.report.model import first_error
 from kernels.verdict import Verdict
-from server.courses.exercises import SOLUTION, Content, read_content
+from server.exercises.stored import SOLUTION, Content, read_content
 from worker.commands.root import SystemFault, WrongUse
 from worker.commands.submission import cache_folder
 from worker.sandbox.limits import SandboxFailure

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from server.staff.roster.csv_file import MOST_BYTES, Unreadable, decoded
+from server.roster.csv_file import MOST_BYTES, Unreadable, decoded
 from worker.commands.root import WrongUse
 
 

@@ -9,7 +9,7 @@ from flask import Flask, g, request
 
 from server.accounts.access import Viewer, known_viewer, viewer_or_none
 from server.courses.access import course_of_page
-from server.courses.queries import Attended, attended, find_attended
+from server.courses.service import Attended, attended, find_attended
 from server.http.site import site
 
 _COURSES = "frame_courses"

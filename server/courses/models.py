@@ -9,8 +9,8 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, String, 
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.accounts.models import Person
-from server.courses.rubric import most_of
 from server.database.base import Base, BigId, choice
+from server.grades.criteria import most_of
 
 SOURCE_BYTES = 64 * 2**10
 EXERCISE_FILE_BYTES = 4 * 2**20
@@ -125,7 +125,7 @@ class Exercise(Base):
     number: of a published version in its course, from 1 up; None for a draft and for Tilelab's own. The same files
         keep their number when a new judge gives them another digest
     added_by: None for the command line
-    version: a hash of everything in it, see server.courses.exercises
+    version: a hash of everything in it, see server.exercises.stored
     digest: a hash of everything that verdicts depend on; versions with the same digest judge alike
     definition: the text of its exercise.toml
     """
@@ -177,7 +177,7 @@ class Assignment(Base):
     late_percent_most: the highest late penalty, in % of the points
     goals_percent: the points of an accepted kernel that misses a goal of the exercise, in %
     speed_by: what the tiers for speed compare; None for no tiers
-    speed_tiers: such as "0:60 2000:100", see server.submissions.rules.tiers; "" for none
+    speed_tiers: such as "0:60 2000:100", see server.grades.points; "" for none
     attempts: for each student; None if unlimited
     min_interval_seconds: between two submissions of one student
     checks_per_hour: free checks for each student
@@ -185,7 +185,7 @@ class Assignment(Base):
     grades_held: whether students don't see their points yet
     board_columns: columns of its leaderboards, such as "speed date"; "" for the usual ones
     board_sort: the column that sorts leaderboards at first, with "-" in front if reversed; "" for the rank
-    rubric: the criteria by which course staff give points, see server.courses.rubric; "" for none
+    rubric: the criteria by which course staff give points, see server.grades.criteria; "" for none
     position: its place in the course's list; None for after the others, by deadline
     """
 

@@ -14,9 +14,9 @@ from kernels.analysis.devices import devices
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError
 from server.accounts.models import Person
-from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.titles import title_line, title_mistake
+from server.exercises.stored import Content, installed_content, keep
 from worker.contract.architectures import ARCHES
 
 DEFAULT_ARCH = "sm_90"
@@ -287,3 +287,44 @@ def _check_slug(slug: str) -> None:
 
 def _no_slug(slug: str) -> str:
     return f"{slug!r} is not a valid short name. Use 1 to 60 small letters, digits, dots, hyphens and underscores."
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """A course of a person, with their role."""
+
+    slug: str
+    title: str
+    role: Role
+    archived: bool
+
+
+def attended(session: Session, person_id: int) -> Sequence[Attended]:
+    """A person's courses, active ones before archived ones, each the newest first."""
+    query = (
+        select(Course, Membership.role)
+        .join(Membership, Membership.course_id == Course.id)
+        .where(Membership.person_id == person_id, Membership.dropped_at.is_(None))
+        .order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
+    )
+    return [
+        Attended(course.slug, course.title, role, course.archived_at is not None)
+        for course, role in session.execute(query)
+    ]
+
+
+def all_courses(session: Session) -> Sequence[Attended]:
+    """All courses, for an operator, who is an instructor everywhere."""
+    query = select(Course).order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
+    return [
+        Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)
+        for course in session.scalars(query)
+    ]
+
+
+def find_attended(session: Session, slug: str) -> Attended | None:
+    """One course, for an operator; None for none."""
+    course = find_course(session, slug)
+    if course is None:
+        return None
+    return Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)

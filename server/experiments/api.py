@@ -36,7 +36,7 @@ from server.http.problems import Refused
 from server.http.query import next_url, read_query
 from server.http.site import site
 from server.submissions.changes import NotPossible, revoke
-from server.submissions.own_submissions import PUBLIC_ID
+from server.submissions.queries import PUBLIC_ID
 from server.text import storable
 
 experiments = Blueprint("experiments", __name__)

@@ -28,8 +28,8 @@ from server.courses.models import SOURCE_BYTES, Assignment, Exercise
 from server.database.engine import Sessions
 from server.experiments.models import Experiment, ExperimentPoint, ExperimentState
 from server.experiments.plans import UnfitExperiment, read_plan, variant_of
+from server.experiments.queries import pack_result
 from server.experiments.queries import results as all_results
-from server.experiments.results import pack_result
 from server.experiments.service import stop
 from server.grading.changed_check import ChangedCheck
 from server.grading.models import Job, JobKind, JobState, Priority, Result, Step

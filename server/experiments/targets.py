@@ -8,9 +8,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from kernels.exercise import list_exercises
-from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment, Role
 from server.courses.service import DEFAULT_ARCH, arch_of, assignments_for, is_staff
+from server.exercises.stored import installed_content, keep
 from server.fleet.service import device_classes
 
 CPU = "cpu"

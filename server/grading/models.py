@@ -110,8 +110,8 @@ class Job(Base):
     """One run of grading one source, with everything that a worker must know.
 
     submission_id: None for a point of an experiment, and while the job is staged
-    regrade_id, staged_for_id: of a staged job, its regrade and the submission; see server.staff.submissions.staging
-    proof_file: the file of the exercise that it grades to prove the exercise; see server.staff.exercises.proof
+    regrade_id, staged_for_id: of a staged job, its regrade and the submission; see server.regrades.staging
+    proof_file: the file of the exercise that it grades to prove the exercise; see server.exercises.proof
     person_id: whose share of the queue it uses
     device_class: the GPU that measures it if it passes; "" for none
     seed: 128 bits in hex, from which all inputs are generated

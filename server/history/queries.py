@@ -15,13 +15,13 @@ from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction, Counts, Exercise, Extension
+from server.grades.grade import Grade, grade_from, rubric_grades_of
 from server.grading.metric import UNITS, interval_of, metric_of, score_of
 from server.grading.models import Job, Result
 from server.grading.result_columns import NOT_RELIED_ON
 from server.standings.models import Standing
 from server.submissions.counted_submission import Counted, Deadlines, Entry, due_for, late_days
 from server.submissions.entries import entries_of
-from server.submissions.grades.grade import Grade, grade_from, rubric_grades_of
 from server.submissions.models import Mode, Submission
 
 PAGE = 12

@@ -3,12 +3,144 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kernels.rendering.text_safety import safe_lines
-from server.history import line_pairs
-from server.history.matching_blocks import Block, blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Items `left` to `left_end` next to items `right` to `right_end`. same: whether they are equal."""
+
+    same: bool
+    left: int
+    left_end: int
+    right: int
+    right_end: int
+
+
+def blocks(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[Block, ...]:
+    """Split both sequences into blocks of equal and of different items."""
+    return tuple(_blocks(_common_pairs(left, right), len(left), len(right)))
+
+
+def _blocks(pairs: Sequence[tuple[int, int]], left_end: int, right_end: int) -> Iterator[Block]:
+    i = j = place = 0
+    while place < len(pairs):
+        a, b = pairs[place]
+        if a > i or b > j:
+            yield Block(False, i, a, j, b)
+        length = 1
+        while place + length < len(pairs) and pairs[place + length] == (a + length, b + length):
+            length += 1
+        i, j, place = a + length, b + length, place + length
+        yield Block(True, a, i, b, j)
+    if i < left_end or j < right_end:
+        yield Block(False, i, left_end, j, right_end)
+
+
+def _common_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """The indices of equal items in order, including the common beginning and end."""
+    most = min(len(left), len(right))
+    start = next((i for i in range(most) if left[i] != right[i]), most)
+    end = next((i for i in range(most - start) if left[-1 - i] != right[-1 - i]), most - start)
+    inner = _inner(left[start : len(left) - end], right[start : len(right) - end])
+    return [
+        *((i, i) for i in range(start)),
+        *((start + i, start + j) for i, j in inner),
+        *((len(left) - i, len(right) - i) for i in range(end, 0, -1)),
+    ]
+
+
+def _inner(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+    where: dict[Hashable, int] = {}
+    for j, item in enumerate(right):
+        where[item] = where.get(item, 0) | 1 << j
+    every = (1 << len(right)) - 1
+    row, rows = every, []
+    for item in left:
+        there = row & where.get(item, 0)
+        row = ((row + there) | (row - there)) & every
+        rows.append(row)
+    # A cleared bit means that the length grows by one there. Walk back from the end to find the pairs.
+    found: list[tuple[int, int]] = []
+    i, j = len(left) - 1, len(right) - 1
+    while i >= 0 and j >= 0:
+        if rows[i] >> j & 1:
+            j -= 1
+        elif i and not rows[i - 1] >> j & 1:
+            i -= 1
+        else:
+            found.append((i, j))
+            i, j = i - 1, j - 1
+    return found[::-1]
+
+
+MOST_CELLS = 10_000
+"""Comparisons of two lines in one diff. A block that needs more is shown without pairs."""
+
+_LEAST_ALIKE = 0.5
+_MOST_WORDS = 300
+_WHOLE_WORD = re.compile(r"\w+")
+
+Pair = tuple[int | None, int | None]
+
+
+def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
+    """Every line of both sides once, in order: similar lines as pairs, other lines alone.
+
+    Needs len(left) * len(right) comparisons.
+    """
+    known: dict[str, int] = {}
+    a, b = ([_words(line, known) for line in side] for side in (left, right))
+    best = _best_from(a, b)
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if best[i][j] == best[i + 1][j]:
+            yield i, None
+            i += 1
+        elif best[i][j] == best[i][j + 1]:
+            yield None, j
+            j += 1
+        else:
+            yield i, j
+            i, j = i + 1, j + 1
+    yield from unpaired(range(i, len(a)), range(j, len(b)))
+
+
+def unpaired(left: range, right: range) -> Iterator[Pair]:
+    """Every line of both sides alone."""
+    yield from ((i, None) for i in left)
+    yield from ((None, j) for j in right)
+
+
+def _best_from(left: Sequence[int], right: Sequence[int]) -> list[list[float]]:
+    """The largest sum of likeness from line i on the left and line j on the right."""
+    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in range(len(left) - 1, -1, -1):
+        row, below = best[i], best[i + 1]
+        for j in range(len(right) - 1, -1, -1):
+            row[j] = max(below[j], row[j + 1], below[j + 1] + _alike(left[i], right[j]))
+    return best
+
+
+def _alike(left: int, right: int) -> float:
+    """The share of words in common; 0 if the lines are too different to be a pair."""
+    share = 2 * (left & right).bit_count() / ((left.bit_count() + right.bit_count()) or 1)
+    return share if share >= _LEAST_ALIKE else 0.0
+
+
+def _words(line: str, known: dict[str, int]) -> int:
+    """A bit for each different word; 0 for a line with too many words to compare.
+
+    known: the bits of words so far, on both sides; this function adds new words
+    """
+    found = _WHOLE_WORD.findall(line)
+    if len(found) > _MOST_WORDS:
+        return 0
+    return sum(1 << known.setdefault(word, len(known)) for word in set(found))
+
 
 MOST_LINES = 2_000
 """The longest source that is compared. A kernel has far fewer lines, and a longer page would be useless."""
@@ -16,7 +148,6 @@ MOST_LINES = 2_000
 MOST_MARKED = 3_000
 """The number of words that are compared. Changed lines beyond are marked as a whole."""
 
-_MOST_WORDS = 300
 _ROWS_AT_A_TIME = 50
 _ALIKE = 0.35
 _CONTEXT = 4
@@ -89,7 +220,7 @@ def source_diff(left: str, right: str, *, whole: bool = False, go_on: Callable[[
         removed += len(lefts)
         added += len(rights)
         compared += len(lefts) * len(rights)
-        pairs = _pairs(block, before, after, by_likeness=compared <= line_pairs.MOST_CELLS)
+        pairs = _pairs(block, before, after, by_likeness=compared <= MOST_CELLS)
         for place, (a, b) in enumerate(pairs):
             rows.append(_changed(a, b, before, after, words))
             if place % _ROWS_AT_A_TIME == 0:
@@ -97,14 +228,12 @@ def source_diff(left: str, right: str, *, whole: bool = False, go_on: Callable[[
     return SourceDiff(tuple(rows), added, removed)
 
 
-def _pairs(
-    block: Block, before: Sequence[str], after: Sequence[str], *, by_likeness: bool
-) -> Iterator[line_pairs.Pair]:
+def _pairs(block: Block, before: Sequence[str], after: Sequence[str], *, by_likeness: bool) -> Iterator[Pair]:
     if not by_likeness:
-        yield from line_pairs.unpaired(range(block.left, block.left_end), range(block.right, block.right_end))
+        yield from unpaired(range(block.left, block.left_end), range(block.right, block.right_end))
         return
     left, right = before[block.left : block.left_end], after[block.right : block.right_end]
-    for a, b in line_pairs.line_pairs(left, right):
+    for a, b in line_pairs(left, right):
         yield None if a is None else block.left + a, None if b is None else block.right + b
 
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.access import nothing_here, viewer
 from server.accounts.models import Person
+from server.assignments.tasks import CourseBar, course_bar
 from server.courses.access import Reader, assignment_for, reader_of
 from server.courses.models import Assignment
 from server.history.chart import MOST, chart
@@ -24,10 +25,9 @@ from server.history.source_diff import SourceDiff, source_diff
 from server.http.concurrency_limit import check_slow_work
 from server.http.problems import Refused
 from server.http.site import site
-from server.submissions.assignment.course_progress import CourseBar, course_bar
 from server.submissions.models import Submission
 
-history_pages = Blueprint("history_pages", __name__, template_folder="templates")
+history_pages = Blueprint("history_pages", __name__)
 
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _PAGE = re.compile(r"[0-9]{1,6}")

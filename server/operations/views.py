@@ -11,17 +11,17 @@ from flask import Blueprint, Response, jsonify, render_template, request
 from server.accounts.access import admin
 from server.accounts.models import Person
 from server.audit.service import note
+from server.courses.audit_log import read_entries
 from server.grading.contradictions import Contradiction, recent_contradictions
 from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, send_order
 from server.grading.refusals import RefusedResult, recent_refusals
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.staff.audit_log import read_entries
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError
 from worker.contract.fleet import Wanted
 
-fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
+fleet = Blueprint("fleet_pages", __name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class FleetPage:
 @fleet.get("/fleet")
 def show_fleet() -> str:
     """Show the workers and queues."""
-    return render_template("fleet/fleet.html", page=_page())
+    return render_template("operations/fleet.html", page=_page())
 
 
 @fleet.get("/fleet/state")
 def fleet_state() -> Response:
     """Return the current state, for an open page."""
     page = _page()
-    return jsonify(html=render_template("fleet/now.html", page=page), final=False)
+    return jsonify(html=render_template("operations/now.html", page=page), final=False)
 
 
 @fleet.post("/fleet/workers/<worker>")
@@ -80,7 +80,7 @@ def show_audit() -> str:
     before = number_of(request.args, "before")
     with site().readers.begin() as session:
         found = read_entries(session, None, before=before or 0)
-    return render_template("fleet/audit.html", entries=found)
+    return render_template("operations/audit.html", entries=found)
 
 
 def _page() -> FleetPage:

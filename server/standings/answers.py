@@ -14,8 +14,7 @@ from kernels.exercise.model import Metric
 from server.courses.service import SHORT_NAME, is_staff, visible_assignment
 from server.fields import Range, Text
 from server.grading.metric import metric_of
-from server.standings.board_query import MARK, mark_of, position_at
-from server.standings.columns import columns_for, first_order
+from server.standings.board_query import MARK, columns_for, first_order, mark_of, position_at
 from server.standings.queries import Ranked
 from server.standings.ranks import class_of
 from server.standings.service import board

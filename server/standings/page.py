@@ -16,8 +16,7 @@ from server.courses.access import Reader
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.standings.answers import line_of
-from server.standings.board_query import Query, mark_of, position_at
-from server.standings.columns import ORDERS, Shown, columns_for
+from server.standings.board_query import ORDERS, Query, Shown, columns_for, mark_of, position_at
 from server.standings.queries import PAGE, Order, Ranked, Selection, position_of, read_around, read_own, read_part
 from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 from worker.contract.answers import Line

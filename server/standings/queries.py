@@ -18,8 +18,7 @@ from server.accounts.models import Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.grading.models import Job, Result
 from server.standings.models import Standing
-from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Ranks, before, behind
-from server.standings.tied_groups import group_ranks
+from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Ranks, before, behind, group_ranks
 from server.submissions.models import Submission
 
 PAGE = 50

@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, delete, func, insert, or_, select, true
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, delete, func, insert, or_, select, true, update
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.audit.service import note
 from server.courses.models import Assignment, Exercise
 from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
@@ -369,3 +370,39 @@ def _copy(session: Session, assignment: Assignment, until: datetime) -> None:
         Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(until)
     )
     session.execute(insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows))
+
+
+_KEY = (Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)
+
+
+def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
+    """List a person on leaderboards, or no longer. Other students see it at once.
+
+    Takes the locks of `update_leaderboards`, in its order: no line is written meanwhile.
+    """
+    person = session.get_one(Person, person_id, with_for_update={"key_share": True})
+    if person.listed == listed:
+        return
+    theirs = select(Submission.assignment_id).where(Submission.person_id == person_id)
+    mine = select(Assignment.id).where(Assignment.id.in_(theirs)).order_by(Assignment.id)
+    found = session.scalars(mine.with_for_update(read=True)).all()
+    person.listed = listed
+    lines = update(Standing).where(Standing.person_id == person_id, Standing.assignment_id.in_(found))
+    changes: Counter[tuple[BoardKey, int, bool]] = Counter()
+    for assignment, device_class, before_freeze, score, now in session.execute(
+        lines.values(listed=listed).returning(*_KEY)
+    ):
+        place = BoardKey(assignment, device_class, before_freeze), bucket(score)
+        changes[*place, not now] -= 1
+        changes[*place, now] += 1
+    change(session, changes)
+    note(session, person, "person.changed", f"person {person_id}", changed=["listed"])
+
+
+def remove_person(session: Session, person: int) -> None:
+    """Remove a person from all leaderboards."""
+    removed = session.execute(delete(Standing).where(Standing.person_id == person).returning(*_KEY))
+    gone: Counter[tuple[BoardKey, int, bool]] = Counter()
+    for assignment, device_class, before_freeze, score, listed in removed:
+        gone[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] -= 1
+    change(session, gone)

@@ -7,18 +7,17 @@ import hashlib
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
 from server.accounts.access import nothing_here, viewer
+from server.assignments.tasks import course_bar
 from server.courses.access import Reader, assignment_for, reader_of
 from server.http.forms import sent
 from server.http.problems import Refused
 from server.http.site import site
-from server.standings.board_query import read_query
-from server.standings.columns import columns_for, first_order
-from server.standings.listing import set_listed
+from server.standings.board_query import columns_for, first_order, read_query
 from server.standings.page import BoardPage, board_class, has_board, own_class, read_page
 from server.standings.ranks import class_of
-from server.submissions.assignment.course_progress import course_bar
+from server.standings.service import set_listed
 
-standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")
+standings_pages = Blueprint("standings_pages", __name__)
 
 
 standings_pages.add_app_template_global(board_class)

@@ -17,8 +17,8 @@ from server.fields import Reads
 from server.grading.models import JobState, Result, StepState
 from server.grading.reports import unpack
 from server.submissions.models import Mode
-from server.submissions.progress.answer import wait_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
+from server.submissions.progress.streams import wait_answer
 from server.submissions.queries import visible_submission
 from server.submissions.result.worth import worth_of
 from worker.contract.answers import Wait

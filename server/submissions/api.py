@@ -25,10 +25,15 @@ from server.submissions import allowance
 from server.submissions.answers import SubmissionAnswer, read_submission
 from server.submissions.changes import NotPossible, cancel_own, revoke
 from server.submissions.new_submission import KEY, NewSubmission, SubmissionRequest, read_new_submission, submit
-from server.submissions.own_submissions import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
-from server.submissions.progress.answer import ProgressAnswer
-from server.submissions.progress.streams import stream_for_programs
-from server.submissions.queries import may_still_see, visible_submission
+from server.submissions.progress.streams import ProgressAnswer, stream_for_programs
+from server.submissions.queries import (
+    PUBLIC_ID,
+    OwnAnswer,
+    OwnQuery,
+    may_still_see,
+    own_submissions,
+    visible_submission,
+)
 from server.submissions.refusals import (
     Closed,
     DiskFull,

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Extension, SpeedBy
+from server.grades.points import Achieved, worth
 from server.submissions.models import Mode
-from server.submissions.rules.points import Achieved, worth
 
 _DAY = timedelta(days=1)
 

@@ -15,11 +15,11 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, SpeedBy
+from server.grades.points import tiers_of
 from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
 from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, Submission
-from server.submissions.rules.tiers import tiers_of
 from server.submissions.verdicts import judged_job_id, judged_verdict, latest_job_id
 
 _Judged = aliased(Job)

@@ -72,7 +72,7 @@ class Submission(Base):
 class StagedRegrade(Base):
     """A regrade of one assignment that changes nothing until course staff apply it.
 
-    It is deleted when it is applied or dropped; see server.staff.submissions.staging.
+    It is deleted when it is applied or dropped; see server.regrades.staging.
 
     started_by: None for the command line
     filter: which submissions, in words; "" for all

@@ -1,6 +1,6 @@
 """New submissions from pages and programs, with the same limits and refusals for both.
 
-A program sends a JSON object, which this module reads. server.submissions.assignment.form reads the page's form.
+A program sends a JSON object, which this module reads. server.assignments.form reads the page's form.
 """
 
 from __future__ import annotations

@@ -1,15 +1,28 @@
-"""Find submissions that a person may see."""
+"""Find submissions that a person may see, and page through a person's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, aliased, joinedload, selectinload
 
-from server.courses.service import is_staff, role_in
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Membership
+from server.courses.service import is_staff, role_in, visible_assignment
 from server.database.engine import Sessions
-from server.submissions.models import Submission
+from server.fields import Range, Text
+from server.grading.metric import metric_of
+from server.grading.models import Job, JobState, Result
+from server.submissions.models import Mode, Submission
+from server.submissions.new_submission import ASSIGNMENT
+from server.submissions.result.worth import points_by_submission
+from server.submissions.verdicts import latest_job_id
+from worker.contract.answers import Measured
 
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
@@ -35,3 +48,129 @@ def may_still_see(sessions: Sessions, who: Callable[[Session], int | None], publ
             return person is not None and visible_submission(session, person, public_id) is not None
 
     return may_see
+
+
+PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuery:
+    """The submissions to return.
+
+    assignment: only submissions to COURSE/ASSIGNMENT
+    before: only submissions made before this one, such as the last one of the previous page
+    limit: the number of submissions
+    """
+
+    assignment: Annotated[str, Text(ASSIGNMENT)] | None = None
+    before: PUBLIC_ID | None = None
+    limit: Annotated[int, Range(1, 100)] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLineAnswer:
+    """A submission in a list; `url` has the details.
+
+    state: queued, running, done or cancelled; a regrade starts again at queued
+    verdict: None until the first verdict; measured: None if nothing was measured
+    points: as on its page; None for none or not released yet
+    most_points: of the assignment; 0 if it has no points
+    """
+
+    id: str
+    url: str
+    assignment: str
+    mode: Mode
+    device_class: str
+    created_at: datetime
+    state: JobState
+    verdict: Verdict | None
+    measured: Measured | None
+    points: float | None
+    most_points: float
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """Your submissions, the latest first. next: the URL of the next page; None on the last."""
+
+    submissions: tuple[OwnLineAnswer, ...]
+    next: str | None
+
+
+def own_submissions(session: Session, person: int, asked: OwnQuery) -> tuple[list[OwnLineAnswer], bool] | None:
+    """One page, and whether more follow; None if the named assignment or submission doesn't exist."""
+    wanted = (
+        select(Submission)
+        .where(Submission.person_id == person, Submission.assignment_id.in_(_visible(session, person)))
+        .options(
+            joinedload(Submission.assignment).options(joinedload(Assignment.course), selectinload(Assignment.exercise))
+        )
+        .order_by(Submission.id.desc())
+        .limit(asked.limit + 1)
+    )
+    if asked.assignment is not None:
+        found = visible_assignment(session, person, asked.assignment, datetime.now(UTC))
+        if found is None:
+            return None
+        wanted = wanted.where(Submission.assignment_id == found[0].id)
+    if asked.before is not None:
+        mine = Submission.person_id == person
+        last = session.scalar(select(Submission.id).where(Submission.public_id == asked.before, mine))
+        if last is None:
+            return None
+        wanted = wanted.where(Submission.id < last)
+    rows = session.scalars(wanted).all()
+    shown = rows[: asked.limit]
+    return _lines(session, person, shown), len(rows) > len(shown)
+
+
+def _visible(session: Session, person: int) -> Select[int]:
+    every = select(Assignment.id)
+    if session.scalar(select(Person.admin).where(Person.id == person)):
+        return every
+    theirs = (Membership.person_id == person, Membership.dropped_at.is_(None))
+    return every.join(Membership, Membership.course_id == Assignment.course_id).where(*theirs)
+
+
+def _lines(session: Session, person: int, submissions: Sequence[Submission]) -> list[OwnLineAnswer]:
+    latest, judged = aliased(Job), aliased(Job)
+    query = (
+        select(Submission.id, latest.state, judged.verdict, Result)
+        .select_from(Submission)
+        .join(latest, latest.id == latest_job_id())
+        .outerjoin(judged, judged.id == Submission.judged_job_id)
+        .outerjoin(Result, Result.job_id == judged.id)
+        .where(Submission.id.in_([row.id for row in submissions]))
+    )
+    found = {number: (state, verdict, result) for number, state, verdict, result in session.execute(query)}
+    assignments = {row.assignment_id: row.assignment for row in submissions}
+    points = points_by_submission(session, assignments.values(), person, datetime.now(UTC))
+    return [_line(row, *found[row.id], points.get(row.id)) for row in submissions]
+
+
+def _line(
+    row: Submission, state: JobState, verdict: Verdict | None, measured: Result | None, points: float | None
+) -> OwnLineAnswer:
+    return OwnLineAnswer(
+        id=row.public_id,
+        url=f"/api/v1/submissions/{row.public_id}",
+        assignment=f"{row.assignment.course.slug}/{row.assignment.slug}",
+        mode=row.mode,
+        device_class=row.device_class,
+        created_at=row.created_at,
+        state=state,
+        verdict=verdict,
+        measured=None
+        if measured is None or measured.ms_median is None
+        else Measured(
+            measured.gflops,
+            measured.gbps,
+            measured.melements,
+            measured.ms_median,
+            measured.cublas_share,
+            metric_of(row.assignment.exercise),
+        ),
+        points=points,
+        most_points=row.assignment.most_points,
+    )

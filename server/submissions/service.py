@@ -17,17 +17,17 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
+from server.copies.exact_copies import note_copy
 from server.courses.models import Assignment, Extension, Role
 from server.courses.service import is_shown, role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
+from server.grades.grade import late_days_of
 from server.grading.models import Job, JobKind
 from server.grading.queue import Place, place_of
 from server.grading.service import Work, keep_source, priority_of, queue_job
 from server.submissions.allowance import allowance, too_many_kept
-from server.submissions.copies.exact_copies import note_copy
 from server.submissions.counted_submission import due_for
-from server.submissions.grades.late_days import late_days_of
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import IdempotencyConflict, NoSuchAssignment, NotOpen, UnusableRequest
 from server.submissions.source import SubmittedSource

@@ -27,13 +27,13 @@ from server.accounts.service import (
     set_password,
     sign_in,
 )
+from server.assignments.exercise_update import update_exercise
 from server.courses.models import Course, Role
 from server.courses.service import Terms, arch_of, create_assignment, create_course, enrol, find_assignment, find_course
 from server.database.engine import Sessions
 from server.enrolment.admins import appoint
 from server.enrolment.codes import new_code
-from server.staff.assignments.exercise_update import update_exercise
-from server.up.portal_request import Answer, NoAnswer, ask
+from server.up.watch import Answer, NoAnswer, ask
 from worker.commands.device import choose
 
 _MODE = 0o600

@@ -1,20 +1,63 @@
-"""Probes in threads whether parts are ready and alive, so that the supervisor never waits for an answer."""
+"""HTTP requests to the portal on this machine."""
 
 from __future__ import annotations
 
 import contextlib
+import http.client
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
 
 from server.up.embedded_redis import EmbeddedRedis
 from server.up.machine import BROKER, WEB, WORKER
-from server.up.portal_request import NoAnswer, ask
 from worker.contract.broker import connect_redis
 from worker.contract.fleet import WorkerRecord, WorkerState
 from worker.contract.redis_fleet import RedisFleet
 from worker.supervision.parts import Event, What
 from worker.supervision.pulse import LISTEN_SECONDS, Pulse
+
+
+class NoAnswer(RuntimeError):
+    """The portal did not answer, or its answer can't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer. body: a JSON object."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+def ask(
+    url: str,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: object = None,
+    seconds: float = 10.0,
+) -> Answer:
+    """Send one request, without a proxy because the portal is on this machine. Raises NoAnswer."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
+    sent = None if body is None else json.dumps(body).encode()
+    try:
+        connection.request(method, path, sent, {"Content-Type": "application/json", **(headers or {})})
+        response = connection.getresponse()
+        found = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NoAnswer(f"{method} {path}: {type(error).__name__}") from error
+    finally:
+        connection.close()
+    if not isinstance(found, dict):
+        raise NoAnswer(f"{method} {path}: not a JSON object")
+    return Answer(response.status, found)
+
 
 _PAUSE_SECONDS = 0.3
 _ASK_SECONDS = 2.0

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
+from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from server.accounts.access import attach_view_as, zone_of_viewer
 from server.accounts.cookies import attach_form_guard
 from server.accounts.identity import owner_of
 from server.accounts.views import accounts
+from server.assignments.api import assignments
+from server.assignments.command_line import command_line
+from server.assignments.extension_request_views import extension_pages
+from server.assignments.views import courses
 from server.courses.api import me
 from server.courses.frame import attach_frame
+from server.courses.staff_views import new_courses
 from server.enrolment.views import enrolment
 from server.experiments.api import experiments
 from server.experiments.views import experiments_pages
@@ -27,32 +34,25 @@ from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
 from server.operations.api import metrics
 from server.operations.views import fleet
+from server.regrades.request_views import request_pages
+from server.roster.view_as import view_as
 from server.settings import Settings
-from server.staff.api import staff_api
-from server.staff.courses.creation_views import new_courses
-from server.staff.students.view_as import view_as
-from server.staff.views import staff
 from server.standings.api import leaderboards
 from server.standings.views import standings_pages
 from server.submissions.api import submissions
-from server.submissions.assignment.api import assignments
-from server.submissions.assignment.command_line import command_line
 from server.submissions.progress.live import attach_live
-from server.talk.announcements.api import announcements
-from server.talk.announcements.views import announcement_pages
-from server.talk.comments.api import comments
-from server.talk.comments.views import comment_pages
-from server.talk.extension_requests.views import extension_pages
-from server.talk.requests.views import request_pages
+from server.submissions.views import submissions_pages
+from server.talk.announcement_api import announcements
+from server.talk.announcement_views import announcement_pages
+from server.talk.comment_api import comments
+from server.talk.comment_views import comment_pages
 from server.web.assets import attach_assets
-from server.web.assignment_views import courses
-from server.web.compression import attach_compression
-from server.web.headers import add_headers
+from server.web.headers import add_headers, attach_compression
 from server.web.health import health
 from server.web.notices import attach_notices
 from server.web.openapi import description
 from server.web.pages import pages
-from server.web.submission_views import submissions_pages
+from server.web.staff import staff, staff_api
 
 
 class _Json(DefaultJSONProvider):
@@ -70,6 +70,13 @@ class _Application(Flask):
         log_fault(exc_info[1])
 
 
+def _templates() -> BaseLoader:
+    """A room's templates by its name, as in "grades/grade.html"; those that all pages share by their own."""
+    server = Path(__file__).parents[1]
+    rooms = {folder.parent.name: FileSystemLoader(folder) for folder in server.glob("*/templates")}
+    return ChoiceLoader([FileSystemLoader(server / "web/templates"), PrefixLoader(rooms)])
+
+
 def create_app(settings: Settings) -> Flask:
     """Create the application. It opens no connection, so that it starts and reports its health without a database.
 
@@ -77,6 +84,7 @@ def create_app(settings: Settings) -> Flask:
     """
     app = _Application("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
+    app.jinja_loader = _templates()
     site = attach_site(app, settings)
     attach_concurrency_limit(app, BodySizes(), partial(owner_of, site))
     attach_live(app, site)

@@ -10,14 +10,21 @@ from importlib.metadata import version
 from flask import Blueprint, render_template
 
 from server.accounts.access import Viewer, viewer_or_none
+from server.assignments.tasks import (
+    CourseProgress,
+    Task,
+    course_progress,
+    due_next,
+    in_order,
+    next_step,
+    tasks_everywhere,
+)
 from server.courses.models import CourseInvitation, Role
-from server.courses.queries import Attended, all_courses, attended
+from server.courses.service import Attended, all_courses, attended
 from server.enrolment.course_invitations import invitations_of
 from server.http.site import site
-from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
-from server.submissions.assignment.tasks import Task, due_next, in_order, tasks_everywhere
-from server.talk.announcements.queries import unseen_by_course
-from server.talk.comments.queries import news_by_course
+from server.talk.announcements import unseen_by_course
+from server.talk.comments import news_by_course
 
 pages = Blueprint("pages", __name__)
 pages.add_app_template_global(next_step)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from server.up.demo import DemoUser, read_demo
-from server.up.portal_request import NoAnswer, ask
+from server.up.watch import NoAnswer, ask
 from tests.services.tethered import start, wait_until
 
 _STARTS_SECONDS = 180.0

@@ -16,23 +16,23 @@ from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.assignments.extension_requests import request_extension
 from server.audit.service import note
-from server.courses.exercises import content_of, keep
 from server.courses.models import Assignment, Course, Exercise, Membership, Role
-from server.courses.rubric import Criterion, criteria_of
 from server.courses.service import create_assignment
 from server.enrolment.course_invitations import Invited, invite, refuse
+from server.exercises.stored import content_of, keep
 from server.experiments.progress import ExperimentRunner
+from server.grades.criteria import Criterion, criteria_of
+from server.grades.losses import students_grades
+from server.grades.rubric import Given, change_rubric, give_points
 from server.grading.models import Job
-from server.staff.grades.rubric import Given, change_rubric, give_points
-from server.staff.losses import students_grades
+from server.regrades.requests import request_regrade
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, StagedRegrade, Submission
-from server.talk.announcements.service import Written, announce, withdraw
-from server.talk.comments.service import write_comment
-from server.talk.extension_requests.service import request_extension
-from server.talk.requests.service import request_regrade
+from server.talk.announcements import Written, announce, withdraw
+from server.talk.comments import write_comment
 from tests.server.course import NOW, ACourse, later
 from tests.server.experiments.started import TILE, measured, runner_of, sent, started
 from tests.server.experiments.started import checked as report_on

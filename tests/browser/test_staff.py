@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kernels.exercise import find_exercise
-from server.courses.exercise_upload import read_folder, write_zip
+from server.exercises.upload import read_folder, write_zip
 from tests.browser.accessible import assert_accessible
 from tests.browser.noticed import noticed
 from tests.browser.signing_in import sign_in

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server.up.portal_request import NoAnswer, ask
+from server.up.watch import NoAnswer, ask
 from tests.faults.account import Account, account, unfinished
 from tests.faults.course import kernels
 from tests.faults.faults import FAULTS, START_SECONDS, NotRecovered

@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import read_exercise
 from server.accounts.service import create_person, create_token
-from server.courses.exercises import Content, keep
 from server.courses.models import Assignment, Role
 from server.courses.service import create_course, enrol
+from server.exercises.stored import Content, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 

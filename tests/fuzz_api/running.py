@@ -20,7 +20,7 @@ from server.courses.models import Assignment
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
 from server.submissions.models import Mode
-from server.up.portal_request import NoAnswer, ask
+from server.up.watch import NoAnswer, ask
 from tests.server.course import ACourse
 from tests.server.submissions.test_api import grade
 from tests.services.redis_server import free_port

@@ -10,10 +10,10 @@ from server.accounts import service
 from server.courses import access
 from server.courses.models import Role
 from server.enrolment import email_confirmation, links
-from server.staff.roster import invitations
-from server.staff.roster import plan as roster_plan
-from server.staff.roster import service as roster_service
-from server.staff.roster import views as roster_views
+from server.roster import invitations
+from server.roster import plan as roster_plan
+from server.roster import service as roster_service
+from server.roster import views as roster_views
 from tests.rights.walk import Walk, walk
 from tests.server.conftest import cheap_hashes
 from tests.server.databases import migrated_file

@@ -17,9 +17,9 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
-from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Correction, Course, Extension, Membership, Role
 from server.database.engine import Sessions
+from server.exercises.stored import Content, installed_content, keep
 from server.fleet.worker_keys import register_key
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, Result, Step

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import BUILT_IN
-from server.up.portal_request import ask
+from server.up.watch import ask
 from tests.marks import linux
 from tests.server.compose_house import House
 from tests.services.postgres_server import PostgresServer

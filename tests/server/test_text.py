@@ -11,8 +11,8 @@ import pytest
 
 from server.accounts.limits import by_email
 from server.accounts.service import AccountError, hash_password, normal_email, normal_name
-from server.staff.roster.csv_file import one_line
-from server.staff.roster.service import is_called
+from server.roster.csv_file import one_line
+from server.roster.service import is_called
 from server.text import composed
 
 MARKS = "a" + "\u0301\u0316" * 200_000  # some hours of work

@@ -8,13 +8,125 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.counting.banks import wavefronts
-from kernels.device.counting.coalescing import SEGMENT, coalescing, interleaved
 from kernels.device.counting.counts import ACCESS_FIELDS
 from kernels.device.state.geometry import WARP
 
-Numbers = NDArray[np.int64]
+Addresses = NDArray[np.int64]
 Active = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+BANKS = 32
+_WORD = 4
+_NOBODY = np.iinfo(np.int64).max
+_LANES = 32
+_LANES_TOGETHER = {8: 16, 16: 8}
+"""The most threads that one pass serves, by bytes per thread; 32 for up to 4 bytes."""
+
+
+def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
+    """Return a column for each row of 32 threads that access `width` bytes each.
+
+    A pass reads one word from each bank, for any number of threads. Wide accesses are served for half or a quarter of a
+    warp at a time. Two of these groups go together if neighbours access the same.
+
+    return: passes, and the passes without bank conflicts
+    """
+    together = _LANES_TOGETHER.get(width, _LANES)
+    if together == _LANES:
+        return _passes(addresses, active, width, together)
+    paired = _paired(addresses, active)
+    return np.where(
+        paired, _passes(addresses, active, width, 2 * together), _passes(addresses, active, width, together)
+    )
+
+
+def _paired(addresses: Addresses, active: Active) -> NDArray[np.bool_]:
+    """Whether each active thread's neighbour is idle or accesses the same: the next thread, or the one after."""
+    lane = np.arange(_LANES)
+    found = np.zeros(len(addresses), np.bool_)
+    for distance in (1, 2):
+        other = lane ^ distance
+        alike = ~active | ~active[:, other] | (addresses == addresses[:, other])
+        found |= alike.all(axis=1)
+    return found
+
+
+def _passes(addresses: Addresses, active: Active, width: int, together: int) -> Numbers:
+    rows = len(addresses)
+    pieces = max(1, width // _WORD)
+    words = (addresses[:, :, np.newaxis] >> 2) + np.arange(pieces, dtype=np.int64)
+    wanted = np.where(active[:, :, np.newaxis], words, _NOBODY).reshape(-1, together * pieces)
+    ordered = np.sort(wanted, axis=1)
+    fresh = ordered != _NOBODY
+    fresh[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    group, place = np.nonzero(fresh)
+    bank = group * BANKS + ordered[group, place] % BANKS
+    load = np.bincount(bank, minlength=len(ordered) * BANKS).reshape(-1, BANKS).max(axis=1)
+    each: Numbers = load.reshape(rows, -1)
+    return np.stack((each.sum(axis=1), (each > 0).sum(axis=1)))
+
+
+SECTOR = 32
+SEGMENT = 128
+
+
+def coalescing(addresses: Addresses, active: Active, width: int) -> Numbers:
+    """Return a column for each row of 32 threads that access `width` bytes each.
+
+    return: requests, threads, sectors, segments, distinct bytes, and the fewest sectors that hold these bytes
+    """
+    requests = active.any(axis=1).astype(np.int64)
+    unique = _distinct_bytes(addresses, active, width)
+    return np.stack(
+        (
+            requests,
+            active.sum(axis=1),
+            _pieces(addresses, active, width, SECTOR),
+            _pieces(addresses, active, width, SEGMENT),
+            unique,
+            -(-unique // SECTOR),
+        )
+    )
+
+
+def interleaved(addresses: Addresses, active: Active, width: int) -> Numbers:
+    """Do the same for local memory, in which the words of a warp's threads are side by side.
+
+    addresses: in each thread's own memory
+    """
+    lane = np.arange(addresses.shape[1], dtype=np.int64)
+    words = (addresses[:, :, np.newaxis] >> 2) + np.arange(max(1, width // 4), dtype=np.int64)
+    spread = words * SEGMENT + lane[np.newaxis, :, np.newaxis] * 4 + (addresses & 3)[:, :, np.newaxis]
+    rows = len(addresses)
+    shares = np.repeat(active, words.shape[2], axis=1)
+    found = coalescing(spread.reshape(rows, -1), shares, min(width, 4))
+    found[1] = active.sum(axis=1)
+    return found
+
+
+def _pieces(addresses: Addresses, active: Active, width: int, size: int) -> Numbers:
+    """Return distinct aligned pieces of `size` bytes. An access across a border uses both pieces."""
+    first, last = addresses // size, (addresses + (width - 1)) // size
+    if (first == last).all():
+        return distinct(first, active)
+    return distinct(np.concatenate((first, last), axis=1), np.concatenate((active, active), axis=1))
+
+
+def _distinct_bytes(addresses: Addresses, active: Active, width: int) -> Numbers:
+    if not (addresses % width)[active].any():
+        return distinct(addresses, active) * width
+    each = (addresses[:, :, np.newaxis] + np.arange(width, dtype=np.int64)).reshape(len(addresses), -1)
+    return distinct(each, np.repeat(active, width, axis=1))
+
+
+def distinct(numbers: Addresses, active: Active) -> Numbers:
+    """Return how many different numbers the active lanes of each row have."""
+    ordered = np.sort(np.where(active, numbers, _NOBODY), axis=1)
+    steps: Numbers = (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
+    found: Numbers = steps + 1 - (ordered[:, -1] == _NOBODY)
+    return found
+
+
 _MOST_BYTES = 64 << 20
 
 

@@ -15,11 +15,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, distinct, too_often
-from kernels.device.observers.locations import Location, Locations, offsets_of
 from kernels.device.state.accesses import Access, Kind, Strength
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
+
+Location = dict[int | None, int]
+"""A number of knowledge for each scope: a block, or None for all blocks."""
+Table = dict[tuple[int, int], Location]
+"""The locations of a variable by byte offset, and in shared memory also by the column of its block."""
+
+
+class Locations:
+    """The locations of one launch. Locations in shared memory end with their chunk of blocks."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, Table] = {}
+        self._global: dict[str, Table] = {}
+
+    def start(self) -> None:
+        self._shared.clear()
+
+    def of(self, access: Access) -> Table:
+        tables = self._shared if access.allocation.space == "shared" else self._global
+        return tables.setdefault(access.allocation.name, {})
+
+    def overwrite(self, machine: Machine, access: Access, unit: int) -> None:
+        """End what was released at the locations that a plain store overwrites."""
+        there = self.of(access)
+        if there:
+            cells, lanes = access.cells(machine.shape, unit)
+            shared = access.allocation.space == "shared"
+            columns = lanes % machine.shape.blocks if shared else np.zeros_like(lanes)
+            written = set(zip((cells * unit // 4).tolist(), columns.tolist(), strict=True))
+            for offset, column in list(there):
+                if (offset // 4, column) in written:
+                    del there[offset, column]
+
+
+def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the byte offset and the thread of each access to a location."""
+    cells, lanes = access.cells(machine.shape, unit)
+    pieces = max(1, access.where.size // unit)
+    return cells[::pieces] * unit, lanes[::pieces]
+
 
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]

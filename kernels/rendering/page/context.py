@@ -2,18 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kernels.analysis.model import Analysis
+from kernels.counters import COUNTERS, GLOBAL, SHARED, WORK, Counter, Kind, Totals, by_ptx
 from kernels.rendering.checklist import STATES
+from kernels.rendering.page import numbers
 from kernels.rendering.page.bounds import RESOURCES, occupancy_view, roofline_of
 from kernels.rendering.page.listing.margin import listing, parts
 from kernels.rendering.page.listing.marks import marks
 from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.page.summary import facts, figures, ran_text
-from kernels.rendering.page.totals import groups
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number.
+
+    ptx: the PTX's count; "" if it is equal or missing
+    """
+
+    title: str
+    value: str
+    unit: str
+    meaning: str
+    ptx: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The numbers under one heading."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the assembler changed any number."""
+        return any(row.ptx for row in self.rows)
+
+
+def groups(totals: Totals) -> tuple[Group, ...]:
+    """Global memory, shared memory, work; without empty groups."""
+    found = (Group(title, _rows(title, totals)) for title in (GLOBAL, SHARED, WORK))
+    return tuple(group for group in found if group.rows)
+
+
+def _rows(section: str, totals: Totals) -> tuple[Row, ...]:
+    """The rows of a section. Unused kinds of memory access are left out; instructions come first."""
+    entries = [each for each in COUNTERS.values() if each.section == section and each.title]
+    leads = [each for each in entries if each.column == 0]
+    unused = {each.row for each in leads if not each.of(totals) and not by_ptx(each, totals)}
+    if section == WORK:
+        entries.sort(key=lambda each: each.row != "instructions")
+        unused = set()
+    if len(unused) == len(leads):
+        return ()
+    return tuple(_row(each, totals) for each in entries if each.row not in unused)
+
+
+_TEXT: Mapping[Kind, Callable[[float], str]] = {
+    Kind.COUNT: numbers.count,
+    Kind.RATIO: numbers.ratio,
+    Kind.SHARE: numbers.percent,
+    Kind.LANES: lambda share: numbers.ratio(32 * share),
+}
+
+
+def _row(counter: Counter, totals: Totals) -> Row:
+    value, ptx = counter.of(totals), by_ptx(counter, totals)
+    return Row(
+        counter.title,
+        "–" if value is None else _TEXT[counter.kind](value),
+        counter.unit,
+        counter.meaning,
+        "" if ptx is None or ptx == value else numbers.count(ptx),
+    )
 
 
 @dataclass(frozen=True, slots=True)

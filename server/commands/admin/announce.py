@@ -14,9 +14,8 @@ from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import assignment_named, course_named
 from server.courses.models import Course
-from server.talk.announcements import service
-from server.talk.announcements.queries import StaffLine, find_announcement, staff_announcements
-from server.talk.announcements.service import LONGEST_TEXT, written
+from server.talk import announcements
+from server.talk.announcements import LONGEST_TEXT, StaffLine, find_announcement, staff_announcements, written
 from server.talk.models import Announcement
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -75,7 +74,7 @@ def add(session: Session, name: str, title: str, file: Path) -> Answer:
     """  # noqa: D301 - click reads the escape
     about = assignment_named(session, name) if "/" in name else None
     of = course_named(session, name) if about is None else about.course
-    made = service.announce(session, of.id, about, None, written(title, _read(file)))
+    made = announcements.announce(session, of.id, about, None, written(title, _read(file)))
     return Answer(_shown(made), f"Published announcement {made.id}.")
 
 
@@ -96,7 +95,7 @@ def change(session: Session, course: str, number: int, title: str | None, file: 
     """  # noqa: D301 - click reads the escape
     found = _find(session, course_named(session, course), number)
     given = written(found.title if title is None else title, found.text if file is None else _read(file))
-    changed = service.change_announcement(session, found, None, given, again=again)
+    changed = announcements.change_announcement(session, found, None, given, again=again)
     return Answer(_shown(found), "Announcement changed." if changed else "Nothing to change.")
 
 
@@ -113,7 +112,7 @@ def withdraw(session: Session, course: str, number: int) -> Answer:
       tilelab admin announce withdraw cs483 3
     """  # noqa: D301 - click reads the escape
     found = _find(session, course_named(session, course), number)
-    service.withdraw(session, found, None)
+    announcements.withdraw(session, found, None)
     return Answer(_shown(found), f"Announcement {number} is withdrawn. Students no longer see it.")
 
 
@@ -130,7 +129,7 @@ def publish(session: Session, course: str, number: int) -> Answer:
       tilelab admin announce publish cs483 3
     """  # noqa: D301 - click reads the escape
     found = _find(session, course_named(session, course), number)
-    service.publish_again(session, found, None)
+    announcements.publish_again(session, found, None)
     return Answer(_shown(found), f"Announcement {number} is published.")
 
 

@@ -10,6 +10,15 @@ import click
 from sqlalchemy.orm import Session
 
 from kernels.wording import plural
+from server.acts.act import assignment_target
+from server.acts.field import plain_values
+from server.assignments import creation
+from server.assignments import creation as order
+from server.assignments.exercise_update import Updated, update_exercise
+from server.assignments.extension_file import carry_out as grant_all
+from server.assignments.extension_file import make_plan, read_extensions
+from server.assignments.extensions import EXTENSION, WITHDRAWAL, Grant
+from server.assignments.settings import SETTINGS, AssignmentSettings, setting_of, wrong_settings
 from server.commands.acts import asked_for, carry_out, options, told, wrong_options
 from server.commands.admin.requests.extensions import extension_requests
 from server.commands.database import database_in_use, in_session
@@ -17,22 +26,14 @@ from server.commands.exercise_lookup import check_solution, exercise_in, exercis
 from server.commands.names import assignment_named, course_named, person_named
 from server.commands.options import even_if_lower
 from server.commands.table_file import read_table
-from server.courses.exercises import Content
+from server.courses.deletion import delete_assignment, losses_of_assignment
 from server.courses.models import Assignment, Course
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
-from server.staff.acts.act import assignment_target
-from server.staff.acts.field import plain_values
-from server.staff.assignments import creation, order
-from server.staff.assignments.assignment_settings import SETTINGS, AssignmentSettings, setting_of, wrong_settings
-from server.staff.assignments.exercise_update import Updated, update_exercise
-from server.staff.assignments.extension_file import carry_out as grant_all
-from server.staff.assignments.extension_file import make_plan, read_extensions
-from server.staff.assignments.extensions import EXTENSION, WITHDRAWAL, Grant
-from server.staff.courses.deletion import delete_assignment, losses_of_assignment
-from server.staff.exercises.service import newest_content
-from server.staff.losses import losses_confirmed
-from server.staff.roster.csv_file import Unreadable
+from server.exercises.service import newest_content
+from server.exercises.stored import Content
+from server.grades.losses import losses_confirmed
+from server.roster.csv_file import Unreadable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 

@@ -15,8 +15,8 @@ from server.audit.models import AREAS
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import course_named, person_named
+from server.courses.audit_log import Entry, read_entries
 from server.courses.local_time import zone_named
-from server.staff.audit_log import Entry, read_entries
 from worker.commands.answer import Answer, answering
 
 

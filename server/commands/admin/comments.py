@@ -14,8 +14,8 @@ from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import course_named
 from server.submissions.models import Submission
-from server.talk.comments import service
-from server.talk.comments.queries import OpenQuestion, Thread, open_questions, threads_of
+from server.talk import comments as service
+from server.talk.comments import OpenQuestion, Thread, open_questions, threads_of
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 

@@ -14,9 +14,8 @@ from kernels.wording import plural
 from server.audit.service import note
 from server.commands.database import in_session
 from server.commands.names import assignment_named
-from server.staff.copies.looked_at import fold, marks_of
-from server.staff.copies.queries import Work, given_code, shared_files, works_of
-from server.staff.copies.similar import Group, Similar, similar
+from server.copies.looked_at import fold, marks_of
+from server.copies.similar import Group, Similar, Work, given_code, shared_files, similar, works_of
 from worker.commands.answer import Answer, answering
 
 

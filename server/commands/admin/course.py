@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 from kernels.rendering.text_safety import safe
 from kernels.wording import plural
 from server.accounts.service import find_person
+from server.acts.act import Target
+from server.acts.field import plain_values
 from server.audit.service import note
 from server.commands.acts import asked_for, carry_out, options
 from server.commands.admin.assignment import set_exercise
@@ -20,13 +22,11 @@ from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
 from server.commands.revocation import revoke
 from server.courses import service
+from server.courses.creation import copy_course, days_until
+from server.courses.deletion import delete_course, losses_of_course
 from server.courses.models import Assignment, Course, Role
-from server.staff.acts.act import Target
-from server.staff.acts.field import plain_values
-from server.staff.course_settings import COURSE_SETTINGS, settings_of
-from server.staff.courses.course_copy import copy_course, days_until
-from server.staff.courses.deletion import delete_course, losses_of_course
-from server.staff.roster import service as roster
+from server.courses.settings import COURSE_SETTINGS, settings_of
+from server.roster import service as roster
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 

@@ -16,13 +16,13 @@ from kernels.rendering.text_safety import safe
 from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, course_named
 from server.commands.revocation import revoke
-from server.courses.exercise_upload import Upload, read_folder, read_zip, write_zip
 from server.courses.models import Course, Exercise
 from server.courses.service import CourseError, hold_course
-from server.staff.exercises import service
-from server.staff.exercises.proof import proof_of
-from server.staff.exercises.service import OwnExercise, find_own, own_exercises, version_of
-from server.staff.submissions.new_version import use_version
+from server.exercises import service
+from server.exercises.proof import proof_of
+from server.exercises.service import OwnExercise, find_own, own_exercises, version_of
+from server.exercises.upload import Upload, read_folder, read_zip, write_zip
+from server.regrades.new_version import use_version
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 

@@ -11,8 +11,8 @@ from server.audit.service import note
 from server.commands.admin.grade import grade_shown
 from server.commands.database import in_session
 from server.commands.names import course_named
-from server.staff.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv
-from server.staff.roster.service import roster
+from server.grades.gradebook import Gradebook, GradesCriteria, gradebook, grades_csv
+from server.roster.service import roster
 from worker.commands.answer import Answer, answering
 
 

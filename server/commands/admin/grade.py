@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 
 from kernels.wording import rounded_points
 from server.accounts.models import Person
+from server.acts.act import Target, assignment_target
 from server.commands.acts import STUDENT, verb
 from server.commands.database import in_session
 from server.commands.names import assignment_named, person_named
-from server.staff.acts.act import Target, assignment_target
-from server.staff.grades.corrections import CORRECTION
-from server.staff.losses import students_grades
-from server.submissions.grades.grade import Grade
+from server.grades.corrections import CORRECTION
+from server.grades.grade import Grade
+from server.grades.losses import students_grades
 from worker.commands.answer import Answer, answering
 
 

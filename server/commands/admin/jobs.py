@@ -19,12 +19,11 @@ from server.commands.names import assignment_named, person_named
 from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
 from server.grading.models import Job, JobState
-from server.staff.jobs import Filter, JobLine, whole_job
-from server.staff.jobs import jobs as find_jobs
-from server.staff.submissions.criteria import SubmissionCriteria
-from server.staff.submissions.regrade_risk import MayLowerPoints
-from server.staff.submissions.regrades import begin, plan
+from server.operations.jobs import Filter, JobLine, whole_job
+from server.operations.jobs import jobs as find_jobs
+from server.regrades.service import MayLowerPoints, begin, plan
 from server.submissions.changes import NotPossible, cancel, retry
+from server.submissions.criteria import SubmissionCriteria
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 from worker.contract.messages import Ticket

@@ -7,9 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.commands.database import in_session
+from server.copies.looked_at import mark_fine, take_back
+from server.copies.similar import Work, work_of
 from server.courses.models import Assignment
-from server.staff.copies.looked_at import mark_fine, take_back
-from server.staff.copies.queries import Work, work_of
 from server.submissions.models import Submission
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

@@ -8,11 +8,9 @@ import click
 from sqlalchemy.orm import Session
 
 from server.commands.database import database_in_use
-from server.commands.filters import criteria_from, filter_options
 from server.commands.names import assignment_named
-from server.commands.options import even_if_lower
-from server.staff.submissions.regrade_risk import MayLowerPoints
-from server.staff.submissions.regrades import Planned, begin, begin_staged, plan, runs
+from server.commands.options import criteria_from, even_if_lower, filter_options
+from server.regrades.service import MayLowerPoints, Planned, begin, begin_staged, plan, runs
 from server.submissions.changes import NotPossible
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

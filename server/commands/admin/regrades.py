@@ -17,11 +17,11 @@ from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, course_named
 from server.commands.options import even_if_lower
 from server.commands.revocation import revoke
-from server.staff.submissions.regrades import Regrade, cancel_waiting, changed_verdicts, runs
-from server.staff.submissions.staged_preview import Preview, preview
-from server.staff.submissions.staging import apply, drop, find_staged, progress
+from server.grades.grade import Grade
+from server.regrades.service import Regrade, cancel_waiting, changed_verdicts, runs
+from server.regrades.staged_preview import Preview, preview
+from server.regrades.staging import apply, drop, find_staged, progress
 from server.submissions.changes import NotPossible
-from server.submissions.grades.grade import Grade
 from server.submissions.models import StagedRegrade
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

@@ -24,7 +24,7 @@ def restore(file: Path) -> Answer:
     Example:
       DATABASE_URL=postgresql://tilelab@db/new tilelab admin restore tilelab-2026-03-01.zip
     """  # noqa: D301 - click reads the escape
-    from server.operations.restore import RestoreRefused, restore
+    from server.operations.backup import RestoreRefused, restore
 
     with engine_in_use() as engine, Progress() as progress:
         try:

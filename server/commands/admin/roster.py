@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.csv_tables import written
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
+from server.acts.act import Target
 from server.audit.service import note
 from server.commands.acts import MEMBER, verb
 from server.commands.database import database_in_use, in_session
@@ -19,16 +20,14 @@ from server.commands.names import course_named, person_named
 from server.commands.table_file import read_table
 from server.courses.models import Course, Membership
 from server.courses.service import hold_course
+from server.roster.csv_file import Read, Unreadable, read_roster
+from server.roster.invitations import invite_all
+from server.roster.members import CHANGE, DROP, RESTORE
+from server.roster.plan import Plan, carry_out, make_plan
+from server.roster.service import membership_of, roster_csv
+from server.roster.service import roster as read_members
+from server.roster.students import add_staff_note, read_notes, remove_staff_note
 from server.settings import read_public_url
-from server.staff.acts.act import Target
-from server.staff.roster.csv_file import Read, Unreadable, read_roster
-from server.staff.roster.invitations import invite_all
-from server.staff.roster.members import CHANGE, DROP, RESTORE
-from server.staff.roster.plan import Plan, carry_out, make_plan
-from server.staff.roster.service import membership_of, roster_csv
-from server.staff.roster.service import roster as read_members
-from server.staff.students.queries import read_notes
-from server.staff.students.service import add_staff_note, remove_staff_note
 from server.text import storable
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse

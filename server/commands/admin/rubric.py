@@ -16,10 +16,10 @@ from server.commands.database import in_session
 from server.commands.names import assignment_named
 from server.commands.options import even_if_lower
 from server.courses.models import Assignment
-from server.courses.rubric import MOST_CRITERIA, Criterion, criteria_of
-from server.staff.grades.rubric import Given, change_rubric, give_points
-from server.staff.losses import losses_confirmed, students_grades
-from server.submissions.grades.grade import rubric_grades_of
+from server.grades.criteria import MOST_CRITERIA, Criterion, criteria_of
+from server.grades.grade import rubric_grades_of
+from server.grades.losses import losses_confirmed, students_grades
+from server.grades.rubric import Given, change_rubric, give_points
 from server.submissions.models import Submission
 from server.text import typed_number
 from worker.commands.answer import Answer, answering

@@ -15,9 +15,9 @@ from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
-from server.commands.filters import criteria_from, filter_options
 from server.commands.names import assignment_named, course_named
-from server.staff.submissions.queries import CourseSubmission, listing
+from server.commands.options import criteria_from, filter_options
+from server.submissions.course_submissions import CourseSubmission, listing
 from server.submissions.models import Submission
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

@@ -16,12 +16,12 @@ from server.audit.service import note
 from server.commands.database import database_in_use, in_session
 from server.commands.names import course_named, person_named
 from server.commands.revocation import revoke
+from server.courses.creation import allow, disallow
 from server.courses.models import Role
 from server.courses.service import enrol
 from server.enrolment.admins import appoint, dismiss
 from server.enrolment.email_confirmation import confirm_email
 from server.settings import read_public_url
-from server.staff.courses.creation import allow, disallow
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 

@@ -1,13 +1,9 @@
-"""The hub: follows all watched submissions of a process, however many pages watch them.
-
-One query a second reads all of them from the database. So does one soon after a watched attempt ends. One connection to
-Redis receives that news and workers' hints. Without Redis, pages miss both. Without the database, they stop changing
-until it is back. The hub starts with the first page that watches, and stops a while after the last.
-"""
+"""Receives all hints of workers over one connection to Redis, and reconnects after any outage."""
 
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
 from collections import Counter
@@ -15,14 +11,79 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import redis
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.database.engine import Sessions
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses
-from server.submissions.progress.listener import Listener
 from server.submissions.progress.phases import Progress, Trail, follow, progress_of
-from worker.contract.hints import Hint
+from worker.contract.broker import BrokerUrlError, connect_redis
+from worker.contract.hints import CHANNELS, Hint, ended_job, kept_hint, read_hint
 from worker.contract.messages import StepKind
+
+_LISTEN_SECONDS = 0.25
+_PAUSES = (0.5, 1.0, 2.0, 5.0)
+
+logger = logging.getLogger(__name__)
+
+
+class Listener:
+    """A thread that passes on each hint until it is stopped."""
+
+    def __init__(
+        self, redis_url: str, heard: Callable[[Hint], None], ended: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Start the thread. It calls both functions, which must not raise.
+
+        heard: called for each hint; ended: for each job with an attempt that is over
+        """
+        self._redis_url = redis_url
+        self._heard, self._ended = heard, ended
+        self._stop = threading.Event()
+        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
+        self._thread.start()
+
+    def recall(self, job: int) -> None:
+        """Pass on the job's last hint with output, too, if there is one; returns at once."""
+        self._wanted.put(job)
+
+    def stop(self) -> None:
+        """Stop listening; returns at once."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stop.is_set():
+            try:
+                self._listen()
+                failures = 0
+            except BrokerUrlError:
+                return  # other parts report an invalid URL
+            except (redis.RedisError, OSError, ValueError) as error:
+                if failures == 0:
+                    logger.info("no hints of progress, Redis is unavailable: %s", type(error).__name__)
+                self._stop.wait(_PAUSES[min(failures, len(_PAUSES) - 1)])
+                failures += 1
+
+    def _take(self, told_on: object, data: object) -> None:
+        if (job := ended_job(told_on, data)) is not None:
+            self._ended(job)
+        elif (hint := read_hint(told_on, data)) is not None:
+            self._heard(hint)
+
+    def _listen(self) -> None:
+        with connect_redis(self._redis_url) as client, client.pubsub(ignore_subscribe_messages=True) as pubsub:
+            pubsub.psubscribe(CHANNELS)
+            while not self._stop.is_set():
+                message = pubsub.get_message(timeout=_LISTEN_SECONDS)
+                if message is not None:
+                    self._take(message.get("channel"), message.get("data"))
+                while not self._wanted.empty():
+                    kept = kept_hint(client, self._wanted.get())
+                    if kept is not None:
+                        self._heard(kept)
+
 
 MOST_STREAMS = 600
 """Streams in one process; each takes a thread of the server."""
@@ -37,8 +98,6 @@ _SOONEST_SECONDS = 0.1
 
 Form = Callable[[Progress], str]
 """Formats a progress. Its texts are cached by function, so use the same function for the same format."""
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)

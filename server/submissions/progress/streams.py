@@ -1,9 +1,4 @@
-"""A submission's progress as server-sent events.
-
-Events are named `state`; a `beat` every 15 seconds shows that the stream is alive. A stream ends after the last state
-or when the reader may no longer see the submission. It also ends after some minutes and when the server stops. Clients
-then reconnect, as browsers do by themselves.
-"""
+"""A submission's progress as server-sent events, for its page and for the API."""
 
 from __future__ import annotations
 
@@ -17,12 +12,61 @@ from dataclasses import dataclass
 from flask import Flask, Response, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
+from kernels.verdict import Verdict
 from server.fields import answer_json
+from server.grading.models import JobState
+from server.grading.queue import Place
 from server.http.problems import Refused
-from server.submissions.progress.answer import progress_answer
 from server.submissions.progress.hub import Form, Hub, TooMany, Watch
 from server.submissions.progress.jobs import SubmissionStatus
-from server.submissions.progress.phases import Progress
+from server.submissions.progress.phases import Progress, ProgressPhase
+from worker.contract.answers import Wait
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressAnswer:
+    """The progress of a submission in one event.
+
+    final: whether this is the last event; then read the submission for its result
+    headline: the current activity in a few words
+    position, wait: as in the submission itself
+    attempt: the number of the open step's attempt; 0 if no step is open
+    printed: the start of what the kernel printed in the test case `printed_case`; "" if nothing is known
+    """
+
+    state: JobState
+    verdict: Verdict | None
+    final: bool
+    headline: str
+    position: int | None
+    wait: Wait | None
+    attempt: int
+    phases: tuple[ProgressPhase, ...]
+    printed_case: str
+    printed: str
+
+
+def wait_answer(place: Place | None) -> Wait | None:
+    """Convert a place in the queue into its wait."""
+    return None if place is None else Wait(place.seconds, place.reason)
+
+
+def progress_answer(progress: Progress) -> ProgressAnswer:
+    """Convert a progress into an event."""
+    status = progress.status
+    return ProgressAnswer(
+        state=status.state,
+        verdict=status.verdict,
+        final=status.over,
+        headline=progress.headline,
+        position=status.position,
+        wait=wait_answer(status.place),
+        attempt=0 if status.open_step is None else status.open_step.attempt,
+        phases=tuple(progress.phases),
+        printed_case=progress.printed_case,
+        printed=progress.printed,
+    )
+
 
 BEAT_SECONDS = 15.0
 LIFETIME_SECONDS = 480.0

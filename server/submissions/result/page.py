@@ -10,10 +10,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
+from server.assignments.form import form_of
 from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.allowance import extensions_of
-from server.submissions.assignment.form import form_of
 from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.progress.jobs import SubmissionStatus, read_statuses

@@ -9,16 +9,15 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from kernels.wording import rounded_points
+from server.assignments.tasks import task_of, tasks_for
 from server.courses.models import Assignment, Counts
 from server.courses.service import is_staff, role_in
+from server.grades.grade import Grade, late_days_of
+from server.grades.points import reachable
+from server.grades.rubric import RubricSheet, sheet_of
 from server.submissions.allowance import allowance
-from server.submissions.assignment.tasks import task_of, tasks_for
 from server.submissions.counted_submission import Counted, Deadlines, Entry, late_days, valued
-from server.submissions.grades.grade import Grade
-from server.submissions.grades.late_days import late_days_of
-from server.submissions.grades.rubric import RubricSheet, sheet_of
 from server.submissions.models import Mode, Submission
-from server.submissions.rules.points import reachable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.device.counting.banks import wavefronts
+from kernels.device.counting.patterns import wavefronts
 from tests.kernels.device.slow_counts import warps_of_words
 
 LANES = np.arange(32)

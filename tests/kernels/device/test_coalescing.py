@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.device import Budget, Buffer, run
-from kernels.device.counting.coalescing import coalescing, interleaved
 from kernels.device.counting.counts import ACCESS_FIELDS, Verb
-from kernels.device.counting.patterns import Patterns
+from kernels.device.counting.patterns import Patterns, coalescing, interleaved
 from kernels.launch import Launch
 from tests.kernels.device.kernels import HEAD, Device, program
 from tests.kernels.device.slow_counts import warps_of_sectors, warps_of_words

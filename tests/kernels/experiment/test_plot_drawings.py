@@ -18,10 +18,9 @@ from kernels.rendering.page import render
 from kernels.rendering.page.charts import marks
 from kernels.rendering.page.charts.plot import WIDTH, plot_svg
 from kernels.rendering.plot.axes import steps
-from kernels.rendering.plot.canvas import MARKS, PLAIN_MARKS
 from kernels.rendering.plot.labels import bases_of, number_of, numbers_of, tick, title_of
 from kernels.rendering.plot.png import png
-from kernels.rendering.plot.terminal import plot_text
+from kernels.rendering.plot.terminal import MARKS, PLAIN_MARKS, plot_text
 from kernels.rendering.text_safety import width
 from kernels.rendering.text_style import Style
 from kernels.verdict import Verdict

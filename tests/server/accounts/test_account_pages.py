@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from server.accounts import views
 from server.accounts.models import ApiToken, Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.accounts.random_names import draw_name, looks_random
 from server.accounts.service import set_password, valid_tokens
-from server.accounts.views import profile
 from server.audit.models import AuditEvent
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
@@ -153,7 +153,7 @@ class TestProfile:
 
     @ONE_DATABASE
     def test_nobody_finds_out_who_is_here_by_trying_names(self, portal, monkeypatch):
-        monkeypatch.setattr(profile, "_NAMES", replace(profile._NAMES, count=2))
+        monkeypatch.setattr(views, "_NAMES", replace(views._NAMES_TRIED, count=2))
         client = client_of(portal, "ada")
         assert [save(client, pseudonym=f"Owl {number}").status_code for number in range(3)] == [303, 303, 429]
         assert save(client, pseudonym="Owl 1").status_code == 303, "what is kept is not tried"

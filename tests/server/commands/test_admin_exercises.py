@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import select
 
 from server.audit.models import AuditEvent
-from server.courses.exercises import figure_of, material_of
 from server.courses.models import Assignment, Exercise
 from server.courses.service import find_assignment
 from server.database.engine import Sessions
 from server.dispatching.dispatch import message_of, take
+from server.exercises.stored import figure_of, material_of
 from server.grading.models import Step, StepState
 from tests.server.commands.admin import done, run
 from tests.server.commands.own_exercises import FIGURE, WRONG_SOLUTION, matvec, replace_in

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from server.audit.models import AuditEvent
-from server.courses.exercise_upload import read_zip
 from server.courses.models import Assignment
 from server.courses.service import find_assignment
 from server.database.engine import Sessions
-from server.staff.submissions.staging import find_staged
+from server.exercises.upload import read_zip
+from server.regrades.staging import find_staged
 from tests.server.commands.admin import done, run, told
 from tests.server.commands.own_exercises import matvec, replace_in
 from tests.server.course import ACourse

@@ -12,15 +12,15 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.assignments.extension_requests import request_extension
+from server.assignments.settings import AssignmentSettings
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Extension
 from server.database.engine import Sessions
 from server.grading.models import Job, JobKind
-from server.staff.assignments.assignment_settings import AssignmentSettings
+from server.regrades.requests import request_regrade
 from server.submissions.models import Submission
-from server.talk.comments.service import write_comment
-from server.talk.extension_requests.service import request_extension
-from server.talk.requests.service import request_regrade
+from server.talk.comments import write_comment
 from tests.server.commands.admin import done, run, told
 from tests.server.course import ACourse, read_row, read_rows
 from tests.server.staff.graded import handed_in, judged

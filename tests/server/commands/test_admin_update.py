@@ -11,13 +11,13 @@ from sqlalchemy import select
 from kernels.exercise import ExerciseError, read_exercise, schema
 from kernels.exercise.model import JUDGE_VERSION
 from kernels.verdict import Verdict
+from server.assignments.exercise_update import is_judged
 from server.audit.models import AuditEvent
-from server.courses.exercises import material_of
 from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.dispatching.dispatch import message_of, take
+from server.exercises.stored import material_of
 from server.grading.models import Job, Step, StepState
-from server.staff.assignments.exercise_update import is_judged
 from server.standings.service import board
 from tests.server.commands.admin import done, run, told
 from tests.server.commands.own_exercises import matvec

@@ -13,13 +13,13 @@ from kernels.analysis.devices import devices
 from kernels.exercise import ExerciseError, find_exercise, load_exercise, read_exercise
 from server.accounts.models import Person
 from server.accounts.service import create_person
+from server.acts.act import Target
 from server.courses import service
-from server.courses.exercises import Content, read_content
 from server.courses.models import Course, Exercise, Membership, Role
 from server.courses.service import CourseError, Terms
+from server.courses.settings import COURSE_SETTINGS, CourseSettings
 from server.database.engine import Sessions
-from server.staff.acts.act import Target
-from server.staff.course_settings import COURSE_SETTINGS, CourseSettings
+from server.exercises.stored import Content, read_content
 from tests.server.course import read_rows
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

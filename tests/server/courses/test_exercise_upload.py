@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import ExerciseError, find_exercise, load_exercise
-from server.courses.exercise_upload import MOST_BYTES, Upload, read_folder, read_parts, read_zip, write_zip
-from server.courses.exercises import content_of, read_content
+from server.exercises.stored import content_of, read_content
+from server.exercises.upload import MOST_BYTES, Upload, read_folder, read_parts, read_zip, write_zip
 from tests.server.commands.own_exercises import DEFINITION, matvec
 
 FILES = {

@@ -16,7 +16,7 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import create_course, enrol
 from server.enrolment.course_invitations import accept, invitations_of
 from server.enrolment.links import find_link
-from server.staff.roster import service as roster
+from server.roster import service as roster
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger

@@ -16,9 +16,9 @@ from server.courses.models import Course, Role
 from server.enrolment.admins import appoint
 from server.enrolment.email_confirmation import confirm_email
 from server.enrolment.links import find_link
-from server.staff.roster import service as roster
-from server.staff.roster.csv_file import read_roster
-from server.staff.roster.plan import carry_out, make_plan
+from server.roster import service as roster
+from server.roster.csv_file import read_roster
+from server.roster.plan import carry_out, make_plan
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, stranger

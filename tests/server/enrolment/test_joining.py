@@ -13,8 +13,8 @@ from server.accounts.models import Person
 from server.accounts.service import find_person
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
+from server.enrolment import views
 from server.enrolment.codes import course_to_join, new_code
-from server.enrolment.views import join
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
@@ -149,7 +149,7 @@ def test_a_password_that_is_guessed_first_is_refused(portal, password):
 
 def used_up(monkeypatch: pytest.MonkeyPatch, limit: str, count: int = 3) -> None:
     """A limit that is reached sooner."""
-    monkeypatch.setattr(join, limit, replace(getattr(join, limit), count=count))
+    monkeypatch.setattr(views, limit, replace(getattr(views, limit), count=count))
 
 
 @ONE_DATABASE

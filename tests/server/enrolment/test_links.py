@@ -177,7 +177,7 @@ def test_a_fault_writes_no_link_into_the_log(portal, monkeypatch, caplog):
         raise ValueError
 
     path = link_for(portal)
-    monkeypatch.setattr("server.enrolment.views.links.links.find_link", broken)
+    monkeypatch.setattr("server.enrolment.views.links.find_link", broken)
     assert stranger(portal).get(path).status_code == 500
     assert "a request failed" in caplog.text
     assert path.rpartition("/")[2] not in caplog.text

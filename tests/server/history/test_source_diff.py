@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from server.history import line_pairs
-from server.history.matching_blocks import blocks
-from server.history.source_diff import MOST_LINES, MOST_MARKED, Row, Side, source_diff
+from server.history import source_diff as line_pairs
+from server.history.source_diff import MOST_LINES, MOST_MARKED, Row, Side, blocks, source_diff
 
 
 def sides(rows: tuple[Row, ...]) -> list[tuple[str | None, str | None]]:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.http.concurrency_limit import READ_SLOTS, WRITE_SLOTS, ConcurrencyLimit
-from server.http.request_slots import Asker, Outcome, RequestSlots
+from server.http.concurrency_limit import READ_SLOTS, WRITE_SLOTS, Asker, ConcurrencyLimit, Outcome, RequestSlots
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, handed_in, now, words
 from tests.server.web.conftest import Portal

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from server.http.request_slots import Asker, Outcome, RequestSlots
+from server.http.concurrency_limit import Asker, Outcome, RequestSlots
 
 
 def test_those_who_wait_get_places_by_turns():

@@ -18,14 +18,14 @@ import pytest
 from sqlalchemy import Engine, select, update
 
 from server.accounts.models import MailKind, Person
+from server.assignments.extension_requests import refuse_request, request_extension
 from server.courses.models import Assignment, Correction, Course, Role
 from server.grading.models import Job
 from server.mail.models import Mail
 from server.mail.sender import Letter, Mailer
 from server.settings import SettingError, read_settings
 from server.submissions.models import Submission
-from server.talk.comments.service import write_comment
-from server.talk.extension_requests.service import refuse_request, request_extension
+from server.talk.comments import write_comment
 from tests.server.course import NOW, ACourse, later
 from tests.server.databases import ON_SQLITE
 from tests.server.mail.smtp import Inbox, inbox

@@ -19,9 +19,8 @@ from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.database.engine import connect, sessions
 from server.models import Base
-from server.operations import archive
-from server.operations.backup import BackupRefused, back_up, stream
-from server.operations.restore import RestoreRefused, restore
+from server.operations import backup
+from server.operations.backup import BackupRefused, RestoreRefused, back_up, restore, stream
 from tests.server.operations.a_full_course import full_course
 
 
@@ -109,7 +108,7 @@ def test_an_earlier_backup_and_an_empty_file_are_replaced(full: Engine, tmp_path
     place.touch()
     for _ in range(2):
         back_up(full, place)
-        with place.open("rb") as file, archive.ArchiveReader(file) as reader:
+        with place.open("rb") as file, backup.ArchiveReader(file) as reader:
             assert reader.manifest.rows > 0
 
 
@@ -219,7 +218,7 @@ def test_the_file_is_its_owner_s_and_there_whole_or_not_at_all(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(archive.ArchiveWriter, "finish", fail)
+    monkeypatch.setattr(backup.ArchiveWriter, "finish", fail)
     with pytest.raises(OSError, match="No space"):
         back_up(full, file)
     assert file.read_bytes() == before

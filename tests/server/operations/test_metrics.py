@@ -19,7 +19,7 @@ from server.fleet.service import copy_workers
 from server.grading.attempts import claimed
 from server.grading.models import AttemptOutcome, Result
 from server.mail.models import Mail
-from server.operations import totals
+from server.operations import metrics
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis, Presence, look
 from server.recording.record import record
@@ -142,7 +142,7 @@ def test_totals_never_go_back_and_are_the_same_in_every_process(collector, cours
 
 def test_what_is_settled_is_read_once(collector, course, made, engine, clock):
     graded(course, "ada", Verdict.DATA_RACE, 0.2)
-    clock.now = NOW + 2 * totals.STILL_MOVING
+    clock.now = NOW + 2 * metrics.STILL_MOVING
     scraped(collector)
     with made.begin() as session:
         session.execute(update(Result).values(verdict=Verdict.ACCEPTED))

@@ -63,7 +63,7 @@ class Server:
             return create_token(session, session.get_one(Person, number), "test")
 
     def _answers(self) -> bool:
-        from server.up.portal_request import NoAnswer, ask
+        from server.up.watch import NoAnswer, ask
 
         try:
             return ask(self.url, "GET", "/readyz").status == 200

@@ -27,7 +27,7 @@ from server.accounts.service import disable, revoke_tokens
 from server.courses.models import Membership
 from server.dispatching.dispatch import take
 from server.recording.record import record
-from server.standings.listing import set_listed
+from server.standings.service import set_listed
 from server.submissions.models import Submission
 from tests.server.course import check_result, later
 from tests.server.programs.serving import COMMAND, Server, Student

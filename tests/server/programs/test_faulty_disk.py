@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from server.database.engine import connect, sessions
-from server.up.portal_request import Answer, ask
+from server.up.watch import Answer, ask
 from tests.server.course import SOURCE, ACourse
 from tests.server.programs.serving import Server
 from tests.services.faulty_disk import FaultyDisk

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, event
 
 from server.courses.models import Assignment
 from server.database.engine import connect, sessions
-from server.staff.submissions.staging import apply
+from server.regrades.staging import apply
 
 
 def main() -> None:

@@ -8,12 +8,12 @@ from sqlalchemy import select
 
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
-from server.courses.exercises import content_of, keep_draft
 from server.courses.models import Course
 from server.dispatching.dispatch import take
+from server.exercises.proof import start_proof
+from server.exercises.stored import content_of, keep_draft
 from server.grading.models import Step, StepState
 from server.recording.record import record
-from server.staff.exercises.proof import start_proof
 from tests.server.commands.own_exercises import DEFINITION
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, report_for
 from worker.contract.messages import CPU_QUEUE

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy.orm import Session
 
+from server.acts.act import Act, Target, assignment_target
+from server.acts.by_form import typed_values
+from server.assignments.extensions import EXTENSION
+from server.assignments.settings import SETTINGS
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Course, Role
-from server.staff.acts.act import Act, Target, assignment_target
-from server.staff.acts.by_form import typed_values
-from server.staff.assignments.assignment_settings import SETTINGS
-from server.staff.assignments.extensions import EXTENSION
-from server.staff.course_settings import COURSE_SETTINGS
-from server.staff.grades.corrections import CORRECTION
+from server.courses.settings import COURSE_SETTINGS
+from server.grades.corrections import CORRECTION
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal

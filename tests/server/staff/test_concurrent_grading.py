@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from server.acts.act import assignment_target
 from server.courses.models import Assignment, Role
-from server.courses.rubric import Criterion
-from server.staff.acts.act import assignment_target
-from server.staff.grades.corrections import CORRECTION, Decision
-from server.staff.grades.rubric import change_rubric
-from server.staff.losses import CONFIRMED
+from server.grades.corrections import CORRECTION, Decision
+from server.grades.criteria import Criterion
+from server.grades.losses import CONFIRMED
+from server.grades.rubric import change_rubric
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.staff.test_corrections import grade_of

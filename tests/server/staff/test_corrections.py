@@ -12,15 +12,15 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
+from server.acts.by_form import typed_values
+from server.assignments.settings import setting_of
 from server.courses.local_time import zone_named
 from server.courses.models import Assignment, Correction, Role
+from server.grades.grade import Grade
+from server.grades.gradebook import gradebook, grades_csv
+from server.grades.losses import students_grades
 from server.grading.models import Result
-from server.staff.acts.by_form import typed_values
-from server.staff.assignments.assignment_settings import setting_of
-from server.staff.grades.gradebook import gradebook, grades_csv
-from server.staff.losses import students_grades
 from server.submissions.changes import regrade
-from server.submissions.grades.grade import Grade
 from tests.server.course import NOW
 from tests.server.databases import ON_SQLITE
 from tests.server.staff.graded import handed_in, judged

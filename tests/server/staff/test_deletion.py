@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
-from server.courses.exercises import installed_content, keep
+from server.courses.deletion import delete_assignment, delete_course
 from server.courses.models import Assignment, Course, Exercise, Extension, Membership, StaffNote
 from server.courses.service import CourseError
 from server.database.base import Base
+from server.exercises.stored import installed_content, keep
 from server.grading.models import Job, Result, Step
 from server.grading.service import keep_source
-from server.staff.courses.deletion import delete_assignment, delete_course
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import NoSuchAssignment
 from server.talk.models import Announcement, SeenAnnouncement

@@ -17,6 +17,7 @@ from server.accounts.models import ApiToken, Person
 from server.accounts.service import create_token
 from server.audit.models import AuditEvent
 from server.audit.service import note
+from server.courses.attention import attention
 from server.courses.models import Course, Role
 from server.courses.service import enrol
 from server.dispatching.dispatch import take
@@ -26,9 +27,8 @@ from server.grading.fleet_state import NoSuchWorker, read_fleet, send_order
 from server.grading.models import Step
 from server.grading.refusals import note_refusal
 from server.recording.origin import Distrust
-from server.staff.attention import attention
-from server.staff.roster.service import Wanted as WantedMembers
-from server.staff.roster.service import roster
+from server.roster.service import Wanted as WantedMembers
+from server.roster.service import roster
 from server.submissions.models import Mode
 from tests.server.course import AFTER_ANY_PAUSE, NOW
 from tests.server.staff.graded import handed_in

@@ -10,10 +10,10 @@ from sqlalchemy import func, select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.exercise_upload import read_zip, write_zip
 from server.courses.models import Assignment, Course, Exercise, ExerciseFile, Role
 from server.courses.service import find_assignment
 from server.dispatching.dispatch import message_of, take
+from server.exercises.upload import read_zip, write_zip
 from server.grading.models import Job, Step, StepState
 from server.recording.record import record
 from server.standings.models import Standing

@@ -13,8 +13,8 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import Terms, create_assignment
-from server.staff.grades.gradebook import gradebook, grades_csv
-from server.staff.roster.service import Wanted, roster
+from server.grades.gradebook import gradebook, grades_csv
+from server.roster.service import Wanted, roster
 from server.submissions.models import Mode
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in
@@ -124,7 +124,7 @@ def test_two_hundred_students_cost_no_more_queries_than_two(portal: Portal) -> N
 
 
 def test_a_page_computes_only_its_rows(portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.staff.roster.views.PAGE", 2)
+    monkeypatch.setattr("server.roster.views.PAGE", 2)
     for name in ("ada", "bob", "eve"):
         handed_in(portal.course, name, source=name.encode())
     course = portal.course

@@ -9,12 +9,12 @@ from sqlalchemy import select
 
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
-from server.courses.exercises import content_of, installed_content, keep, keep_draft, kept_content
+from server.courses.creation import copy_course, days_until
 from server.courses.models import Assignment, Counts, Course, Exercise, Extension, Membership, Role
 from server.courses.service import Terms, create_assignment, find_course
 from server.enrolment.authority import Barrier, barrier
-from server.staff.courses.course_copy import copy_course, days_until
-from server.staff.exercises.service import own_exercises
+from server.exercises.service import own_exercises
+from server.exercises.stored import content_of, installed_content, keep, keep_draft, kept_content
 from server.submissions.models import Submission
 from tests.server.course import NOW
 from tests.server.staff.proven import FILES

@@ -7,11 +7,11 @@ from sqlalchemy import select
 
 from kernels.exercise import schema
 from kernels.exercise.model import JUDGE_VERSION
+from server.assignments.exercise_update import Updated, is_judged, update_exercise
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.dispatching.dispatch import take
 from server.grading.models import Step, StepState
-from server.staff.assignments.exercise_update import Updated, is_judged, update_exercise
 from tests.server.course import AFTER_ANY_PAUSE
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.staff.graded import handed_in
@@ -30,7 +30,7 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     assert 'class="badge poor"' not in ina.page("/staff/gpu/assignments")
     assert 'data-needs="update"' not in ina.page("/staff/gpu/")
     with monkeypatch.context() as another:
-        another.setattr("server.staff.assignments.views.is_outdated", lambda *_: True)
+        another.setattr("server.assignments.staff_views.is_outdated", lambda *_: True)
         assert "keeps the old version until" in ina.page(PAGE)
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     shown = ina.page(PAGE)
@@ -104,5 +104,5 @@ def test_a_definition_is_read_once_however_often_it_is_asked_for(
     with portal.course.sessions.begin() as session:
         exercise = session.scalars(select(Assignment)).one().exercise
         assert not is_judged(exercise)
-        monkeypatch.setattr("server.staff.assignments.exercise_update.read_exercise", lambda *_: 1 / 0)
+        monkeypatch.setattr("server.assignments.exercise_update.read_exercise", lambda *_: 1 / 0)
         assert not is_judged(exercise)

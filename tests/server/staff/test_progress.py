@@ -11,12 +11,12 @@ from sqlalchemy import Engine, insert
 
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
+from server.class_progress import failures
+from server.class_progress.forecast import forecast
+from server.class_progress.states import Bar, State, bars
+from server.courses.attention import attention
 from server.courses.models import Assignment, Membership, Role
-from server.staff.attention import attention
-from server.staff.progress import failures
-from server.staff.progress.forecast import forecast
-from server.staff.progress.states import Bar, State, bars
-from server.standings.bins import bins
+from server.standings.class_speeds import bins
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in, judged, newest_job
@@ -95,7 +95,7 @@ def test_excused_students_count_in_no_part_and_are_not_stuck(portal: Portal, tom
 def test_a_part_is_searched_and_gives_its_addresses(
     portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.staff.roster.views.PAGE", 1)
+    monkeypatch.setattr("server.roster.views.PAGE", 1)
     fill(portal)
     page = tom.page(f"{PAGE}/students?part=accepted")
     assert "mailto:?bcc=ada@example.edu,eve@example.edu" in page

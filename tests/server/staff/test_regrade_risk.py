@@ -9,9 +9,8 @@ from typing import Any
 from kernels.verdict import Verdict
 from server.courses.models import Counts
 from server.grading.models import MAX_ATTEMPTS
-from server.staff.submissions.criteria import SubmissionCriteria
-from server.staff.submissions.regrade_risk import regrade_risks
-from server.staff.submissions.regrades import plan
+from server.regrades.service import plan, regrade_risks
+from server.submissions.criteria import SubmissionCriteria
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged, newest_job
 from tests.server.web.conftest import Portal

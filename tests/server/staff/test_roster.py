@@ -16,8 +16,8 @@ from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError, create_course, enrol, role_in
 from server.enrolment.links import find_link
-from server.staff.roster.csv_file import read_roster
-from server.staff.roster.service import drop
+from server.roster.csv_file import read_roster
+from server.roster.service import drop
 from tests.server.course import NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries
@@ -126,7 +126,7 @@ def test_two_instructors_who_drop_each_other_at_once_do_not_both_succeed(portal:
 def test_a_long_roster_comes_in_pages_and_is_searched_as_a_whole(
     portal: Portal, ina: BrowserClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.staff.roster.views.PAGE", 2)
+    monkeypatch.setattr("server.roster.views.PAGE", 2)
     for name in ("ada", "bob", "eve", "zoe"):
         portal.course.person(name)
     first, last = ina.page(ROSTER), ina.page(f"{ROSTER}?page=3")

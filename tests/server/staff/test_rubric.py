@@ -6,8 +6,8 @@ import re
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Role
-from server.courses.rubric import Criterion, criteria_of, stored
-from server.staff.grades.rubric import wrong_criteria
+from server.grades.criteria import Criterion, criteria_of, stored
+from server.grades.rubric import wrong_criteria
 from server.submissions.changes import regrade
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in, judged

@@ -11,11 +11,10 @@ from sqlalchemy import Engine, update
 from bench.copies.authors import kernel
 from bench.copies.disguises import disguised
 from server.accounts.models import Person
+from server.copies.exact_copies import count_copies
+from server.copies.looked_at import fold, mark_fine
+from server.copies.similar import Group, Similar, SimilarPair, Work, given_code, shared_files, similar, works_of
 from server.courses.models import Assignment, Membership, Role
-from server.staff.copies.looked_at import fold, mark_fine
-from server.staff.copies.queries import Work, given_code, shared_files, works_of
-from server.staff.copies.similar import Group, Similar, SimilarPair, similar
-from server.submissions.copies.exact_copies import count_copies
 from server.submissions.models import LookedAtPair
 from tests.server.course import NOW
 from tests.server.staff.graded import counted_queries, handed_in

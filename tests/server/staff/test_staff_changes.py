@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
-from server.courses.exercise_upload import write_zip
 from server.courses.models import Role
+from server.exercises.upload import write_zip
 from server.grading.models import Job
 from server.web.openapi import described
 from tests.server.course import NOW

@@ -15,14 +15,14 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.database.base import Base
 from server.dispatching.dispatch import take
+from server.grades.losses import students_grades
 from server.grading.models import Job
 from server.recording.record import record
-from server.staff.losses import students_grades
-from server.staff.submissions.staged_preview import Preview, preview
-from server.staff.submissions.staging import apply, drop, find_staged, progress, stage
-from server.standings.listing import set_listed
+from server.regrades.staged_preview import Preview, preview
+from server.regrades.staging import apply, drop, find_staged, progress, stage
 from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST
+from server.standings.service import set_listed
 from server.submissions.allowance import allowance
 from server.submissions.changes import NotPossible, retry
 from server.submissions.models import Submission

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
+from server.acts.act import assignment_target
+from server.assignments.extensions import EXTENSION, Grant
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Course, StaffNote
 from server.courses.service import Terms, create_assignment
 from server.operations.erase import erase_person
-from server.staff.acts.act import assignment_target
-from server.staff.assignments.extensions import EXTENSION, Grant
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW
 from tests.server.staff.graded import handed_in

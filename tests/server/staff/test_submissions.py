@@ -15,12 +15,12 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.models import Membership, Role
+from server.grades.losses import CONFIRMED
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
 from server.recording.record import record
-from server.staff.losses import CONFIRMED
-from server.staff.submissions.criteria import SubmissionCriteria
-from server.staff.submissions.queries import listing
-from server.staff.submissions.regrades import begin, plan
+from server.regrades.service import begin, plan
+from server.submissions.course_submissions import listing
+from server.submissions.criteria import SubmissionCriteria
 from server.submissions.models import Mode, Submission
 from server.web.notices import NOTICES
 from tests.server.course import NOW, ACourse
@@ -259,7 +259,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
     course = portal.course
     for n in range(3):
         handed_in(course, "ada", source=f"// {n}".encode())
-    monkeypatch.setattr("server.staff.submissions.regrades.MOST", 2)
+    monkeypatch.setattr("server.regrades.service.MOST", 2)
     assert "the first 2 matches" in tom.page(f"{REGRADE}?mode=rank")
     rest = tom.post_form(REGRADE, mode="rank", newest="99").headers["Location"]
     assert "after=2" in rest
@@ -279,7 +279,7 @@ def test_the_notice_says_that_a_part_of_a_regrade_is_staged(
 ) -> None:
     for n in range(2):
         handed_in(portal.course, "ada", source=f"// {n}".encode())
-    monkeypatch.setattr("server.staff.submissions.regrades.MOST", 1)
+    monkeypatch.setattr("server.regrades.service.MOST", 1)
     rest = tom.post_form(REGRADE, newest="99", stage="yes").headers["Location"]
     assert "after=1" in rest
     assert NOTICES["regrade-staged"] in tom.page(rest)

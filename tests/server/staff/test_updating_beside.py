@@ -13,12 +13,12 @@ from sqlalchemy import select
 
 from kernels.exercise import schema
 from kernels.exercise.model import JUDGE_VERSION
+from server.assignments.exercise_update import Updated, update_exercise
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions
 from server.grading.models import Job
 from server.grading.queue import place_of
-from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.submissions.changes import regrade, retry
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL

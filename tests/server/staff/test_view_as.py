@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
-from server.staff.roster.service import drop
+from server.roster.service import drop
 from server.submissions.models import Submission
 from tests.server.course import NOW
 from tests.server.experiments.started import started

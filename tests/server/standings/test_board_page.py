@@ -14,7 +14,7 @@ from server.accounts.models import Person
 from server.accounts.pseudonyms import board_name
 from server.courses.models import Assignment, Membership, Role
 from server.standings import queries as boards
-from server.standings.columns import columns_for, first_order
+from server.standings.board_query import columns_for, first_order
 from server.standings.models import Standing
 from server.standings.queries import Order
 from server.standings.service import freeze

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.grading.models import Job
 from server.standings.class_speeds import FEWEST, ClassSpeeds, class_speeds
-from server.standings.listing import set_listed
+from server.standings.service import set_listed
 from tests.server.course import ACourse, later
 from tests.server.standings.results import ranked
 from tests.server.web.conftest import Portal

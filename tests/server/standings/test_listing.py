@@ -14,12 +14,11 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Role
 from server.database.engine import Sessions
 from server.recording.record import record
-from server.standings import tied_groups
-from server.standings.listing import set_listed
+from server.standings import ranks as tied_groups
 from server.standings.models import Standing, StandingCount
 from server.standings.queries import position_of
 from server.standings.ranks import recount
-from server.standings.service import Board, board, freeze, rebuild
+from server.standings.service import Board, board, freeze, rebuild, set_listed
 from tests.server.course import ACourse, later
 from tests.server.databases import ON_BOTH, ON_SQLITE
 from tests.server.standings.results import measure, ranked

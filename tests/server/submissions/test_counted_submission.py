@@ -9,9 +9,9 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Extension
+from server.grades.points import points_for
 from server.submissions.counted_submission import Deadlines, Entry, attempts_for, best, counted, due_for, late_days
 from server.submissions.models import Mode
-from server.submissions.rules.points import points_for
 
 DUE = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

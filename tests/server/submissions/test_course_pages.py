@@ -13,8 +13,8 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from server.accounts.models import ApiToken, Person
 from server.accounts.zones import OF_COURSE
-from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment, ExerciseFile, Membership, Role
+from server.exercises.stored import installed_content, keep
 from server.http.numbers import day, deadline
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import DAY, FORM, HOME, KERNEL, PAGE, end, handed_in, now, typed, words

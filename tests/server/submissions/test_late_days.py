@@ -10,8 +10,8 @@ from sqlalchemy import select
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Course, Role
 from server.database.engine import Sessions
+from server.grades.grade import LateDays, late_days_of
 from server.grading.models import Job, JobState
-from server.submissions.grades.late_days import LateDays, late_days_of
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import SpendsLateDays
 from server.submissions.service import SubmissionInput, accept

@@ -10,12 +10,11 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Correction, Counts, Exercise, Extension, SpeedBy
-from server.courses.rubric import Criterion, stored
+from server.grades.criteria import Criterion, stored
+from server.grades.grade import Grade, grade_from
+from server.grades.points import Achieved, TierError, read_tiers, rubric_points, tiers_of, worth, wrong_tiers
 from server.submissions.counted_submission import Entry
-from server.submissions.grades.grade import Grade, grade_from
 from server.submissions.models import Mode, RubricGrade
-from server.submissions.rules.points import Achieved, rubric_points, worth
-from server.submissions.rules.tiers import TierError, read_tiers, tiers_of, wrong_tiers
 
 DUE = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)

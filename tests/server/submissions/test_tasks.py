@@ -8,11 +8,9 @@ from zoneinfo import ZoneInfo
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
-from server.submissions.assignment.course_progress import CourseProgress, course_progress, next_step
-from server.submissions.assignment.own_activity import own_activity
-from server.submissions.assignment.tasks import Task, due_next, in_order
+from server.assignments.tasks import CourseProgress, Task, course_progress, due_next, in_order, next_step, own_activity
+from server.grades.grade import Grade
 from server.submissions.counted_submission import Counted, Deadlines, Entry
-from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

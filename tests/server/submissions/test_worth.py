@@ -8,8 +8,8 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Counts, SpeedBy
+from server.grades.grade import Grade
 from server.submissions.counted_submission import Deadlines, Entry, counted
-from server.submissions.grades.grade import Grade
 from server.submissions.models import Mode
 from server.submissions.result.worth import Again, Worth, worth_text
 from tests.server.submissions.test_counted_submission import DAY, DUE, NO_DEADLINE, SECOND, assignment, entry

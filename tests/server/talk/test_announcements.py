@@ -10,8 +10,8 @@ from sqlalchemy import select
 from server.audit.models import AuditEvent
 from server.courses.handouts import render_text
 from server.courses.models import Course, Membership, Role
-from server.talk.announcements import service
-from server.talk.announcements.service import LONGEST_TEXT, written, wrong_announcement
+from server.talk import announcements
+from server.talk.announcements import LONGEST_TEXT, written, wrong_announcement
 from server.talk.models import Announcement, SeenAnnouncement
 from tests.server.course import NOW
 from tests.server.web.conftest import Portal
@@ -163,5 +163,5 @@ def test_a_text_cannot_leave_its_place() -> None:
 def test_a_text_that_makes_a_huge_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = "|" * 100 + "\n" + "|-" * 99 + "|\n" + "|\n" * 20
     assert wrong_announcement(written("Table", table)) == {}
-    monkeypatch.setattr(service, "LONGEST_PAGE", 10_000)
+    monkeypatch.setattr(announcements, "LONGEST_PAGE", 10_000)
     assert set(wrong_announcement(written("Table", table))) == {"text"}

@@ -11,10 +11,9 @@ from server.accounts.models import Person
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError
 from server.submissions.models import Submission
-from server.talk.comments import service
-from server.talk.comments.queries import open_questions, threads_of
-from server.talk.comments.service import write_comment
-from server.talk.comments.views import _listing
+from server.talk import comments
+from server.talk.comment_views import _listing
+from server.talk.comments import open_questions, threads_of, write_comment
 from server.talk.models import LONGEST_COMMENT, Comment
 from tests.server.course import NOW
 from tests.server.web.conftest import Portal
@@ -141,7 +140,7 @@ def test_what_is_wrong_comes_back(portal: Portal, page: str, fields: dict[str, s
 
 
 def test_a_submission_takes_a_limited_number(portal: Portal, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MOST_COMMENTS", 2)
+    monkeypatch.setattr(comments, "MOST_COMMENTS", 2)
     with portal.course.sessions.begin() as session:
         found = session.scalars(select(Submission)).one()
         ada = session.get_one(Person, portal.course.person("ada"))

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from server.up.portal_request import NoAnswer, ask
+from server.up.watch import NoAnswer, ask
 from tests.marks import linux
 from tests.server.database.version_0030.kept import make_folder
 

@@ -13,7 +13,7 @@ from server.courses.models import Assignment
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.enrolment.codes import course_to_join
-from server.submissions.rules.points import Achieved, worth
+from server.grades.points import Achieved, worth
 from server.up.demo import DemoUser, prepare_demo, read_demo
 from tests.server.course import read_row, read_rows
 

@@ -12,13 +12,13 @@ from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import ApiToken, BrowserSession, Person
 from server.accounts.service import create_token, disable
-from server.courses.exercises import content_of, keep_draft
 from server.courses.models import Course, Membership, Role
-from server.courses.rubric import Criterion, stored
 from server.courses.service import create_assignment
+from server.exercises.stored import content_of, keep_draft
+from server.grades.criteria import Criterion, stored
 from server.submissions.models import StagedRegrade, Submission
-from server.talk.announcements.service import Written, announce
-from server.talk.comments.service import write_comment
+from server.talk.announcements import Written, announce
+from server.talk.comments import write_comment
 from server.talk.models import ExtensionRequest, RegradeRequest
 from tests.server.course import NOW, ACourse
 from tests.server.experiments.started import started

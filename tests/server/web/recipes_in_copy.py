@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 
 from kernels.verdict import Verdict
+from server.acts.by_form import typed_values
+from server.assignments.settings import setting_of
 from server.courses.models import Assignment, Extension, Role
-from server.staff.acts.by_form import typed_values
-from server.staff.assignments.assignment_settings import setting_of
-from server.submissions.rules.points import points_for
+from server.grades.points import points_for
 from server.web.openapi import described
 from tests.browser.pages import PAGES
 from tests.server.course import NOW

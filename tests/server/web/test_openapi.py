@@ -20,8 +20,7 @@ from server.fields import INTERNAL, JsonName, Range, Text, answer_json
 from server.http.operation import operation
 from server.settings import Settings
 from server.web.app import create_app
-from server.web.openapi import described
-from server.web.schemas import Schemas, Undescribed, field_texts, summary
+from server.web.openapi import Schemas, Undescribed, described, field_texts, summary
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import NOBODY, Portal
 

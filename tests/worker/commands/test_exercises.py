@@ -15,7 +15,7 @@ from kernels.exercise import BUILT_IN, find_exercise
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
-from worker.commands.kernel.exercise_proof import Proof, Prover
+from worker.commands.kernel.exercise_check import Proof, Prover
 from worker.commands.root import tilelab
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "exercises.md"

@@ -12,7 +12,7 @@ from kernels.evidence import PTX_ONLY, Evidence, Extent, Light
 from kernels.exercise import ExerciseError, Layout, find_exercise, list_exercises, read_exercise
 from kernels.exercise.checks import check_ranking
 from kernels.exercise.schema import definition_in
-from kernels.experiment.exercise_text import point_exercise, point_text
+from kernels.experiment.plan import point_exercise, point_text
 from kernels.experiment.roles import Change
 from kernels.expression import Expression
 from kernels.launch import Launch

@@ -2,20 +2,90 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernels.exercise import Exercise
+from kernels.exercise.wrong_kernels import right_kernels, wrong_kernels
+from kernels.report import Report
+from kernels.report.exercise_proof import STARTER, ProofKernel, proof_kernels
+from kernels.verdict import Finding, Severity
 from worker.commands.answer import Answer
 from worker.commands.device import DEFAULT_ARCH
 from worker.commands.root import Exit, SystemFault, WrongUse
 from worker.commands.submission import cache_folder, start_stages
+from worker.steps.grading import Job, grade
+from worker.steps.stages import Stages
 
 if TYPE_CHECKING:
     from kernels.exercise import Exercise
-    from worker.commands.kernel.exercise_proof import Proof
+
+
+_SEED_BYTES = 16
+
+Opened = Callable[[], AbstractContextManager[Stages]]
+"""Opens the processes for one kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One graded kernel of an exercise.
+
+    file: in the exercise's folder
+    problem: why this verdict is unexpected; "" if it isn't
+    warning: why other inputs may hide the mistake; "" if no case says so
+    """
+
+    file: str
+    tile: int
+    report: Report
+    problem: str
+    warning: str = ""
+
+    @property
+    def leading(self) -> Finding | None:
+        """The first finding of its verdict."""
+        found = (each for each in self.report.findings if each.kind is self.report.verdict)
+        return next((each for each in found if each.severity is Severity.ERROR), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Prover:
+    """Grades the kernels of an exercise.
+
+    gpu: the device class of the processes' GPU; "" for the CPU device alone
+    """
+
+    exercise: Exercise
+    arch: str
+    cache: Path
+    opened: Opened
+    gpu: str = ""
+
+    def proofs(self) -> Iterator[Proof]:
+        """The solution at every tile, the starter, and each correct and incorrect kernel. Raises ExerciseError."""
+        exercise = self.exercise
+        for kernel in proof_kernels(exercise, wrong_kernels(exercise), right_kernels(exercise)):
+            report = self._graded(kernel)
+            tile = report.tile if kernel.tile is None else kernel.tile
+            problem, warning = kernel.problem(exercise, report), kernel.warning(exercise, report)
+            yield Proof(kernel.file, tile, report, problem, warning)
+
+    def _graded(self, kernel: ProofKernel) -> Report:
+        seed = os.urandom(_SEED_BYTES).hex()
+        source = (self.exercise.root / kernel.file).read_bytes()
+        # The goals decide about a starter that is accepted.
+        evidence = kernel.file == STARTER
+        job = Job(source, self.exercise, self.arch, seed, self.cache, kernel.tile, evidence=evidence, gpu=self.gpu)
+        with self.opened() as stages:
+            return grade(job, stages)
 
 
 def check_folder(folder: str) -> Answer:
@@ -23,7 +93,6 @@ def check_folder(folder: str) -> Answer:
     from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.exercise import ExerciseError, load_exercise
     from kernels.phases.handout import handout_phases
-    from worker.commands.kernel.exercise_proof import Prover
     from worker.steps.compile_requests import HeadersUnavailable
 
     found: list[Proof] = []

@@ -13,9 +13,9 @@ from server.commands.course_times import clock_text, zone_of
 from server.commands.database import in_session
 from server.commands.names import course_named
 from server.commands.options import even_if_lower
-from server.staff.talk import request_answers
+from server.regrades import requests as request_answers
+from server.regrades.requests import find_request, requests_in
 from server.talk.models import RegradeRequest
-from server.talk.requests.queries import find_request, requests_in
 from server.text import typed_number
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

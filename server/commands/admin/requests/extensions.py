@@ -9,13 +9,12 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe
+from server.assignments.extension_requests import find_request, grant_request, open_requests, refuse_request
 from server.commands.course_times import METAVAR, NONE, clock_text, read_time, zone_of
 from server.commands.database import in_session
 from server.commands.names import course_named
 from server.commands.options import even_if_lower
 from server.courses.service import assignments
-from server.staff.assignments.extension_requests import grant_request
-from server.talk.extension_requests.service import find_request, open_requests, refuse_request
 from server.talk.models import ExtensionRequest
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse

@@ -8,9 +8,9 @@ import pytest
 from kernels.verdict import Verdict
 from server.grading.models import JobKind, JobState, StepState
 from server.grading.queue import Place
-from server.submissions.progress.answer import progress_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus
 from server.submissions.progress.phases import PhaseState, Progress, Trail, follow, progress_of
+from server.submissions.progress.streams import progress_answer
 from worker.contract.hints import Hint
 from worker.contract.messages import StepKind
 

@@ -1,0 +1,131 @@
+"""A change by course staff, declared once. Its form, its API route and its verbs follow from the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.acts.field import Field, Values, changes, cleaned, fields_of, outside_limits, plain_values
+from server.audit.service import note
+from server.courses.models import Assignment, Course
+from server.courses.service import CourseError, hold_course
+from server.grades.losses import losses_confirmed
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an act changes: a course, an assignment of it, or what people have there."""
+
+    course: Course
+    part: Assignment | None = None
+    people: tuple[int, ...] = ()
+
+    @property
+    def assignment(self) -> Assignment:
+        assert self.part is not None, "the act changes an assignment"
+        return self.part
+
+    @property
+    def subject(self) -> str:
+        """What the audit calls it."""
+        return f"course {self.course.slug}" if self.part is None else f"assignment {self.course.slug}/{self.part.slug}"
+
+    @property
+    def person(self) -> int:
+        """The only person."""
+        (person,) = self.people
+        return person
+
+
+def assignment_target(assignment: Assignment, *people: int) -> Target:
+    """An assignment, or what these people have in it."""
+    return Target(assignment.course, assignment, people)
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """A change without further data."""
+
+
+class Mistakes(CourseError):
+    """Fields with invalid values, and why. Nothing changed."""
+
+    def __init__(self, by_field: Mapping[str, str]) -> None:
+        super().__init__(next(iter(by_field.values())), by_field)
+        self.by_field = by_field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act(Generic[Values]):
+    """A change by instructors.
+
+    asks: the class of its fields
+    do: makes the change, while the transaction holds the course; returns something false if there was none
+    audit: the action of its entries in the audit; "" if `do` writes them
+    present: the present values; None if an act replaces everything
+    wrong: mistakes by field, besides values outside their limits
+    lowers: whether points can fall, which it then asks about first
+    """
+
+    asks: type[Values]
+    do: Callable[[Session, Target, Person | None, Values], Any]
+    audit: str = ""
+    present: Callable[[Session, Target], Values] | None = None
+    wrong: Callable[[Session, Target, Values], Mapping[str, str]] = lambda *_: {}
+    lowers: bool = False
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return fields_of(self.asks)
+
+    @property
+    def by_name(self) -> Mapping[str, Field]:
+        return {field.name: field for field in self.fields}
+
+    def mistakes(self, session: Session, on: Target, given: Values) -> dict[str, str]:
+        """Mistakes by field, in the order of the fields."""
+        found = {**self.wrong(session, on, given), **dict(outside_limits(given))}
+        return {field.name: found[field.name] for field in self.fields if field.name in found}
+
+    def carry_out(
+        self,
+        session: Session,
+        on: Target,
+        actor: Person | None,
+        change: Callable[[Values], Values],
+        confirmed: str = "",
+    ) -> Any:
+        """Make the change, and return what it answers. Raises Mistakes, CourseError or UnconfirmedPoints.
+
+        change: makes the new values from the present ones, once no one else can change them
+        confirmed: as for `losses_confirmed`
+        """
+        hold_course(session, on.course.id)
+        session.flush()
+        session.expire_all()
+        given = cleaned(change(self.values(session, on)))
+        if wrong := self.mistakes(session, on, given):
+            raise Mistakes(wrong)
+        only = on.person if len(on.people) == 1 else None
+        with losses_confirmed(session, on.assignment, confirmed, only) if self.lowers else nullcontext():
+            return self.make(session, on, actor, given)
+
+    def make(self, session: Session, on: Target, actor: Person | None, given: Values) -> Any:
+        """Make the change with its audit entries, once the course is locked and the values are checked."""
+        was = self.values(session, on)
+        done = self.do(session, on, actor, given)
+        if done and self.audit:
+            detail = plain_values(given, private=False) if self.present is None else changes(was, given)
+            for person in on.people or (None,):
+                about = detail if person is None else {"person": person, **detail}
+                note(session, actor, self.audit, on.subject, course_id=on.course.id, **about)
+        return done
+
+    def values(self, session: Session, on: Target) -> Values:
+        """The present values; the defaults if the act replaces everything."""
+        return self.asks() if self.present is None else self.present(session, on)

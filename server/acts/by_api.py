@@ -1,0 +1,78 @@
+"""An act by a route of the API: fields that the request leaves out keep their present values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import make_dataclass, replace
+from datetime import datetime
+from inspect import cleandoc
+from typing import Any
+
+from flask import Response, jsonify, request
+from sqlalchemy.orm import Session
+
+from server.acts.act import Act, Mistakes, Target, assignment_target
+from server.acts.field import Values
+from server.courses.staff_api import CONFIRM, ApiDesk, DoneAnswer, desk_of, read_change, time_to_keep
+from server.http.json_body import invalid, json_object
+from server.http.site import site
+
+
+def request_of(act: Act[Any], name: str) -> type[Any]:
+    """The class of an act's requests, for the API's description."""
+    asked = [(field.json, field.annotation, field.default) for field in act.fields]
+    text = cleandoc(act.asks.__doc__ or "")
+    for field in act.fields:
+        text = re.sub(rf"\b{field.name}\b", field.json, text)
+    if act.lowers:
+        asked.append(("confirm", CONFIRM, ""))
+        text += "\nconfirm: the value of `confirm` in the problem `lowers_points`"
+    cls = make_dataclass(name, asked, frozen=True, slots=True)
+    cls.__doc__ = text
+    return cls
+
+
+def change_by_json(
+    act: Act[Values],
+    takes: type[Any],
+    course: str,
+    find: Callable[[Session, ApiDesk], Target],
+    answer: Callable[[Session, Target, Any], Any],
+) -> Response:
+    """Carry out an act. answer: of the target, and of what the act did."""
+    desk = desk_of(course, instructor=True)
+    asked = read_change(takes)
+    named = json_object(request.get_data(), tuple(takes.__dataclass_fields__))
+    given = {field.name: getattr(asked, field.json) for field in act.fields if field.json in named}
+    for field in act.fields:
+        if field.kind == datetime and field.name in given:
+            given[field.name] = time_to_keep(field.json, given[field.name])
+
+    def change(now: Any) -> Any:
+        return replace(now, **given)
+
+    with site().sessions.begin() as session:
+        on = find(session, desk)
+        try:
+            done = act.carry_out(session, on, desk.actor(session), change, asked.confirm if act.lowers else "")
+        except Mistakes as wrong:
+            json = next(field.json for field in act.fields if field.name == wrong.fields[0])
+            raise invalid(f"`{json}`: {wrong}") from None
+        answered = answer(session, on, done)
+    return jsonify(answered)
+
+
+def of_assignment(name: str, *students: int) -> Callable[[Session, ApiDesk], Target]:
+    """Find an assignment, or what these students have in it; raises Refused."""
+
+    def find(session: Session, desk: ApiDesk) -> Target:
+        people = (desk.student(session, person).person_id for person in students)
+        return assignment_target(desk.assignment(session, name), *people)
+
+    return find
+
+
+def done_answer(_session: Session, _on: Target, changed: bool) -> DoneAnswer:
+    """The answer of an act that only reports whether it changed something."""
+    return DoneAnswer(changed)

@@ -1,0 +1,1 @@
+"""Assignments: settings, due times, extensions, and the page on which a student submits."""

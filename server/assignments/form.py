@@ -1,0 +1,279 @@
+"""The form of an assignment's page: a text or a file, to check or to submit, or an earlier submission in the editor."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from flask import request
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.rendering.page.listing.marks import marks
+from kernels.report import Report
+from kernels.report.model import first_error
+from kernels.source.paste.decoding import as_utf8, decode
+from kernels.source.paste.repairs import Repair, is_plain, plain_repair
+from kernels.verdict import Finding, Verdict
+from kernels.wire import from_plain
+from kernels.wording import byte_size
+from server.accounts.digest import digest_of
+from server.bounded_work import bounded
+from server.courses.models import SOURCE_BYTES
+from server.grading.models import JobState, Result, Source
+from server.grading.reports import ReportError, unpack
+from server.grading.stored_report import read_report
+from server.submissions.models import Mode, Submission
+from server.submissions.service import latest_job
+from server.submissions.source import SubmittedSource, UnusableSource, read_source
+
+_KEY = re.compile(r"[0-9a-f]{32}")
+_REQUEST_KEY = re.compile(rf"({_KEY.pattern})-{_KEY.pattern}")
+_DAYS = re.compile(r"[0-9]{1,3}")
+_SHOWN_NAME = 80
+
+TEXT, FILE = "source", "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A mistake in a field. field: TEXT or FILE; code: for programs, one for each kind of mistake."""
+
+    field: str
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The sent form.
+
+    text: for the editor, if the page is shown again: the typed text, or the file's text
+    source: the source to submit; None if the form has a mistake
+    key: of the form, new each time that the form is shown
+    repaired: how to repair the text, if the compiler can't read it
+    late_days: how many late days it may spend; None if its sender wasn't asked
+    changes: what the repair changed, if the Repair button sent the form; then `text` is the repaired text
+    """
+
+    text: str
+    source: SubmittedSource | None
+    mode: Mode
+    key: str
+    mistake: Mistake | None = None
+    repaired: Repair | None = None
+    changes: tuple[str, ...] | None = None
+    late_days: int | None = None
+
+    @property
+    def request_key(self) -> str:
+        """The idempotency key: pressing a button twice makes one submission, a changed text makes another."""
+        source = self.source.digest if self.source else ""
+        return f"{self.key}-{digest_of(f'{self.mode.value} {source}')[:32]}"
+
+
+def form_of(request_key: str | None) -> str:
+    """The key of the form that sent a submission; "" if a program sent it."""
+    found = _REQUEST_KEY.fullmatch(request_key or "")
+    return found[1] if found else ""
+
+
+def new_key() -> str:
+    """Make a key for a form."""
+    return secrets.token_hex(16)
+
+
+def read_sent() -> Sent:
+    """Read the form of the present request. A file replaces the text.
+
+    A text that the compiler can't read is a mistake before it uses an attempt.
+    """
+    text = _lines(request.form.get(TEXT, ""))
+    days = _late_days()
+    # Without a valid mode it is a check, which never uses an attempt. Only a refused submission asks about late days.
+    mode = Mode.RANK if request.form.get("mode") == Mode.RANK or days is not None else Mode.CHECK
+    key = request.form.get("key", "")
+    given = key if _KEY.fullmatch(key) else new_key()
+    found = _source(text)
+    if isinstance(found, Mistake):
+        return Sent(text, None, mode, given, found)
+    asked = "repair" in request.form
+    code = decode(found.content)
+    repair = _repair(code) if isinstance(code, str) and not is_plain(code) else None
+    if repair is not None and asked:
+        return Sent(repair.text, None, mode, given, changes=repair.changes)
+    text = _lines(found.content.decode())
+    if repair is not None:
+        mistake = Mistake(TEXT, "repairable", repair.sentence)
+        return Sent(text, None, mode, given, mistake, repaired=repair)
+    if asked:
+        return Sent(text, None, mode, given, changes=())
+    return Sent(text, found, mode, given, late_days=days)
+
+
+def _repair(text: str) -> Repair | None:
+    plain = bounded(plain_repair, text)
+    return None if plain is None else from_plain(Repair, plain)
+
+
+def _late_days() -> int | None:
+    text = request.form.get("late_days", "")
+    return int(text) if _DAYS.fullmatch(text) else None
+
+
+def _lines(text: str) -> str:
+    # Browsers send \r\n from a text area, whatever the author typed.
+    return text.replace("\r\n", "\n")
+
+
+def _source(text: str) -> SubmittedSource | Mistake:
+    file = request.files.get(FILE)
+    if file is not None and file.filename:
+        with file.stream:
+            return _checked(as_utf8(file.read()), FILE, _name(file.filename))
+    if not text.strip():
+        return Mistake(TEXT, "empty", "No kernel yet. Type one here or choose a file.")
+    return _checked(text, TEXT, "The text")
+
+
+def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mistake:
+    if not given.strip():
+        return Mistake(field, "empty", f"{name} is empty.")
+    try:
+        source = read_source(given)
+        source.content.decode()
+    except UnicodeEncodeError:
+        return Mistake(
+            field,
+            "half_character",
+            f"{name} has half a character, which no file can hold. Delete that character or type it again.",
+        )
+    except UnusableSource as error:
+        return Mistake(field, "too_large", f"{name} has {error.size:,} bytes. The limit is {byte_size(SOURCE_BYTES)}.")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return Mistake(
+            field, "not_text", f"{name} isn't UTF-8 text (line {line:,}). Save it as UTF-8 and send it again."
+        )
+    if b"\0" in source.content:
+        return Mistake(field, "not_source", f"{name} isn't source code: it has NUL characters.")
+    return source
+
+
+def _name(given: str) -> str:
+    name = given.replace("\\", "/").rpartition("/")[2]
+    return name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…"
+
+
+_MOST_FINDINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LineMark:
+    """A mark at a line of the editor.
+
+    column: None for the whole line
+    kind: the finding's headline, such as "Data race between lines 20 and 25"
+    severity: error or warning
+    """
+
+    line: int
+    column: int | None
+    kind: str
+    message: str
+    severity: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingText:
+    """A finding in words. line: None if it isn't about a line, such as an incorrect output."""
+
+    line: int | None
+    headline: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierSubmission:
+    """One of the reader's own submissions.
+
+    is_check: whether it was a check
+    verdict: None before the first verdict
+    pending: whether the first verdict is still to come
+    told: the first findings in words
+    """
+
+    public_id: str
+    created_at: datetime
+    text: str
+    is_check: bool
+    verdict: Verdict | None
+    pending: bool
+    marks: Sequence[LineMark]
+    told: Sequence[FindingText]
+
+
+def earlier_submission(
+    session: Session, person_id: int, assignment_id: int, public_id: str | None = None
+) -> EarlierSubmission | None:
+    """The submission with this ID, or the last one; None if this person has none in the assignment."""
+    query = select(Submission).where(Submission.person_id == person_id, Submission.assignment_id == assignment_id)
+    if public_id is not None:
+        if not (public_id.isascii() and public_id.isalnum()):
+            return None
+        query = query.where(Submission.public_id == public_id)
+    found = session.scalar(query.order_by(Submission.created_at.desc(), Submission.id.desc()).limit(1))
+    if found is None:
+        return None
+    content = session.scalars(select(Source.content).where(Source.digest == found.source_digest)).one()
+    job = found.judged_job
+    report = None if job is None or job.verdict is None else _report(session, job.id, job.verdict)
+    findings = () if report is None else report.findings
+    return EarlierSubmission(
+        public_id=found.public_id,
+        created_at=found.created_at,
+        text=content.decode("utf-8", errors="replace"),
+        is_check=found.mode is Mode.CHECK,
+        verdict=None if job is None else job.verdict,
+        pending=job is None and latest_job(session, found.id).state in {JobState.QUEUED, JobState.RUNNING},
+        marks=() if report is None else line_marks(report),
+        told=[FindingText(found.line, found.headline, found.message) for found in findings[:_MOST_FINDINGS]],
+    )
+
+
+def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
+    packed = session.scalar(select(Result.report).where(Result.job_id == job))
+    try:
+        return None if packed is None else read_report(unpack(packed), verdict)
+    except ReportError:
+        return None
+
+
+def line_marks(report: Report) -> Sequence[LineMark]:
+    """The marks of the findings, line by line. If no finding has a line, marks the lines behind the mistake."""
+    found = _of_findings(report.findings)
+    leading = first_error(report.findings, report.verdict)
+    if found or leading is None or report.explanation is None:
+        return found
+    source = report.explanation
+    return [
+        LineMark(note.line, None, leading.headline, f"{leading.message} Here: {note.text}.", "error")
+        for note in (*source.clues, *source.marks)
+    ]
+
+
+def _of_findings(findings: Sequence[Finding]) -> Sequence[LineMark]:
+    return [
+        LineMark(
+            line=line,
+            column=mark.column,
+            kind=mark.headline,
+            message=mark.text or f"{mark.place or 'other place'}, see line {mark.line}",
+            severity="warning" if mark.warning else "error",
+        )
+        for line, found in sorted(marks(tuple(findings)).items())
+        for mark in found
+    ]

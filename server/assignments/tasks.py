@@ -1,0 +1,313 @@
+"""A student's tasks: assignments with deadlines, submissions and points, and the progress in a course."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.orm import Session
+
+from kernels.exercise.model import Metric
+from server.courses.access import Reader
+from server.courses.models import Assignment, Role
+from server.courses.service import assignments_for, attended, visible_assignments
+from server.grades.grade import Grade, corrections_of, grade_from, rubric_grades_of
+from server.grading.metric import metric_of
+from server.submissions.allowance import extensions_of
+from server.submissions.counted_submission import Counted, Deadlines, Entry, best, due_for
+from server.submissions.entries import own_entries
+from server.submissions.models import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An assignment for one person.
+
+    points: the most possible, with those by the rubric
+    deadlines: with this person's extension; usual: without it
+    extra_attempts: granted to this person
+    metric: ranks the measurements
+    grade: what counts, and the points
+    best: the best submission; None for none yet
+    entries: all submissions and checks of this person, the first one first
+    position: its place in the course; None for none
+    """
+
+    course: str
+    course_title: str
+    time_zone: str
+    slug: str
+    title: str
+    points: float
+    device_class: str
+    metric: Metric
+    opens_at: datetime | None
+    listed: bool
+    deadlines: Deadlines
+    usual: Deadlines
+    extra_attempts: int
+    grade: Grade
+    best: Counted | None
+    entries: Sequence[Entry]
+    position: int | None = None
+
+    @property
+    def counted(self) -> Counted | None:
+        """The submission that counts; None for none yet."""
+        return self.grade.counted
+
+    @property
+    def address(self) -> str:
+        return f"/courses/{self.course}/{self.slug}/"
+
+    @property
+    def due_extended(self) -> bool:
+        return self.deadlines.due_at != self.usual.due_at
+
+    @property
+    def closing_extended(self) -> bool:
+        return self.deadlines.closes_at != self.usual.closes_at
+
+    @property
+    def under_way(self) -> bool:
+        return any(entry.under_way for entry in self.entries)
+
+    @property
+    def checked(self) -> Entry | None:
+        """The last check with a verdict, shown until a submission counts."""
+        return next((one for one in reversed(self.entries) if one.mode is Mode.CHECK and one.judged), None)
+
+    @property
+    def done(self) -> bool:
+        """Whether an accepted submission counts."""
+        return self.counted is not None and self.counted.entry.accepted
+
+    @property
+    def at_its_best(self) -> bool:
+        """Whether no better submission is possible: it is accepted, and no GPU measures its speed."""
+        return self.done and not self.device_class
+
+    def closed(self, now: datetime) -> bool:
+        return self.deadlines.closed(now)
+
+    def overdue(self, now: datetime) -> bool:
+        return self.deadlines.due_at is not None and now > self.deadlines.due_at
+
+
+def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequence[Task]:
+    """A student's tasks in all their active courses, by deadline."""
+    learns = {one.slug for one in attended(session, person_id) if one.role is Role.STUDENT}
+    if not learns:
+        return []
+    found = [each for each in visible_assignments(session, person_id, now) if each.course.slug in learns]
+    return sorted(tasks_for(session, found, person_id), key=_by_due)
+
+
+def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
+    """Choose the tasks that are still worth doing. tasks: by deadline.
+
+    First come open tasks before their deadline, then late ones, the latest deadline first. Then come done tasks that
+    can be improved. Left out are closed and excused tasks, done tasks after their deadline, and done tasks that can't
+    be improved.
+    """
+    ahead: list[Task] = []
+    late: list[Task] = []
+    done: list[Task] = []
+    for task in tasks:
+        if task.closed(now) or task.at_its_best or task.grade.excuse_released:
+            continue
+        if not task.overdue(now):
+            (done if task.done else ahead).append(task)
+        elif not task.done:
+            late.append(task)
+    return [*ahead, *reversed(late), *done]
+
+
+def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
+    """A person's tasks in one course, in its order."""
+    return in_order(tasks_for(session, assignments_for(session, course_id, role, now), person_id))
+
+
+def in_order(tasks: Iterable[Task]) -> Sequence[Task]:
+    """Sort the tasks of one course. Tasks without a place come last, by the person's deadline."""
+    return sorted(tasks, key=lambda task: (task.position is None, task.position or 0, *_by_due(task)))
+
+
+def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
+    """A person's task for one assignment."""
+    (only,) = tasks_for(session, [assignment], person_id)
+    return only
+
+
+def tasks_for(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
+    """A person's tasks for these assignments, in their order."""
+    extensions = extensions_of(session, [one.id for one in assignments], person_id)
+    corrections = corrections_of(session, [one.id for one in assignments], person_id)
+    by_rubric = rubric_grades_of(session, assignments, person_id)
+    entries_by_assignment = own_entries(session, assignments, person_id)
+    for assignment in assignments:
+        extension = extensions.get(assignment.id)
+        deadlines = due_for(assignment, extension)
+        entries = entries_by_assignment.get(assignment.id, ())
+        yield Task(
+            course=assignment.course.slug,
+            course_title=assignment.course.title,
+            time_zone=assignment.course.time_zone,
+            slug=assignment.slug,
+            title=assignment.title,
+            points=assignment.most_points,
+            device_class=assignment.device_class,
+            metric=metric_of(assignment.exercise),
+            opens_at=assignment.opens_at,
+            listed=assignment.listed,
+            deadlines=deadlines,
+            usual=due_for(assignment, None),
+            extra_attempts=extension.extra_attempts if extension else 0,
+            grade=grade_from(
+                assignment, extension, corrections.get(assignment.id), entries, by_rubric.get(assignment.id)
+            ),
+            best=best(assignment, deadlines, entries),
+            entries=entries,
+            position=assignment.position,
+        )
+
+
+def _by_due(task: Task) -> tuple[bool, float, str]:
+    """Sort by the person's own deadline; tasks without one come last."""
+    due_at = task.deadlines.due_at
+    return due_at is None, 0.0 if due_at is None else due_at.timestamp(), task.slug
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The words of the link to a student's next step at an assignment, and its address."""
+
+    words: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class CourseProgress:
+    """A student's progress in a course, without the assignments that they are excused from.
+
+    done, of: how many assignments are accepted, of how many
+    points, most: of the assignments with points that are released
+    held: how many assignments have points that aren't released yet
+    """
+
+    done: int
+    of: int
+    points: float
+    most: float
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class CourseBar:
+    """A student's place in a course, as the pages of one assignment show it.
+
+    task: the page's own; before, after: its neighbours in the course's order, None at the ends
+    """
+
+    now: datetime
+    task: Task
+    before: Task | None
+    after: Task | None
+    progress: CourseProgress
+
+
+def course_bar(session: Session, reader: Reader) -> CourseBar | None:
+    """The bar for a student's page of an assignment; None for course staff, who have no progress."""
+    if reader.course.is_staff:
+        return None
+    tasks = tasks_in(session, reader.course.course_id, reader.course.role, reader.viewer.id, reader.now)
+    here = next((place for place, task in enumerate(tasks) if task.slug == reader.slug), None)
+    if here is None:
+        return None
+    return CourseBar(
+        now=reader.now,
+        task=tasks[here],
+        before=tasks[here - 1] if here else None,
+        after=tasks[here + 1] if here + 1 < len(tasks) else None,
+        progress=course_progress(tasks),
+    )
+
+
+def course_progress(tasks: Sequence[Task]) -> CourseProgress:
+    """Sum up a student's tasks in one course."""
+    found = [task for task in tasks if not task.grade.excuse_released]
+    valued = [task for task in found if task.points]
+    released = [task for task in valued if not task.grade.held]
+    return CourseProgress(
+        done=sum(task.done for task in found),
+        of=len(found),
+        points=sum(task.grade.points or 0.0 for task in released),
+        most=sum(task.points for task in released),
+        held=len(valued) - len(released),
+    )
+
+
+def next_step(task: Task, now: datetime) -> Step:
+    """The most useful link for a student at this assignment."""
+    pending = next((entry for entry in task.entries if entry.under_way), None)
+    if pending is not None:
+        return Step("See progress", f"/submissions/{pending.public_id}")
+    if task.grade.excuse_released and task.counted is None:
+        return Step("Read handout", task.address)
+    over = task.grade.excuse_released or task.closed(now) or task.at_its_best or (task.done and task.overdue(now))
+    if over and task.counted is not None:
+        return Step("See result", f"/submissions/{task.counted.entry.public_id}")
+    if task.closed(now):
+        return Step("Read handout", task.address)
+    if task.done:
+        return Step("Make it faster", task.address)
+    if task.counted is not None:
+        return Step("Fix it", task.address)
+    if task.checked is not None:
+        return Step("Submit it" if task.checked.accepted else "Fix it", task.address)
+    return Step("Continue" if task.entries else "Start", task.address)
+
+
+WEEKS = 12
+_LEVELS = (1, 3, 6, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day. place: days since the first Monday; level: 0 for none to 4 for many."""
+
+    day: date
+    place: int
+    count: int
+
+    @property
+    def level(self) -> int:
+        return sum(self.count >= least for least in _LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnActivity:
+    """The last weeks, from a Monday until today."""
+
+    days: Sequence[Day]
+
+    @property
+    def total(self) -> int:
+        return sum(each.count for each in self.days)
+
+    @property
+    def active(self) -> int:
+        return sum(each.count > 0 for each in self.days)
+
+
+def own_activity(tasks: Sequence[Task], now: datetime, zone: ZoneInfo) -> OwnActivity | None:
+    """The activity of the last weeks, in this time zone; None for none."""
+    today = now.astimezone(zone).date()
+    first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
+    counts = Counter(entry.created_at.astimezone(zone).date() for task in tasks for entry in task.entries)
+    dates = [first + timedelta(days=place) for place in range((today - first).days + 1)]
+    found = OwnActivity([Day(day, place, counts[day]) for place, day in enumerate(dates)])
+    return found if found.total else None

@@ -1,0 +1,1 @@
+"""The progress of a class in an assignment, for course staff."""

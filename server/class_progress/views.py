@@ -1,0 +1,264 @@
+"""The pages of progress: all assignments, and what happens at one of them."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from flask import Response, render_template, request
+from sqlalchemy import and_, func, literal, select, union_all
+from sqlalchemy.orm import Session
+
+from kernels.exercise.model import Metric
+from kernels.rendering.page.experiment_page import PlotView
+from server.assignments.staff_views import assignment_of
+from server.audit.service import note
+from server.class_progress.failures import Failures, failures
+from server.class_progress.forecast import forecast
+from server.class_progress.listed import PARTS, Listed, ProgressLine, listed, students_csv
+from server.class_progress.states import Bar, bars, states_of, stuck, students_in
+from server.courses.access import Membership, staff_of
+from server.courses.models import Assignment, Role
+from server.courses.service import assignments_for
+from server.courses.staff_pages import Desk, acting, asked, desk_of, looked_for, staff
+from server.grades.grade import Grade
+from server.grades.gradebook import gradebook
+from server.grades.points import measured_rungs
+from server.grading.metric import UNITS, metric_of
+from server.http.forms import Form
+from server.http.numbers import zone_of
+from server.http.problems import Refused
+from server.http.site import site
+from server.roster.views import Part, csv_answer, part_of
+from server.standings.class_speeds import Bin, Mark, bins, histogram
+from server.standings.models import Standing
+from server.submissions.models import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Each student's best accepted kernel on the assignment's device class. marked: whether it has a ladder."""
+
+    device_class: str
+    unit: str
+    students: int
+    median: str
+    best: str
+    bins: tuple[Bin, ...]
+    marked: bool
+    plot: PlotView
+
+
+def speeds(session: Session, assignment: Assignment) -> Speeds | None:
+    """The distribution; None if nothing was measured."""
+    if not assignment.device_class:
+        return None
+    metric = metric_of(assignment.exercise)
+    scores = session.scalars(
+        select(Standing.score).where(
+            Standing.assignment_id == assignment.id, Standing.device_class == assignment.device_class,
+            Standing.before_freeze.is_(False), Standing.person_id.in_(students_in(assignment.course_id)),
+        )
+    )  # fmt: skip
+    values = sorted(abs(score) for score in scores if score)
+    if not values:
+        return None
+    marks = _marks(assignment) if metric is Metric.GFLOPS else []
+    found = bins(values, marks)
+    unit = UNITS[metric]
+    rows = [(one.label, one.students) for one in found]
+    plot = histogram("speeds", "Students by speed", f"Best accepted kernel, {unit}", "Students", rows)
+    best = values[0] if metric is Metric.TIME else values[-1]
+    middle = statistics.median(values)
+    return Speeds(
+        assignment.device_class, unit, len(values), f"{_edge(middle)} {unit}", f"{_edge(best)} {unit}", found,
+        bool(marks), plot,
+    )  # fmt: skip
+
+
+def _edge(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 or not value else f"{value:.3g}"
+
+
+def _marks(assignment: Assignment) -> list[Mark]:
+    """The measured rungs at the ranking size; none for a course's own exercise."""
+    exercise = assignment.exercise
+    shipped = exercise.course_id is None
+    rungs = measured_rungs(exercise.name, exercise.definition, assignment.device_class, shipped=shipped)
+    return [(f"rung {rung.number}, {rung.title}", speed) for rung, speed in rungs]
+
+
+_DAYS = 21
+_AFTER = timedelta(days=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The last days with their number of submissions and checks. more: whether there were earlier ones."""
+
+    plot: PlotView
+    total: int
+    more: bool
+
+
+def activity(session: Session, assignment: Assignment, zone: ZoneInfo, now: datetime) -> Activity | None:
+    """The last three weeks, up to today or a few days after the deadline; None without any submission."""
+    mine = and_(Submission.assignment_id == assignment.id, Submission.person_id.in_(students_in(assignment.course_id)))
+    first = session.scalar(select(func.min(Submission.created_at)).where(mine))
+    if first is None:
+        return None
+    due_at = assignment.due_at
+    last = min(now, max(first, due_at) + _AFTER) if due_at is not None else now
+    end = last.astimezone(zone).date()
+    begin = max(first.astimezone(zone).date(), end - timedelta(days=_DAYS - 1))
+    days = [begin + timedelta(days=number) for number in range((end - begin).days + 1)]
+    edges = [datetime(day.year, day.month, day.day, tzinfo=zone) for day in [*days, end + timedelta(days=1)]]
+    # One range of an index for each day.
+    counts = union_all(*(
+        select(literal(place).label("place"), func.count().label("count"))
+        .select_from(Submission)
+        .where(mine, Submission.created_at >= start, Submission.created_at < stop)
+        for place, (start, stop) in enumerate(itertools.pairwise(edges))
+    ))  # fmt: skip
+    found = {place: count for place, count in session.execute(counts)}  # noqa: C416 - typed so
+    due = None if due_at is None else due_at.astimezone(zone).date()
+    labels = [f"{day:%d %b}{', due' if day == due else ''}" for day in days]
+    rows = [(label, found[place]) for place, label in enumerate(labels)]
+    plot = histogram("activity", "Submissions and checks by day", "Day", "Submissions and checks", rows)
+    return Activity(plot, sum(found.values()), first.astimezone(zone).date() < begin)
+
+
+@dataclass(frozen=True, slots=True)
+class AllProgressPage:
+    """The bars of all assignments that students can see."""
+
+    desk: Desk
+    bars: list[Bar]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressPage:
+    """One assignment. stuck: the number of students who seem stuck; forecast: "" without a deadline ahead."""
+
+    desk: Desk
+    bar: Bar
+    stuck: int
+    failures: Failures
+    speeds: Speeds | None
+    activity: Activity | None
+    forecast: str
+
+    @property
+    def assignment(self) -> Assignment:
+        return self.bar.assignment
+
+
+@staff.get("/progress")
+def show_all_progress(slug: str) -> str:
+    """Show the bar of each assignment."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        found = assignments_for(session, course.course_id, Role.STUDENT, datetime.now(UTC))
+        page = AllProgressPage(desk_of(course, "progress"), bars(session, course.course_id, found))
+    return render_template("class_progress/progress.html", page=page)
+
+
+@staff.get("/progress/<assignment>")
+def show_progress(slug: str, assignment: str) -> str:
+    """Show how far students are with an assignment, and what stops them."""
+    course = staff_of(slug)
+    now = datetime.now(UTC)
+    with site().readers.begin() as session:
+        one = assignment_of(session, course, assignment)
+        states = states_of(session, course.course_id, [one])[one.id]
+        bar = Bar.of(one, states)
+        days = activity(session, one, zone_of(course.time_zone), now)
+        page = ProgressPage(
+            desk_of(course, "progress"), bar,
+            len(stuck(session, one, states, now)), failures(session, one),
+            speeds(session, one), days, forecast(session, bar, now),
+        )  # fmt: skip
+    return render_template("class_progress/progress_assignment.html", page=page)
+
+
+_MAILTO_CHARACTERS = 1_800
+"""Longer addresses are cut off by some browsers and mail programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudentsPage:
+    """A page of the students of a part.
+
+    grades: of the page's students, by the person's ID
+    emails: of all students of the part; mailto: a message to them, "" if it is too long
+    """
+
+    desk: Desk
+    assignment: Assignment
+    form: Form
+    found: Listed
+    part: Part
+    lines: Sequence[ProgressLine]
+    grades: Mapping[int, Grade]
+    emails: str
+    mailto: str
+
+    @property
+    def title(self) -> str:
+        return dict(PARTS).get(self.form["part"], "")
+
+
+@staff.get("/progress/<assignment>/students")
+def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
+    """List the students of a part, with their addresses."""
+    course = staff_of(slug)
+    form = _asked()
+    with site().readers.begin() as session:
+        one = assignment_of(session, course, assignment)
+        found = _listed(session, course, one, form) if form.right else Listed(one, [], {}, {})
+        part = part_of(found.members, asked("page", 6))
+        lines = tuple(found.lines(session, part.members))
+        book = gradebook(session, course.course_id, part.members, slugs=[one.slug])
+        grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
+        emails = ", ".join(each.email for each in found.members)
+        mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
+        page = StudentsPage(
+            desk_of(course, "progress"), one, form, found, part, lines, grades, emails,
+            mailto if found.members and len(mailto) <= _MAILTO_CHARACTERS else "",
+        )  # fmt: skip
+        html = render_template("class_progress/progress_students.html", page=page, parts_offered=PARTS)
+    return html if form.right else (html, 422)
+
+
+@staff.get("/progress/<assignment>/students.csv")
+def export_progress_students(slug: str, assignment: str) -> Response:
+    """Export the students of a part as CSV."""
+    course = staff_of(slug)
+    form = _asked()
+    if not form.right:
+        raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
+    with site().readers.begin() as session:
+        one = assignment_of(session, course, assignment)
+        found = _listed(session, course, one, form)
+        text = students_csv(session, found)
+    with site().sessions.begin() as session:
+        note(
+            session, acting(session), "roster.exported", f"assignment {course.slug}/{one.slug}",
+            course_id=course.course_id, people=len(found.members),
+        )  # fmt: skip
+    return csv_answer(text, f"{course.slug}-{one.slug}-{form['part'] or 'students'}.csv")
+
+
+def _asked() -> Form:
+    form = looked_for(request.args, "part", "text")
+    form.choose("part", PARTS)
+    return form
+
+
+def _listed(session: Session, course: Membership, assignment: Assignment, form: Form) -> Listed:
+    return listed(session, course.course_id, assignment, form["part"], form["text"], datetime.now(UTC))

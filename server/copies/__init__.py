@@ -1,0 +1,1 @@
+"""Submissions of several students that are identical or similar."""

@@ -1,0 +1,140 @@
+"""Staff pages for similar submissions: the list, and two side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Response, render_template
+from sqlalchemy.orm import Session
+
+from kernels.source.similarity.comparison import LEAST_SHARE, LEAST_STUDENTS
+from server.accounts.access import nothing_here
+from server.assignments.staff_views import assignment_of
+from server.copies.looked_at import Looked, fold, mark_fine, mark_of, marks_of, take_back
+from server.copies.similar import (
+    SharedLine,
+    Similar,
+    Work,
+    given_code,
+    shared_files,
+    side_by_side,
+    similar,
+    work_of,
+    works_of,
+)
+from server.courses.access import Membership, staff_of
+from server.courses.models import Assignment
+from server.courses.service import CourseError
+from server.courses.staff_pages import Desk, acting, asked, back, desk_of, staff
+from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
+from server.http.site import site
+from server.submissions.models import LookedAtPair
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarPage:
+    """The similar submissions of an assignment.
+
+    looked: pairs that staff marked as fine, folded away; percent: the share from which pairs are listed
+    """
+
+    desk: Desk
+    assignment: Assignment
+    found: Similar
+    looked: list[Looked]
+    percent: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two submissions. line_id: the beginning of its lines' anchors; other_id: of the other side's."""
+
+    work: Work
+    lines: list[SharedLine]
+    line_id: str
+    other_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySidePage:
+    """Two submissions with their shared lines.
+
+    students: how many were compared; mark: None if staff haven't marked the pair as fine
+    """
+
+    desk: Desk
+    assignment: Assignment
+    sides: tuple[Side, Side]
+    students: int
+    mark: LookedAtPair | None
+    form: Form
+
+
+@staff.get("/similar/<assignment>")
+def show_similar(slug: str, assignment: str) -> str:
+    """List identical and similar submissions of different students."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        one = assignment_of(session, course, assignment)
+        given = (works_of(session, one), shared_files(session, one), given_code(session, one))
+        marks = marks_of(session, one)
+        found, looked = fold(similar(*given, marked=len(marks)), marks)
+        desk = desk_of(course, "submission")
+        page = SimilarPage(desk, one, found, looked, round(100 * LEAST_SHARE), LEAST_STUDENTS)
+        return render_template("copies/similar.html", page=page)
+
+
+@staff.get("/similar/<assignment>/pair")
+def show_similar_pair(slug: str, assignment: str) -> str:
+    """Show two submissions side by side, with the shared lines marked."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        return _pair_page(session, course, assignment_of(session, course, assignment), filled({}))
+
+
+@staff.post("/similar/<assignment>/pair")
+def mark_pair(slug: str, assignment: str) -> Response | tuple[str, int]:
+    """Mark two submissions as looked at and fine."""
+    course, form = staff_of(slug), sent("note")
+    try:
+        with site().sessions.begin() as session:
+            one = assignment_of(session, course, assignment)
+            mark_fine(session, one, _asked_works(session, one), acting(session), form["note"])
+    except CourseError as error:
+        form.mistake("note", str(error))
+        with site().readers.begin() as session:
+            return _pair_page(session, course, assignment_of(session, course, assignment), form), 422
+    return back("staff.show_similar", slug, "pair-looked-at", assignment=assignment)
+
+
+@staff.post("/similar/<assignment>/pair/take-back")
+def take_pair_back(slug: str, assignment: str) -> Response:
+    """Show two submissions that were marked as fine in the list again."""
+    course = staff_of(slug)
+    try:
+        with site().sessions.begin() as session:
+            one = assignment_of(session, course, assignment)
+            take_back(session, one, _asked_works(session, one), acting(session))
+    except CourseError as error:
+        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    return back("staff.show_similar", slug, "pair-taken-back", assignment=assignment)
+
+
+def _asked_works(session: Session, assignment: Assignment) -> tuple[Work, Work]:
+    """The two submissions in the address; 404 if either isn't a student's submission to this assignment."""
+    left, right = (work_of(session, assignment, asked(name)) for name in ("left", "right"))
+    if left is None or right is None:
+        raise nothing_here()
+    return left, right
+
+
+def _pair_page(session: Session, course: Membership, assignment: Assignment, form: Form) -> str:
+    left, right = _asked_works(session, assignment)
+    works = works_of(session, assignment)
+    lines = side_by_side(left, right, works, given_code(session, assignment))
+    sides = Side(left, lines[0], "left", "right"), Side(right, lines[1], "right", "left")
+    mark = mark_of(session, left, right)
+    page = SideBySidePage(desk_of(course, "submission"), assignment, sides, len(works), mark, form)
+    return render_template("copies/similar_pair.html", page=page)

@@ -1,0 +1,203 @@
+"""Pages for joining a course: with its code, with a link, or by an invitation."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flask import Blueprint, Response, request
+from sqlalchemy.exc import IntegrityError
+
+from server.accounts import password_sign_in, service
+from server.accounts.access import Viewer, viewer, viewer_or_none
+from server.accounts.limits import Limit, TooOften, by_address, count
+from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.accounts.new_password import mistake_in
+from server.accounts.views import check_new, go, network_address, page, password_sent, revoke_all, too_often, user_agent
+from server.audit.service import note
+from server.courses.service import CourseError
+from server.enrolment import links
+from server.enrolment.codes import CannotJoin, course_to_join, join
+from server.enrolment.course_invitations import accept, refuse
+from server.enrolment.email_confirmation import confirm_email
+from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
+from server.http.site import site
+
+enrolment = Blueprint("enrolment", "server.enrolment")
+
+
+_JOIN_PAGE = "enrolment/join.html"
+_TAKEN = "This email already has an account. Sign in and enter the code there."
+
+# Only failed codes count. A correct one always works: others may share the address, and codes can't be guessed. In its
+# first hour, a whole class creates accounts from one address. The second limit allows that but stops floods. A taken
+# email counts too. Its answer reveals that the email has an account, because Tilelab can't send mail to its owner
+# instead. But it needs a valid code, and the limit prevents long lists.
+_GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
+_ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
+
+
+@enrolment.get("/join")
+def join_page() -> Response:
+    """Show the form. The address may contain the code, so that staff can share it."""
+    return page(_JOIN_PAGE, filled({"code": request.args.get("code", "")[:40]}))
+
+
+@enrolment.post("/join")
+def join_course() -> Response:
+    """Join with the signed-in account or a new one."""
+    form = sent("code", "name", "email")
+    if not form["code"]:
+        form.mistake("code", "Type the code from your course staff.")
+    try:
+        who = viewer_or_none()
+        answer = _join(form, who) if who is not None else _join_anew(form)
+        if "code" in form.mistakes:
+            count(site().sessions, _GUESSES, by_address(network_address()))
+    except TooOften as error:
+        return too_often(_JOIN_PAGE, form, error)
+    return answer
+
+
+def _join(form: Form, who: Viewer) -> Response:
+    if not form.right:
+        return page(_JOIN_PAGE, form)
+    try:
+        with site().sessions.begin() as session:
+            course = course_to_join(session, form["code"])
+            new = join(session, session.get_one(Person, who.id), course)
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return page(_JOIN_PAGE, form)
+    return go(f"/courses/{course.slug}/?notice={'joined' if new else 'already-in'}")
+
+
+def _join_anew(form: Form) -> Response:
+    course_id = _course_of_code(form)
+    _check_fields(form)
+    # Only after a valid code does the answer show whether the email has an account.
+    if not form.right:
+        return page(_JOIN_PAGE, form)
+    count(site().sessions, _ACCOUNTS, f"course {course_id} {by_address(network_address())}")
+    if _is_taken(form["email"]):
+        form.mistake("email", _TAKEN)
+        return page(_JOIN_PAGE, form)
+    kept = service.hash_password(password_sent("password"))
+    try:
+        with site().sessions.begin() as session:
+            course = course_to_join(session, form["code"])
+            person = service.create_person(session, email=form["email"], name=form["name"], proven=False)
+            service.keep_password(session, person, kept)
+            join(session, person, course)
+            token = password_sign_in.open_session(session, person, user_agent())
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return page(_JOIN_PAGE, form)
+    except (service.AccountError, IntegrityError):
+        form.mistake("email", _TAKEN)
+        return page(_JOIN_PAGE, form)
+    return go(f"/courses/{course.slug}/?notice=joined", token or "")
+
+
+def _is_taken(email: str) -> bool:
+    with site().readers.begin() as session:
+        return service.find_person(session, email) is not None
+
+
+def _course_of_code(form: Form) -> int | None:
+    try:
+        with site().readers.begin() as session:
+            return course_to_join(session, form["code"]).id
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return None
+
+
+def _check_fields(form: Form) -> None:
+    for name, check in (("name", service.normal_name), ("email", service.normal_email)):
+        try:
+            check(form[name])
+        except service.AccountError as error:
+            form.mistake(name, str(error))
+    if mistake := mistake_in(password_sent("password"), form["email"], form["name"]):
+        form.mistake("password", mistake)
+
+
+_LINK_PAGE = "enrolment/link.html"
+_ADDRESS = "/<any(invitation, reset):purpose>/<token>"
+
+
+@enrolment.get(_ADDRESS)
+def show_link(purpose: str, token: str) -> Response:
+    """Show the form; doesn't use up the link."""
+    return _shown(filled({"tokens": "yes"}), _found(purpose, token))
+
+
+@enrolment.post(_ADDRESS)
+def follow_link(purpose: str, token: str) -> Response:
+    """Set the password and sign in."""
+    person = _found(purpose, token).person
+    password = password_sent("password")
+    form = sent("tokens")
+    check_new(form, password, password_sent("again"), person.email, person.name)
+    if not form.right:
+        return _shown(form, _found(purpose, token))
+    kept = service.hash_password(password)
+    before = viewer_or_none()
+    with site().sessions.begin() as session:
+        used = links.use_link(session, LinkPurpose(purpose), token)
+        if used is None:
+            raise _over()
+        owner = used.person
+        service.keep_password(session, owner, kept)
+        confirm_email(session, owner)
+        if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
+            revoke_all(session, owner)
+        note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
+        cookie = password_sign_in.open_session(session, owner, user_agent(), before.session_id if before else None)
+    return go("/?notice=password-set", cookie or "")
+
+
+def _found(purpose: str, token: str) -> OneTimeLink:
+    with site().readers.begin() as session:
+        found = links.find_link(session, LinkPurpose(purpose), token)
+    if found is None:
+        raise _over()
+    return found
+
+
+def _shown(form: Form, link: OneTimeLink) -> Response:
+    person: Person = link.person
+    return page(_LINK_PAGE, form, link=link, person=person)
+
+
+def _over() -> Refused:
+    return Refused(
+        404, "link_over", "This link no longer works",
+        "It was used, it expired, a newer link replaced it, or another course added you since. If you have a password, "
+        "sign in with it. If not, ask course staff for a new link. If you are in several courses, ask an operator.",
+    )  # fmt: skip
+
+
+_ONE = "/invitations/<int(max=9007199254740991):number>"
+
+
+@enrolment.post(f"{_ONE}/accept")
+def accept_invitation(number: int) -> Response:
+    """Join the course."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            course = accept(session, session.get_one(Person, who.id), number)
+    except CourseError as error:
+        raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
+    return go("/?notice=invitation-gone" if course is None else f"/courses/{course.slug}/?notice=joined")
+
+
+@enrolment.post(f"{_ONE}/decline")
+def decline_invitation(number: int) -> Response:
+    """Decline the invitation."""
+    who = viewer()
+    with site().sessions.begin() as session:
+        refuse(session, session.get_one(Person, who.id), number)
+    return go("/?notice=invitation-refused")

@@ -1,0 +1,1 @@
+"""A course's own exercises: uploaded, edited, proved by grading their solution, and stored by version."""

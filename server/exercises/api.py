@@ -1,0 +1,281 @@
+"""The API of a course's own exercises: upload, check, publish, discard and export them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from flask import Response, jsonify, request
+from sqlalchemy.orm import Session
+
+from kernels.exercise import ExerciseError
+from server.accounts.identity import person_asking
+from server.accounts.models import Scope
+from server.courses.models import Exercise
+from server.courses.service import CourseError, hold_course
+from server.courses.staff_api import (
+    NAME,
+    REFUSES,
+    REFUSES_CHANGE,
+    DoneAnswer,
+    course_for_staff,
+    desk_of,
+    read_change,
+    refused_field,
+    staff_api,
+)
+from server.exercises.proof import CheckedKernel, Proof, proof_of, start_proof
+from server.exercises.service import (
+    OwnExercise,
+    discard,
+    export,
+    find_own,
+    own_exercises,
+    publish_draft,
+    save,
+    version_of,
+)
+from server.exercises.upload import read_zip, write_zip
+from server.fields import Range, Text
+from server.http.arrival import LARGEST_FORM
+from server.http.operation import operation
+from server.http.problems import Refused
+from server.http.query import read_query
+from server.http.site import site
+from server.submissions.changes import revoke
+
+_ZIP = "application/zip"
+_PATH: Mapping[str, Any] = {"course": NAME, "name": NAME}
+_ALL = "/courses/<course>/exercises"
+_ONE = f"{_ALL}/<name>"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportQuery:
+    """Which files. version: the number of a published version; the draft without it."""
+
+    version: Annotated[int, Range(1, 10**9)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRequest:
+    """Publish a draft. version: of the draft that you checked, so that no other one is published."""
+
+    version: Annotated[str, Text("[0-9a-f]{1,64}")]
+
+
+@dataclass(frozen=True, slots=True)
+class CourseExerciseAnswer:
+    """An exercise of a course.
+
+    draft: whether it has a draft
+    versions: the numbers of the published versions, the newest first
+    assignments: the version that each assignment uses, by the assignment's short name
+    """
+
+    name: str
+    title: str
+    draft: bool
+    versions: tuple[int, ...]
+    assignments: Mapping[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CourseExercisesAnswer:
+    """The exercises of a course, by name."""
+
+    exercises: tuple[CourseExerciseAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftAnswer:
+    """A draft and its check.
+
+    version: the digest of its files
+    complete: whether every kernel got the expected verdict, so that you can publish the draft
+    unreadable: why this version of Tilelab can't judge the draft; "" if it can
+    """
+
+    version: str
+    saved_at: datetime
+    complete: bool
+    unreadable: str
+    kernels: tuple[CheckedKernel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExerciseStateAnswer:
+    """An exercise of a course with its draft; None for no draft."""
+
+    exercise: CourseExerciseAnswer
+    draft: DraftAnswer | None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadAnswer:
+    """A saved draft.
+
+    changed: False if the course has these files already
+    version: the digest of the files
+    published: the number of the published version with these files; None for a draft
+    left_out: files that don't belong to an exercise in a course
+    """
+
+    changed: bool
+    version: str
+    published: int | None
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedAnswer:
+    """A published version. number: its number."""
+
+    number: int
+
+
+@staff_api.url_value_preprocessor
+def _take_large_files(endpoint: str | None, _values: dict[str, Any] | None) -> None:
+    """Raise the size limit before anything reads the body."""
+    if endpoint == "staff_api.upload_exercise":
+        request.max_content_length = LARGEST_FORM
+
+
+@staff_api.get(_ALL)
+@operation(CourseExercisesAnswer, path={"course": NAME}, scope=Scope.STAFF, refuses=REFUSES)
+def show_exercises(course: str) -> Response:
+    """List a course's own exercises, as course staff."""
+    person = person_asking()
+    with site().readers.begin() as session:
+        here = course_for_staff(session, person, course)
+        answer = CourseExercisesAnswer(tuple(map(_answer, own_exercises(session, here.id))))
+    return jsonify(answer)
+
+
+@staff_api.get(_ONE)
+@operation(ExerciseStateAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES)
+def show_exercise(course: str, name: str) -> Response:
+    """Get an exercise with its draft and what the draft's check found, as course staff."""
+    person = person_asking()
+    with site().readers.begin() as session:
+        own = _own(session, course_for_staff(session, person, course).id, name)
+        draft = None if own.draft is None else _draft_answer(own.draft, proof_of(session, own.draft))
+    return jsonify(ExerciseStateAnswer(_answer(own), draft))
+
+
+@staff_api.post(_ONE)
+@operation(
+    UploadAnswer,
+    path=_PATH,
+    uploads=_ZIP,
+    scope=Scope.STAFF,
+    refuses=REFUSES_CHANGE | {413: "The request has more than 1 MiB.", 415: "The body's type isn't `application/zip`."},
+)
+def upload_exercise(course: str, name: str) -> Response:
+    """Save a zip file as the exercise's draft, as an instructor. It replaces any other draft."""
+    desk = desk_of(course, instructor=True)
+    if request.mimetype != _ZIP:
+        raise Refused(
+            415, "wrong_media_type", "The body's type isn't a zip file",
+            f"Send a zip file, with the header `Content-Type: {_ZIP}`.",
+        )  # fmt: skip
+    upload = read_zip(request.get_data())
+    with site().sessions.begin() as session:
+        saved = save(session, desk.course(session), name, upload.files, desk.actor(session))
+        answer = UploadAnswer(saved.changed, saved.row.version, saved.row.number, upload.left_out)
+    revoke(site().settings.redis_url, saved.tickets)
+    return jsonify(answer)
+
+
+@staff_api.post(f"{_ONE}/check")
+@operation(DoneAnswer, path=_PATH, status=202, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+def check_exercise(course: str, name: str) -> tuple[Response, int]:
+    """Let workers grade the draft's kernels, as an instructor."""
+    desk = desk_of(course, instructor=True)
+    with site().sessions.begin() as session:
+        row = desk.course(session)
+        hold_course(session, row.id)
+        tickets = start_proof(session, row, _draft(session, desk.course_id, name), desk.actor(session))
+    revoke(site().settings.redis_url, tickets)
+    return jsonify(DoneAnswer(changed=True)), 202
+
+
+@staff_api.post(f"{_ONE}/publish")
+@operation(PublishedAnswer, path=_PATH, takes=PublishRequest, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+def publish_exercise(course: str, name: str) -> Response:
+    """Make a draft the next version, if its check is complete, as an instructor."""
+    desk = desk_of(course, instructor=True)
+    asked = read_change(PublishRequest)
+    with site().sessions.begin() as session:
+        row = desk.course(session)
+        hold_course(session, row.id)
+        draft = _draft(session, row.id, name)
+        if draft.version != asked.version:
+            raise CourseError("The draft has another version. Read it, and check it again.")
+        if not proof_of(session, draft).complete:
+            raise CourseError("The draft isn’t proven. Check it, and correct what fails.")
+        number = publish_draft(session, row, draft, desk.actor(session))
+    return jsonify(PublishedAnswer(number))
+
+
+@staff_api.post(f"{_ONE}/discard")
+@operation(DoneAnswer, path=_PATH, scope=Scope.STAFF, refuses=REFUSES_CHANGE)
+def discard_exercise(course: str, name: str) -> Response:
+    """Delete an exercise's draft, as an instructor. Published versions stay."""
+    desk = desk_of(course, instructor=True)
+    with site().sessions.begin() as session:
+        tickets = discard(session, desk.course(session), name, desk.actor(session))
+    revoke(site().settings.redis_url, tickets)
+    return jsonify(DoneAnswer(changed=True))
+
+
+@staff_api.get(f"{_ONE}/files.zip")
+@operation(
+    str,
+    media_type=_ZIP,
+    path=_PATH,
+    query=ExportQuery,
+    scope=Scope.STAFF,
+    refuses=REFUSES | {409: "An older Tilelab brought the exercise here, and didn't store its files."},
+)
+def export_exercise(course: str, name: str) -> Response:
+    """Download an exercise's files as a zip file, as course staff."""
+    person, asked = person_asking(), read_query(ExportQuery)
+    with site().readers.begin() as session:
+        own = _own(session, course_for_staff(session, person, course).id, name)
+        row = version_of(own, asked.version)
+        if row is None:
+            raise Refused(404, "no_such_version", "There is no such version", "The exercise lists its versions.")
+        files = export(session, row)
+    return Response(write_zip(own.name, files), mimetype=_ZIP)
+
+
+@staff_api.errorhandler(ExerciseError)
+def _refuse_files(error: ExerciseError) -> Response:
+    return refused_field("file", str(error))
+
+
+def _own(session: Session, course_id: int, name: str) -> OwnExercise:
+    found = find_own(session, course_id, name)
+    if found is None:
+        raise Refused(404, "no_such_exercise", "There is no such exercise", "The course's list has the names.")
+    return found
+
+
+def _draft(session: Session, course_id: int, name: str) -> Exercise:
+    found = _own(session, course_id, name).draft
+    if found is None:
+        raise CourseError(f"The exercise {name} has no draft.")
+    return found
+
+
+def _answer(own: OwnExercise) -> CourseExerciseAnswer:
+    versions = tuple(row.number for row in own.versions if row.number is not None)
+    uses = {one.slug: one.exercise.number for one in own.assignments}
+    return CourseExerciseAnswer(own.name, own.newest.title, own.draft is not None, versions, uses)
+
+
+def _draft_answer(row: Exercise, proof: Proof) -> DraftAnswer:
+    return DraftAnswer(row.version, row.added_at, proof.complete, proof.unreadable, proof.lines)

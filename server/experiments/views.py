@@ -1,0 +1,553 @@
+"""Pages of experiments: started, varied with one button, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+
+from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.experiment.axes import AxisError
+from kernels.experiment.export import to_csv
+from kernels.experiment.model import Experiment as Definition
+from kernels.experiment.plot.chosen import default_plots
+from kernels.experiment.plot.model import Request
+from kernels.experiment.templates import FOLDER, Template, templates
+from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measured, point_table, verdicts_text
+from kernels.rendering.page.experiment_page import PlotView, plot_views
+from kernels.source.paste.decoding import LARGEST_SOURCE
+from server.accounts import limits
+from server.accounts.access import not_allowed, nothing_here, viewer
+from server.accounts.models import Person
+from server.courses.access import Membership, member_of, membership, staff_of
+from server.courses.models import Assignment, ExerciseFile
+from server.courses.service import assignments, find_assignment, is_staff, role_in
+from server.experiments.access import STARTS, quota_text
+from server.experiments.answers import search_text, shown_names, shown_results
+from server.experiments.models import Experiment, ExperimentState
+from server.experiments.new_experiment import Sent, read_sent, start_sent
+from server.experiments.plans import UnfitExperiment, checked_plan, definition_of
+from server.experiments.progress import pause_until
+from server.experiments.queries import Visible, failed, pinned, visible_experiment, visible_experiments
+from server.experiments.quota import EXPERIMENTS_A_DAY, POINTS_A_DAY, Quota, quota_of
+from server.experiments.service import (
+    NewExperiment,
+    QuotaUsed,
+    TooManyRunning,
+    check_room,
+    pin,
+    retry,
+    share,
+    start,
+    stop,
+)
+from server.experiments.submitted_kernels import submissions_of
+from server.experiments.targets import CPU, NoTarget, target_of
+from server.experiments.variations import SIZE, TILE, WHAT, NoVariation, variation_of
+from server.fleet.service import device_classes
+from server.http.forms import Form, filled, number_of, sent
+from server.http.problems import Refused
+from server.http.site import site
+from server.submissions.changes import NotPossible, revoke
+from server.submissions.models import Submission
+from server.submissions.queries import visible_submission
+from server.text import storable
+
+experiments_pages = Blueprint("experiments_pages", "server.experiments")
+
+
+MOST_DRAWN = 1000
+"""Points in the charts and in one part of the table."""
+
+_NOT_YOURS = "Only its owner and course staff can change an experiment."
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """The experiments of a course. older: the number from which the next page goes on; 0 on the last."""
+
+    course: Membership
+    lines: list[Visible]
+    older: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPage:
+    """One experiment.
+
+    question, expect: of its file; may be ""
+    by: whose it is; None for a reader who doesn't see that
+    search: what a search did so far; "" for an experiment without one
+    submitted: the kernels that are submissions, with their IDs, for readers who may see that
+    paused: the deadline before which no point starts; None for none
+    sizes: the sizes that no axis varies
+    nothing_measured: why the table has no speed; "" if it has some
+    failed: how many points ended in a system error and may be retried
+    more: the number of the last point in the table, if there are more; -1 otherwise
+    pinned: the assignment whose page links to it
+    choices: assignments to pin it to, for course staff
+    """
+
+    course: Membership
+    visible: Visible
+    question: str
+    expect: str
+    by: Person | None
+    exercise: str
+    submission: str
+    search: str
+    submitted: dict[str, str]
+    paused: datetime | None
+    verdicts: str
+    sizes: str
+    nothing_measured: str
+    failed: int
+    pictures: list[PlotView]
+    table: PointTable
+    first: bool
+    more: int
+    pinned: Assignment | None
+    choices: list[tuple[str, str]]
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.visible.experiment
+
+    @property
+    def runs(self) -> bool:
+        return self.experiment.state is ExperimentState.RUNNING
+
+
+def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
+    """The address and the title of each experiment that an assignment's page links to."""
+    here = pinned(session, assignment.id)
+    return [(url_for("experiments_pages.show", public_id=each.public_id), each.name) for each in here]
+
+
+@experiments_pages.get("/courses/<slug>/experiments")
+def show_list(slug: str) -> str:
+    """List the experiments that the reader sees, newest first."""
+    course, who = member_of(slug), viewer()
+    before = number_of(request.args, "before") or 0
+    with site().readers.begin() as session:
+        lines, more = visible_experiments(session, who.id, course.course_id, course.role, before)
+    page = ListPage(course, lines, lines[-1].experiment.id if more else 0)
+    return render_template("experiments/list.html", page=page)
+
+
+@experiments_pages.get("/experiments/<public_id>")
+def show(public_id: str) -> str:
+    """Show an experiment with the results so far."""
+    return render_template("experiments/experiment.html", page=_page(public_id))
+
+
+@experiments_pages.get("/experiments/<public_id>/state")
+def state(public_id: str) -> Response:
+    """Return the results so far, for an open page."""
+    page = _page(public_id)
+    return jsonify(html=render_template("experiments/results.html", page=page), final=not page.runs)
+
+
+@experiments_pages.get("/experiments/<public_id>/points.csv")
+def download(public_id: str) -> Response:
+    """Download all results as a table, part by part: 100,000 points don't fit into memory at once."""
+    who = viewer()
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        name = f"experiment-{visible.experiment.public_id[:8]}.csv"
+        shown_names(visible)  # reads the plan, which the parts need
+
+    def parts() -> object:
+        after = -1
+        while True:
+            with here.readers.begin() as session:
+                found = shown_results(session, visible, after, MOST_DRAWN)
+            text = to_csv(found)
+            yield text if after < 0 else text.partition("\n")[2]
+            if len(found) < MOST_DRAWN:
+                return
+            after = found[-1].number
+
+    here = site()
+    response = Response(parts(), content_type="text/csv; charset=utf-8")  # type: ignore[arg-type]
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@experiments_pages.post("/experiments/<public_id>/cancel")
+def cancel(public_id: str) -> Response:
+    """Cancel an experiment, as its owner or course staff."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = _visible(session, who.id, public_id)
+            if not found.may_change:
+                raise not_allowed(_NOT_YOURS)
+            person = session.get_one(Person, who.id)
+            tickets = stop(session, found.experiment, person, datetime.now(UTC))
+    except NotPossible:
+        return _back(public_id, "experiment-over")
+    revoke(site().settings.redis_url, tickets)
+    return _back(public_id, "experiment-cancelled")
+
+
+@experiments_pages.post("/experiments/<public_id>/retry")
+def run_again(public_id: str) -> Response:
+    """Run the points again that ended in a system error, as the owner or course staff."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = _visible(session, who.id, public_id)
+            if not found.may_change:
+                raise not_allowed(_NOT_YOURS)
+            retry(session, found.experiment, session.get_one(Person, who.id), datetime.now(UTC))
+    except NotPossible:
+        return _back(public_id, "experiment-not-retried")
+    except TooManyRunning:
+        return _back(public_id, "experiment-too-many")
+    return _back(public_id, "experiment-retried")
+
+
+@experiments_pages.post("/experiments/<public_id>/share")
+def share_it(public_id: str) -> Response:
+    """Show an experiment to the class, or hide it, as course staff."""
+    shared = request.form.get("shared") == "yes"
+    _as_staff(public_id, lambda session, found, person: share(session, found, person, datetime.now(UTC), shared=shared))
+    return _back(public_id, "experiment-shared" if shared else "experiment-hidden")
+
+
+@experiments_pages.post("/experiments/<public_id>/pin")
+def pin_it(public_id: str) -> Response:
+    """Link to an experiment from an assignment's page, as course staff; without an assignment, remove the link."""
+    slug = request.form.get("assignment", "")
+
+    def pinned_there(session: Session, found: Experiment, person: Person) -> None:
+        assert found.course is not None
+        assignment = find_assignment(session, f"{found.course.slug}/{slug}") if slug else None
+        if slug and assignment is None:
+            raise nothing_here()
+        pin(session, found, assignment, person, datetime.now(UTC))
+
+    _as_staff(public_id, pinned_there)
+    return _back(public_id, "experiment-pinned" if slug else "experiment-unpinned")
+
+
+def _page(public_id: str) -> ExperimentPage:
+    who, after = viewer(), number_of(request.args, "after")
+    start = -1 if after is None else after
+    with site().readers.begin() as session:
+        visible = _visible(session, who.id, public_id)
+        found = visible.experiment
+        assert found.course is not None
+        assert found.exercise is not None
+        role = role_in(session, who.id, found.course.id)
+        assert role is not None
+        course = membership(found.course, role)
+        results = shown_results(session, visible, start, MOST_DRAWN + 1)
+        shown = results[:MOST_DRAWN]
+        choices = [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
+        definition = definition_of(found.plan)
+        head = definition.get("experiment", {})
+        return ExperimentPage(
+            course=course,
+            visible=visible,
+            question=head.get("question", ""),
+            expect=head.get("expect", ""),
+            by=found.person if visible.staff and not visible.own else None,
+            exercise=found.exercise.title,
+            submission=_submission(session, visible),
+            search=search_text(session, visible),
+            submitted=submissions_of(session, found.id) if visible.named else {},
+            paused=pause_until(session, found, datetime.now(UTC)) if found.state is ExperimentState.RUNNING else None,
+            verdicts=verdicts_text(shown) if shown else "",
+            sizes=fixed_sizes(shown),
+            failed=failed(session, found) if visible.may_change else 0,
+            nothing_measured="" if any(each.measurement is not None for each in shown) else nothing_measured(shown),
+            pictures=plot_views(default_plots(shown, Request.from_plain(definition.get("plot")))),
+            table=point_table(shown),
+            first=start < 0,
+            more=shown[-1].number if len(results) > len(shown) else -1,
+            pinned=found.pinned,
+            choices=choices,
+        )
+
+
+def _submission(session: Session, visible: Visible) -> str:
+    """The submission that it varies, for readers who may see that; "" for none."""
+    number = visible.experiment.submission_id
+    if number is None or not visible.named:
+        return ""
+    return session.get_one(Submission, number).public_id
+
+
+def _visible(session: Session, person: int, public_id: str) -> Visible:
+    found = visible_experiment(session, person, public_id)
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def _as_staff(public_id: str, do: Callable[[Session, Experiment, Person], None]) -> None:
+    who = viewer()
+    with site().sessions.begin() as session:
+        found = _visible(session, who.id, public_id)
+        if not found.staff:
+            raise not_allowed("Only course staff share and pin experiments.")
+        do(session, found.experiment, session.get_one(Person, who.id))
+
+
+def _back(public_id: str, notice: str) -> Response:
+    address = url_for("experiments_pages.show", public_id=public_id, notice=notice)
+    return Response(status=303, headers={"Location": address})
+
+
+_OWN = ("solution.cu", "starter.cu")
+
+
+@dataclass(frozen=True, slots=True)
+class NewPage:
+    """The form. classes: kinds of GPU with a running worker."""
+
+    course: Membership
+    form: Form
+    templates: tuple[Template, ...]
+    classes: list[tuple[str, str]]
+
+
+@experiments_pages.get("/courses/<slug>/experiments/new")
+def new_experiment(slug: str) -> str:
+    """Show the form, with a template."""
+    course = staff_of(slug)
+    wanted = request.args.get("template", "")
+    template = next((each for each in _templates() if each.name == wanted), _templates()[0])
+    text = template.file.read_text("utf-8")
+    return _form(course, filled({"definition": text, "device_class": ""}))
+
+
+@experiments_pages.post("/courses/<slug>/experiments/new")
+def begin(slug: str) -> str | Response | tuple[str, int]:
+    """Start the experiment."""
+    course, who, now = staff_of(slug), viewer(), datetime.now(UTC)
+    form = sent("definition", "device_class", "pauses")
+    form.values["definition"] = storable(request.form.get("definition", "")).replace("\r\n", "\n")
+    if course.archived:
+        raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
+    try:
+        limits.count(site().sessions, STARTS, f"person {who.id}")
+        kernels = _files(form)
+        asked = Sent(form.values["definition"], kernels, (), form["device_class"] or None, form.checked("pauses"))
+        definition = read_sent(asked)
+        with site().sessions.begin() as session:
+            own = _own_kernels(session, course, asked, definition, now)
+        known = _kernels_of_templates(definition) | own | dict(kernels)
+        whole = Sent(asked.text, known, (), asked.device_class, asked.pauses)
+        here, role = course.course_id, course.role
+        public_id = start_sent(site().sessions, whole, definition, here, who.id, role, now)
+    except limits.TooOften as often:
+        form.mistake("definition", f"Too many requests. Try again in {often.seconds} s.")
+    except UnfitExperiment as error:
+        form.mistake("definition", error.sentence)
+    except TooManyRunning as error:
+        form.mistake("definition", str(error))
+    else:
+        address = url_for("experiments_pages.show", public_id=public_id, notice="experiment-started")
+        return Response(status=303, headers={"Location": address})
+    return _form(course, form), 422
+
+
+def _files(form: Form) -> Mapping[str, str]:
+    """The kernels among the files; an experiment's file replaces the text. Raises UnfitExperiment."""
+    found = {}
+    for file in request.files.getlist("files"):
+        name = (file.filename or "").replace("\\", "/").rpartition("/")[2]
+        if not name:
+            continue
+        with file.stream:
+            data = file.read(LARGEST_SOURCE + 1)
+        try:
+            text = storable(data.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            raise UnfitExperiment("", f"`{name[:60]}` isn't UTF-8 text.") from None
+        if name.endswith(".toml"):
+            form.values["definition"] = text
+        else:
+            found[name] = text
+    return found
+
+
+@cache
+def _templates() -> tuple[Template, ...]:
+    """The experiments that come with Tilelab."""
+    return templates()
+
+
+def _kernels_of_templates(definition: Definition) -> dict[str, str]:
+    """The kernels that the experiment names and that come with the templates."""
+    there = {file.name: file for file in FOLDER.glob("*.cu")}
+    return {name: there[name].read_text("utf-8") for name in definition.kernels if name in there}
+
+
+def _own_kernels(
+    session: Session, course: Membership, asked: Sent, definition: Definition, now: datetime
+) -> dict[str, str]:
+    """The stored kernels of the exercise that the experiment names."""
+    wanted = [name for name in definition.kernels if name in _OWN]
+    if not wanted:
+        return {}
+    try:
+        target = target_of(session, course.course_id, course.role, definition.exercise, asked.device_class, now)
+    except NoTarget as error:
+        raise UnfitExperiment(error.field, str(error)) from error
+    query = select(ExerciseFile.name, ExerciseFile.content).where(
+        ExerciseFile.exercise_id == target.exercise, ExerciseFile.name.in_(wanted)
+    )
+    return {name: bytes(content).decode("utf-8", "replace") for name, content in session.execute(query)}
+
+
+def _form(course: Membership, form: Form) -> str:
+    with site().readers.begin() as session:
+        offered = sorted(device_classes(session, datetime.now(UTC)))
+    gpus = [(name, name.upper()) for name in offered]
+    classes = [("", "The assignment’s own"), *gpus, (CPU, "Nothing: checked and counted only")]
+    page = NewPage(course, form, _templates(), classes)
+    return render_template("experiments/new.html", page=page)
+
+
+@dataclass(frozen=True, slots=True)
+class VaryPage:
+    """A variation to start.
+
+    tiles: the values to choose from; () for a size, which has many
+    quota: None for course staff, who have none
+    why_not: why it can't start; "" if it can
+    """
+
+    course: Membership
+    assignment: str
+    assignment_title: str
+    submission: str
+    what: str
+    form: Form
+    names: list[tuple[str, str]]
+    tiles: tuple[int, ...]
+    quota: Quota | None
+    why_not: str
+
+    @property
+    def per_day(self) -> tuple[int, int]:
+        return EXPERIMENTS_A_DAY, POINTS_A_DAY
+
+    @property
+    def title(self) -> str:
+        return {TILE: "Vary the tile", SIZE: "Vary the size"}[self.what]
+
+
+@experiments_pages.get("/submissions/<public_id>/vary")
+def show_variation(public_id: str) -> str:
+    """Show what would be varied."""
+    what = request.args.get("what", TILE)
+    if what not in WHAT:
+        raise nothing_here()
+    with site().readers.begin() as session:
+        page = _variation_page(session, public_id, what, None, datetime.now(UTC))
+    return render_template("experiments/vary.html", page=page)
+
+
+@experiments_pages.post("/submissions/<public_id>/vary")
+def vary(public_id: str) -> Response | tuple[str, int]:
+    """Start the experiment."""
+    who, now = viewer(), datetime.now(UTC)
+    form = sent("what", "axis", "values")
+    what = form["what"] if form["what"] in WHAT else TILE
+    with site().readers.begin() as session:
+        _varied_submission(session, public_id)
+    try:
+        limits.count(site().sessions, STARTS, f"person {who.id}")
+        return _started(public_id, what, form, now)
+    except limits.TooOften as often:
+        form.mistake("values", f"Too many requests. Try again in {often.seconds} s.")
+    except AxisError as error:
+        form.mistake("values", f"{error}.")
+    except QuotaUsed as error:
+        form.mistake("values", quota_text(error))
+    except (UnfitExperiment, NoVariation, TooManyRunning) as error:
+        form.mistake("values", str(error))
+    with site().readers.begin() as session:
+        page = _variation_page(session, public_id, what, form, now)
+    return render_template("experiments/vary.html", page=page), 422
+
+
+def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
+    with site().readers.begin() as session:
+        found, course = _varied_submission(session, public_id)
+        variation, assignment = variation_of(found, what), found.assignment
+        exercise, student = assignment.exercise, not is_staff(course.role)
+        check_room(session, viewer().id, assignment.id if student else None, now)
+    if course.archived:
+        raise Refused(403, "not_open", "The course is archived", "You can't start experiments in it.")
+    definition = variation.definition(form["axis"] or variation.names[0], form["values"])
+    kernels = {variation.kernel: variation.text}
+    plan = checked_plan(exercise, definition, kernels, student=student)
+    new = NewExperiment(
+        course=course.course_id,
+        person=viewer().id,
+        exercise=exercise.id,
+        definition=definition,
+        kernels=kernels,
+        points=len(plan.points),
+        arch=assignment.arch,
+        device_class=assignment.device_class,
+        assignment=assignment.id if student else None,
+        submission=found.id,
+    )
+    with site().sessions.begin() as session:
+        made = start(session, new, now)
+    address = url_for("experiments_pages.show", public_id=made.public_id, notice="experiment-started")
+    return Response(status=303, headers={"Location": address})
+
+
+def _variation_page(session: Session, public_id: str, what: str, form: Form | None, now: datetime) -> VaryPage:
+    found, course = _varied_submission(session, public_id)
+    assignment, names, why_not = found.assignment, [], ""
+    tiles: tuple[int, ...] = ()
+    given = {"what": what}
+    try:
+        variation = variation_of(found, what)
+    except NoVariation as error:
+        why_not = str(error)
+    else:
+        names = [(name, name) for name in variation.names]
+        tiles = variation.exercise.tiles if what == TILE else ()
+        given |= {"axis": variation.names[0], "values": variation.suggested[0]}
+    student = not is_staff(course.role)
+    quota = quota_of(session, viewer().id, assignment.id, now) if student else None
+    if course.archived:
+        why_not = "This course is archived."
+    elif quota is not None and not quota.points_left:
+        why_not = quota_text(QuotaUsed("Your quota for this assignment is used.", quota))
+    return VaryPage(
+        course,
+        assignment.slug,
+        assignment.title,
+        found.public_id,
+        what,
+        form or filled(given),
+        names,
+        tiles,
+        quota,
+        why_not,
+    )
+
+
+def _varied_submission(session: Session, public_id: str) -> tuple[Submission, Membership]:
+    who = viewer()
+    found = visible_submission(session, who.id, public_id)
+    if found is None:
+        raise nothing_here()
+    role = role_in(session, who.id, found.assignment.course_id)
+    assert role is not None
+    return found, membership(found.assignment.course, role)

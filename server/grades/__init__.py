@@ -1,0 +1,1 @@
+"""Grades: how rules, speed, lateness, a rubric and corrections make points."""

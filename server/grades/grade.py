@@ -1,0 +1,270 @@
+"""A student's grade for an assignment: what counts, late days, and what course staff decided about it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy.orm import Session
+
+from server.courses.models import Assignment, Correction, Extension
+from server.grades.criteria import most_of
+from server.grades.points import Worth, rubric_points, with_rubric
+from server.submissions.allowance import costs, extensions_of
+from server.submissions.counted_submission import Counted, Entry, counted, due_for, late_days
+from server.submissions.entries import own_entries, ranked_entries
+from server.submissions.models import RubricGrade, Submission
+from server.submissions.refusals import SpendsLateDays
+
+
+@dataclass(frozen=True, slots=True)
+class LateDays:
+    """A student's late days at a moment.
+
+    given: by the course; spent: in all its assignments
+    here: how many of these cover this assignment
+    late: how many days late a submission is now; 0 if that costs no points
+    """
+
+    given: int
+    spent: int
+    here: int
+    late: int
+
+    @property
+    def left(self) -> int:
+        return max(0, self.given - self.spent)
+
+    @property
+    def needed(self) -> int:
+        """How many late days a submission spends now, once the student confirms."""
+        return min(self.left, max(0, self.late - self.here))
+
+    def covered(self, confirmed: int | None) -> int:
+        """How many days of a submission are covered.
+
+        confirmed: how many late days it may spend; 0 for the late penalty, None if the student wasn't asked
+
+        raise (SpendsLateDays): it would spend more than the student confirmed
+        """
+        if self.needed and (confirmed is None or 0 < confirmed < self.needed):
+            raise SpendsLateDays(self.needed, self.left)
+        return min(self.late, self.here + (self.needed if confirmed else 0))
+
+
+def late_days_of(session: Session, assignment: Assignment, person: int, now: datetime) -> LateDays:
+    """A student's late days at one assignment."""
+    return late_days_at(session, [assignment], person, now)[assignment.id]
+
+
+def late_days_at(
+    session: Session, assignments: Sequence[Assignment], person: int, now: datetime
+) -> Mapping[int, LateDays]:
+    """A student's late days at several assignments, by ID. Needs no more queries than one assignment.
+
+    Submissions that use no attempt spend nothing. A later deadline gives late days back.
+    """
+    query = (
+        select(Assignment, Submission.created_at, Submission.late_days)
+        .join(Submission, Submission.assignment_id == Assignment.id)
+        .where(
+            Assignment.course_id.in_({one.course_id for one in assignments}),
+            Submission.person_id == person,
+            Submission.late_days > 0,
+            costs(),
+        )
+    )
+    covered = session.execute(query).all()
+    known = {one.id for one in assignments} | {row[0].id for row in covered}
+    extensions = extensions_of(session, known, person)
+    spent: dict[int, dict[int, int]] = defaultdict(dict)
+    for one, created_at, days in covered:
+        there = spent[one.course_id]
+        there[one.id] = max(there.get(one.id, 0), min(days, _late(one, extensions.get(one.id), created_at)))
+    return {
+        one.id: LateDays(
+            one.course.late_days,
+            sum(spent[one.course_id].values()),
+            spent[one.course_id].get(one.id, 0),
+            _late(one, extensions.get(one.id), now),
+        )
+        for one in assignments
+    }
+
+
+def _late(assignment: Assignment, extension: Extension | None, moment: datetime) -> int:
+    if not assignment.late_percent_per_day:
+        return 0
+    return late_days(moment, due_for(assignment, extension))
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A student's grade for an assignment.
+
+    counted: the submission that counts; None for none
+    score: the points that course staff gave instead of the computed ones; None for no change
+    excused: whether the assignment doesn't count for the student
+    held: whether the student doesn't see the points yet
+    extended: whether the student has an extension
+    rubric: the points by the rubric; None for none yet; rubric_most: the rubric's most points, 0 without a rubric
+    """
+
+    counted: Counted | None = None
+    score: float | None = None
+    excused: bool = False
+    held: bool = False
+    extended: bool = False
+    rubric: float | None = None
+    rubric_most: float = 0.0
+
+    def worth_of(self, found: Counted) -> Worth:
+        """The points of a submission if it counts, with those by the rubric."""
+        return with_rubric(Worth(found.points, found.why), self.rubric, self.rubric_most)
+
+    @property
+    def computed(self) -> float | None:
+        """The points of the submission that counts, with those by the rubric; None if nothing counts."""
+        return None if self.counted is None else self.worth_of(self.counted).points
+
+    @property
+    def computed_why(self) -> tuple[str, ...]:
+        """Why the computed points aren't the full ones."""
+        return () if self.counted is None else self.worth_of(self.counted).why
+
+    @property
+    def points(self) -> float | None:
+        """The points that count; None if nothing counts, or if the student is excused."""
+        if self.excused:
+            return None
+        return self.computed if self.score is None else self.score
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why the points aren't the full ones."""
+        if self.excused:
+            return ("excused",)
+        if self.score is not None:
+            return ("set by course staff",)
+        return self.computed_why
+
+    @property
+    def excuse_released(self) -> bool:
+        """Whether the student is excused, and may know it."""
+        return self.excused and not self.held
+
+    @property
+    def late_days(self) -> int:
+        """The late days that the points depend on."""
+        return self.counted.late_days if self.counted is not None and self.score is None else 0
+
+
+def grade_from(
+    assignment: Assignment,
+    extension: Extension | None,
+    correction: Correction | None,
+    entries: Iterable[Entry],
+    rubric: RubricGrade | None = None,
+) -> Grade:
+    """Compute one person's grade from the person's submissions. rubric: what course staff gave by the rubric."""
+    grade = Grade(
+        counted(assignment, due_for(assignment, extension), entries),
+        held=assignment.grades_held,
+        extended=extension is not None,
+        rubric=None if rubric is None else rubric_points(assignment.rubric, rubric.points),
+        rubric_most=most_of(assignment.rubric),
+    )
+    if correction is None:
+        return grade
+    held = correction.held or grade.held
+    return replace(grade, score=correction.score, excused=correction.excused, held=held)
+
+
+def grades(
+    session: Session, assignments: Sequence[Assignment], people: Select[int], staged: int | None = None
+) -> Mapping[int, Mapping[int, Grade]]:
+    """The grades of these people, by assignment and person. People without a grade are left out.
+
+    staged: the ID of a staged regrade, for the grades once it is applied
+    """
+    extended: dict[int, dict[int, Extension]] = defaultdict(dict)
+    corrected: dict[int, dict[int, Correction]] = defaultdict(dict)
+    numbers = [one.id for one in assignments]
+    granted = Extension.assignment_id.in_(numbers), Extension.person_id.in_(people)
+    for extension in session.scalars(select(Extension).where(*granted)):
+        extended[extension.assignment_id][extension.person_id] = extension
+    decided = Correction.assignment_id.in_(numbers), Correction.person_id.in_(people)
+    for correction in session.scalars(select(Correction).where(*decided)):
+        corrected[correction.assignment_id][correction.person_id] = correction
+    by_rubric: dict[int, dict[int, RubricGrade]] = defaultdict(dict)
+    for each in _rubric_grades(session, assignments, RubricGrade.person_id.in_(people)):
+        by_rubric[each.assignment_id][each.person_id] = each
+    return {
+        one.id: _column(session, one, people, _Decided(extended[one.id], corrected[one.id], by_rubric[one.id]), staged)
+        for one in assignments
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What course staff decided about an assignment's grades, by person."""
+
+    extended: Mapping[int, Extension]
+    corrected: Mapping[int, Correction]
+    by_rubric: Mapping[int, RubricGrade]
+
+    def grade(self, assignment: Assignment, person: int, entries: Iterable[Entry]) -> Grade:
+        decided = self.extended.get(person), self.corrected.get(person)
+        return grade_from(assignment, *decided, entries, self.by_rubric.get(person))
+
+
+def _column(
+    session: Session, assignment: Assignment, people: Select[int], decided: _Decided, staged: int | None
+) -> Mapping[int, Grade]:
+    found = {
+        person: decided.grade(assignment, person, entries)
+        for person, entries in ranked_entries(session, assignment, people, staged)
+    }
+    for person in (decided.extended.keys() | decided.corrected.keys()) - found.keys():
+        found[person] = decided.grade(assignment, person, ())
+    return found
+
+
+def own_grades(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, Grade]:
+    """One person's grades, by the assignments' IDs. Works for staff too."""
+    numbers = [one.id for one in assignments]
+    granted = select(Extension).where(Extension.assignment_id.in_(numbers), Extension.person_id == person)
+    extensions = {one.assignment_id: one for one in session.scalars(granted)}
+    corrections = corrections_of(session, numbers, person)
+    by_rubric = rubric_grades_of(session, assignments, person)
+    entries = own_entries(session, assignments, person)
+    return {
+        one.id: grade_from(
+            one, extensions.get(one.id), corrections.get(one.id), entries.get(one.id, ()), by_rubric.get(one.id)
+        )
+        for one in assignments
+    }
+
+
+def corrections_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Correction]:
+    """One person's corrections, by the assignments' IDs."""
+    query = select(Correction).where(Correction.assignment_id.in_(assignments), Correction.person_id == person)
+    return {found.assignment_id: found for found in session.scalars(query)}
+
+
+def rubric_grades_of(session: Session, assignments: Sequence[Assignment], person: int) -> Mapping[int, RubricGrade]:
+    """What course staff gave one person by rubrics, by the assignments' IDs."""
+    found = _rubric_grades(session, assignments, RubricGrade.person_id == person)
+    return {each.assignment_id: each for each in found}
+
+
+def _rubric_grades(
+    session: Session, assignments: Sequence[Assignment], whose: ColumnElement[bool]
+) -> Sequence[RubricGrade]:
+    """Without a statement if no assignment has a rubric."""
+    numbers = [one.id for one in assignments if one.rubric]
+    query = select(RubricGrade).where(RubricGrade.assignment_id.in_(numbers), whose)
+    return session.scalars(query).all() if numbers else ()

@@ -1,0 +1,183 @@
+"""The gradebook: a row for each student, a column for each assignment, with the points that count."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from sqlalchemy import Select, bindparam, exists, func, select
+from sqlalchemy.orm import Session
+
+from kernels.csv_tables import written
+from server.courses.models import Assignment, Membership, Role
+from server.courses.service import assignments_for
+from server.fields import Text
+from server.grades.grade import Grade, grades
+from server.roster.service import SEARCHED, Member, Wanted, roster
+from server.submissions.models import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class GradesCriteria:
+    """Which students of a gradebook.
+
+    text: a part of a name or email
+    dropped: yes to include dropped students
+    """
+
+    text: SEARCHED = ""
+    section: SEARCHED = ""
+    dropped: Annotated[str, Text("yes|no")] = "no"
+
+    @property
+    def students(self) -> Wanted:
+        return Wanted(self.text, Role.STUDENT, self.section, "all" if self.dropped == "yes" else "here")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A student's result for an assignment. tries: all submissions and checks."""
+
+    grade: Grade
+    tries: int
+
+    @property
+    def points(self) -> float:
+        return self.grade.points or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A student's row. most: the most points possible, without assignments that the student is excused from."""
+
+    member: Member
+    cells: tuple[Cell, ...]
+    most: float
+
+    @property
+    def total(self) -> float:
+        """The sum of the points."""
+        return sum((cell.points for cell in self.cells), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Gradebook:
+    """The whole gradebook, in the order of the roster."""
+
+    assignments: tuple[Assignment, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def most(self) -> float:
+        """The most points possible."""
+        return sum(assignment.most_points for assignment in self.assignments)
+
+
+def gradebook(
+    session: Session, course_id: int, members: Sequence[Member] | None = None, slugs: Sequence[str] | None = None
+) -> Gradebook:
+    """Build the gradebook, with a few queries and one for each assignment.
+
+    Leaves out assignments that students can't see, unless one of them has submitted.
+
+    members: only the rows of these; None for all present students
+    slugs: only the columns of these assignments; None for all
+    """
+    shown = roster(session, course_id, GradesCriteria().students) if members is None else members
+    people = _people(course_id, shown)
+    assignments = _columns(session, course_id, slugs)
+    tries = _tries(session, [one.id for one in assignments], people)
+    worth = grades(session, assignments, people)
+    lines = (_line(member, assignments, worth, tries) for member in shown)
+    return Gradebook(tuple(assignments), tuple(lines))
+
+
+def points_of(
+    session: Session, course_id: int, members: Sequence[Member], slugs: Sequence[str] | None = None
+) -> Mapping[int, float]:
+    """The sum of each member's points, by the person's ID. slugs: only of these assignments; None for all."""
+    assignments = _columns(session, course_id, slugs)
+    worth = grades(session, assignments, _people(course_id, members))
+    totals = dict.fromkeys((one.person_id for one in members), 0.0)
+    for column in worth.values():
+        for person, grade in column.items():
+            totals[person] += grade.points or 0.0
+    return totals
+
+
+def grades_csv(book: Gradebook) -> str:
+    """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points.
+
+    An excused student has the word in place of the number. After the total come the reasons for each number.
+    """
+    slugs = [assignment.slug for assignment in book.assignments]
+    header = ["email", "name", "section", *slugs, "total", *(f"{slug} why" for slug in slugs)]
+    rows = (
+        [
+            line.member.email, line.member.name, line.member.section,
+            *(_written(cell.grade) for cell in line.cells), _number(line.total),
+            *("; ".join(cell.grade.why) for cell in line.cells),
+        ]
+        for line in book.lines
+    )  # fmt: skip
+    return written(header, rows)
+
+
+def _people(course_id: int, members: Sequence[Member]) -> Select[int]:
+    # Inlined: a course may have more people than a statement may have parameters.
+    numbers = bindparam(
+        None, [one.person_id for one in members], Membership.person_id.type, expanding=True, literal_execute=True
+    )
+    return select(Membership.person_id).where(Membership.course_id == course_id, Membership.person_id.in_(numbers))
+
+
+def _columns(session: Session, course_id: int, slugs: Sequence[str] | None) -> list[Assignment]:
+    """Assignments that students see or have submitted to. slugs: only these; None for all."""
+    every = assignments_for(session, course_id, Role.INSTRUCTOR)
+    hidden = [one.id for one in every if not one.listed]
+    students = select(Membership.person_id).where(Membership.course_id == course_id, Membership.role == Role.STUDENT)
+    theirs = exists().where(Submission.assignment_id == Assignment.id, Submission.person_id.in_(students))
+    used = set(session.scalars(select(Assignment.id).where(Assignment.id.in_(hidden), theirs)))
+    shown = [one for one in every if one.listed or one.id in used]
+    return [one for one in shown if slugs is None or one.slug in slugs]
+
+
+def _tries(session: Session, assignments: Sequence[int], people: Select[int]) -> Mapping[int, Mapping[int, int]]:
+    """The number of submissions and checks, by assignment and person."""
+    query = (
+        select(Submission.assignment_id, Submission.person_id, func.count())
+        .where(Submission.assignment_id.in_(assignments), Submission.person_id.in_(people))
+        .group_by(Submission.assignment_id, Submission.person_id)
+    )
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    for assignment, person, count in session.execute(query):
+        found[assignment][person] = count
+    return found
+
+
+def _line(
+    member: Member,
+    assignments: Sequence[Assignment],
+    worth: Mapping[int, Mapping[int, Grade]],
+    tries: Mapping[int, Mapping[int, int]],
+) -> Line:
+    cells = tuple(
+        Cell(worth[one.id].get(member.person_id, Grade()), tries.get(one.id, {}).get(member.person_id, 0))
+        for one in assignments
+    )
+    most = sum(one.most_points for one, cell in zip(assignments, cells, strict=True) if not cell.grade.excused)
+    return Line(member, cells, most)
+
+
+def _written(grade: Grade) -> float | int | str | None:
+    if grade.excused:
+        return "excused"
+    return None if grade.points is None else _number(grade.points)
+
+
+def _number(points: float) -> float | int:
+    """The number with as few digits as needed: 10, 7.5, 3.33."""
+    value = round(points, 2)
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,199 @@
+"""Pages on which a student asks for a regrade, and course staff answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from flask import Blueprint, Response, render_template, url_for
+from sqlalchemy.orm import Session
+
+from server.accounts.access import nothing_here, viewer
+from server.accounts.limits import Limit, TooOften, count
+from server.accounts.models import Person
+from server.courses.access import Membership, membership, staff_of
+from server.courses.service import CourseError, role_in
+from server.courses.staff_pages import Desk, acting, back, confirmed, desk_of, staff
+from server.grades.grade import Grade
+from server.grades.losses import students_grades
+from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
+from server.http.site import site
+from server.regrades.requests import (
+    find_request,
+    grant_points,
+    grant_regrade,
+    refuse,
+    request_regrade,
+    requests_for,
+    requests_in,
+    why_not,
+)
+from server.submissions.models import Submission
+from server.submissions.queries import visible_submission
+from server.talk.models import RegradeRequest
+
+request_pages = Blueprint("request_pages", "server.talk", url_prefix="/submissions/<public_id>/request")
+
+REQUESTS = Limit("request", 20, timedelta(days=1))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPage:
+    """A submission's regrade requests. own: whether it is the reader's; refusal: why no new one is possible."""
+
+    course: Membership
+    submission: Submission
+    own: bool
+    requests: Sequence[RegradeRequest]
+    refusal: str
+    form: Form
+
+
+@request_pages.get("")
+def show_request(public_id: str) -> str:
+    """Show the requests for a submission, and the form for a new one."""
+    return _student_page(public_id, filled({}))
+
+
+@request_pages.post("")
+def send_request(public_id: str) -> Response | tuple[str, int]:
+    """Ask for a regrade, as the owner of the submission."""
+    who, form = viewer(), sent("reason")
+    with site().readers.begin() as session:
+        if _submission(session, public_id).person_id != who.id:
+            raise nothing_here()
+    try:
+        count(site().sessions, REQUESTS, f"person {who.id}")
+        with site().sessions.begin() as session:
+            student = session.get_one(Person, who.id)
+            request_regrade(session, _submission(session, public_id), student, form["reason"])
+    except TooOften as often:
+        raise Refused(
+            429, "too_often", "Too many requests for regrades", "Wait a day, then ask again.",
+            {"Retry-After": str(often.seconds)},
+        ) from often  # fmt: skip
+    except CourseError as error:
+        form.mistake("reason", str(error))
+        return _student_page(public_id, form), 422
+    address = url_for("request_pages.show_request", public_id=public_id, notice="request-sent")
+    return Response(status=303, headers={"Location": address})
+
+
+def _student_page(public_id: str, form: Form) -> str:
+    who = viewer()
+    with site().readers.begin() as session:
+        found = _submission(session, public_id)
+        role = role_in(session, who.id, found.assignment.course_id)
+        assert role is not None, "visible_submission found it"
+        course = membership(found.assignment.course, role)
+        page = RequestPage(
+            course, found, found.person_id == who.id, requests_for(session, found.id),
+            why_not(session, found, who.id), form,
+        )  # fmt: skip
+        return render_template("regrades/request.html", page=page)
+
+
+def _submission(session: Session, public_id: str) -> Submission:
+    found = visible_submission(session, viewer().id, public_id)
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+_MOST = 50
+_ONE = "/requests/<int(max=9007199254740991):number>"
+_WAYS = (
+    ("", "Choose"),
+    ("regrade", "Grant: regrade and preview"),
+    ("points", "Grant: set the points"),
+    ("refuse", "Refuse"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsPage:
+    """Open requests, the oldest first, and the newest answered ones. number: of open ones."""
+
+    desk: Desk
+    open: Sequence[RegradeRequest]
+    number: int
+    answered: Sequence[RegradeRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPage:
+    """One request with the student's present grade. ways: the answers to choose from."""
+
+    desk: Desk
+    request: RegradeRequest
+    grade: Grade
+    ways: Sequence[tuple[str, str]]
+    form: Form
+
+
+@staff.get("/requests")
+def show_requests(slug: str) -> str:
+    """Show the regrade requests of the course."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        waiting, number = requests_in(session, course.course_id, _MOST)
+        answered, _ = requests_in(session, course.course_id, _MOST, answered=True)
+    page = RequestsPage(desk_of(course, "questions"), waiting, number, answered)
+    return render_template("regrades/requests.html", page=page)
+
+
+@staff.get(_ONE)
+def show_one_request(slug: str, number: int) -> str:
+    """Show a request, with the form for the answer."""
+    return _staff_page(staff_of(slug), number, filled({}))
+
+
+@staff.post(_ONE)
+def answer_one_request(slug: str, number: int) -> Response | tuple[str, int]:
+    """Grant or refuse a request."""
+    course = staff_of(slug)
+    form = sent("way", "points", "answer")
+    form.choose("way", _ways(course)[1:])
+    points = form.number("points") if form["way"] == "points" else 0.0
+    if form["way"] == "points" and not form["points"]:
+        form.mistake("points", "Enter the points.")
+    if form.right:
+        try:
+            with site().sessions.begin() as session:
+                _answer(session, _request(session, course, number), form, points)
+            return back("staff.show_requests", slug, "request-answered")
+        except CourseError as error:
+            form.mistake(next(iter(error.fields), "answer"), str(error))
+    return _staff_page(course, number, form), 422
+
+
+def _answer(session: Session, found: RegradeRequest, form: Form, points: float) -> None:
+    actor, answer = acting(session), form["answer"]
+    if form["way"] == "refuse":
+        refuse(session, found, actor, answer)
+    elif form["way"] == "regrade":
+        grant_regrade(session, found, actor, answer)
+    else:
+        grant_points(session, found, actor, answer, points, confirmed())
+
+
+def _ways(course: Membership) -> list[tuple[str, str]]:
+    return [way for way in _WAYS if course.is_instructor or way[0] != "points"]
+
+
+def _staff_page(course: Membership, number: int, form: Form) -> str:
+    with site().readers.begin() as session:
+        found = _request(session, course, number)
+        person = found.submission.person_id
+        grade = students_grades(session, found.submission.assignment, person).get(person, Grade())
+        page = AnswerPage(desk_of(course, "questions"), found, grade, _ways(course), form)
+        return render_template("regrades/staff_request.html", page=page)
+
+
+def _request(session: Session, course: Membership, number: int) -> RegradeRequest:
+    found = find_request(session, course.course_id, number)
+    if found is None:
+        raise nothing_here()
+    return found

@@ -1,1 +1,0 @@
-"""Pages for course staff: roster, assignments, submissions, grades, audit."""

@@ -1,1 +1,0 @@
-"""Assignments, extensions, updates of exercises."""

@@ -1,1 +1,0 @@
-"""Similar submissions of the students of a course."""

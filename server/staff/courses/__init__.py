@@ -1,1 +1,0 @@
-"""Courses: created in the portal, copied to the next term, deleted."""

@@ -1,1 +1,0 @@
-"""Exercises that belong to a course: upload, edit, prove, publish."""

@@ -1,1 +1,0 @@
-"""A course's grades: table and export."""

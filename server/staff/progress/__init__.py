@@ -1,1 +1,0 @@
-"""How far the students of a course are, and what stops them."""

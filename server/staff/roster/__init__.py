@@ -1,1 +1,0 @@
-"""The roster: members, invitations, import and export."""

@@ -1,1 +1,0 @@
-"""One student of a course: attempts, points, extensions, notes of course staff."""

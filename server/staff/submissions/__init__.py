@@ -1,1 +1,0 @@
-"""A course's submissions: list, filter, regrade."""

@@ -1,1 +1,0 @@
-"""Staff pages of what course staff and students write to each other."""

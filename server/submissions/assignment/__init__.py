@@ -1,1 +1,0 @@
-"""An assignment for one person: tasks, its page, and the form to submit."""

@@ -1,1 +1,0 @@
-"""A student's grade for an assignment."""

@@ -1,0 +1,258 @@
+"""The page of a submission: its live progress, then its result."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from flask import Blueprint, Response, after_this_request, render_template, request, url_for
+from markupsafe import Markup
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts import browser_sessions
+from server.accounts.access import nothing_here, viewer
+from server.accounts.cookies import encrypted, session_token
+from server.accounts.limits import Limit, TooOften, count
+from server.accounts.models import Person
+from server.assignments.form import line_marks, new_key
+from server.courses.access import page_in
+from server.http.numbers import zone_of
+from server.http.problems import Refused
+from server.http.site import site
+from server.regrades.requests import request_state
+from server.standings.class_speeds import class_speeds
+from server.submissions.changes import NotPossible, cancel, cancel_own, retry, revoke
+from server.submissions.models import Mode
+from server.submissions.progress.jobs import SubmissionStatus
+from server.submissions.progress.live import clock, envelope, live_part, markup_of
+from server.submissions.progress.phases import progress_of
+from server.submissions.progress.streams import EventFormat, event_stream, the_hub
+from server.submissions.queries import may_still_see, visible_submission
+from server.submissions.result.page import SubmissionPage, durations, read_page, watched
+from server.submissions.result.report import Around, StoredReport, read_stored_report, sections, whole_page
+from server.submissions.service import latest_job
+from server.talk.comments import counts_of
+
+submissions_pages = Blueprint("submissions_pages", "server.submissions", url_prefix="/submissions")
+
+_FRESH = timedelta(hours=1)
+RETRIES = Limit("retry", 5, timedelta(hours=1))
+
+
+@submissions_pages.get("/<public_id>")
+def show(public_id: str) -> str:
+    """Show the page of a submission."""
+    page = _page(public_id)
+    # The hub may know hints already, if another page watches the submission.
+    progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
+    kept = _kept(page)
+    report = None if kept is None else kept.report
+    accepted = page.judged is not None and page.judged.verdict is Verdict.ACCEPTED
+    measured = accepted and report is not None and report.measurement is not None
+    may_ask = page.judged and page.mode is Mode.RANK and (page.staff or page.own)
+    with site().readers.begin() as session:
+        comments = counts_of(session, page.number)
+        among = class_speeds(session, page.number, datetime.now(UTC)) if page.own and measured else None
+        asked = request_state(session, page.number) if may_ask else ""
+    return render_template(
+        "submissions/submission.html",
+        page=page,
+        progress=progress,
+        live=markup_of(progress) if page.waits else "",
+        now=clock(),
+        report=report,
+        result="" if kept is None else _result(page, kept),
+        marks=_marks(page, kept),
+        durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
+        celebrates=_celebrates(page),
+        comments=comments,
+        among=among,
+        may_ask=may_ask,
+        asked=asked,
+    )
+
+
+def _celebrates(page: SubmissionPage) -> bool:
+    """Whether to celebrate this fresh result. A cookie remembers that the reader has seen it."""
+    ended = None if page.judged is None or page.waits else page.judged.ended_at
+    if not page.solves_first or ended is None or datetime.now(UTC) - ended > _FRESH:
+        return False
+    if request.cookies.get("tilelab-first") == page.public_id:
+        return False
+
+    @after_this_request
+    def remember(response: Response) -> Response:
+        response.set_cookie(
+            "tilelab-first", page.public_id, max_age=_FRESH, httponly=True, secure=encrypted(), samesite="Lax"
+        )
+        return response
+
+    return True
+
+
+def _result(page: SubmissionPage, kept: StoredReport) -> Markup:
+    def actions(line: int | None) -> Markup:
+        given = {"page": page, "report": kept.report, "line": line, "key": new_key()}
+        return Markup(render_template("submissions/card_actions.html", **given).strip())  # noqa: S704 - our own template
+
+    return sections(kept, _around(page), page.earned.text, actions)
+
+
+def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
+    """The marks for the editor, as JSON."""
+    found = () if kept is None or not page.own else line_marks(kept.report)
+    return json.dumps([asdict(mark) for mark in found])
+
+
+@submissions_pages.get("/<public_id>/state")
+def state(public_id: str) -> Response:
+    """Return the live part to a page that polls."""
+    number, status = _watched(public_id)
+    progress = the_hub().look(number, status)
+    return Response(envelope(live_part()(progress), progress.status.over), mimetype="application/json")
+
+
+@submissions_pages.get("/<public_id>/events")
+def events(public_id: str) -> Response:
+    """Stream the live part, each time that it changes."""
+    who = viewer()
+    number, status = _watched(public_id)
+    may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
+    return event_stream(number, who.id, status, EventFormat(live_part(), envelope), may_see)
+
+
+@submissions_pages.get("/<public_id>/source.cu")
+def source(public_id: str) -> Response:
+    """Download the submitted source unchanged."""
+    who = viewer()
+    with site().readers.begin() as session:
+        found = visible_submission(session, who.id, public_id)
+        content = None if found is None else found.source.content
+        name = "" if found is None else f"{found.assignment.slug}-{found.public_id[:8]}.cu"
+    if content is None:
+        raise nothing_here()
+    return _download(content, "text/plain; charset=utf-8", name)
+
+
+@submissions_pages.get("/<public_id>/report.json")
+def report_json(public_id: str) -> Response:
+    """Download the object that `tilelab grade --json` prints."""
+    page, kept = _graded(public_id)
+    name = page.file.removesuffix(".cu") + ".json"
+    return _download(json.dumps(kept.plain, indent=1).encode(), "application/json", name)
+
+
+@submissions_pages.get("/<public_id>/report.html")
+def report_html(public_id: str) -> Response:
+    """Download the result as one HTML file."""
+    page, kept = _graded(public_id)
+    submitted = page.created_at.astimezone(zone_of(page.course_zone))
+    facts = {
+        "Assignment": f"{page.title} ({page.course_title})",
+        "Submitted": f"{submitted:%d %b %Y, %H:%M %Z}",
+        "Submission": page.public_id,
+    }
+    html = whole_page(kept, _around(page), facts)
+    return _download(html.encode(), "text/html; charset=utf-8", page.file.removesuffix(".cu") + ".html")
+
+
+@submissions_pages.post("/<public_id>/cancel")
+def stop(public_id: str) -> Response:
+    """Cancel a submission that isn't graded yet."""
+    who = viewer()
+    page = _page(public_id)
+    try:
+        with site().sessions.begin() as session:
+            person = session.get_one(Person, who.id)
+            found = visible_submission(session, who.id, public_id)
+            if found is None:
+                raise nothing_here()
+            if page.staff:
+                tickets = cancel(session, latest_job(session, found.id).id, person)
+            else:
+                tickets = cancel_own(session, found, person)
+    except NotPossible:
+        return _back(public_id, "already-over")
+    revoke(site().settings.redis_url, tickets)
+    return _back(public_id, "taken-back")
+
+
+@submissions_pages.post("/<public_id>/retry")
+def again(public_id: str) -> Response:
+    """Grade a submission again after a system error."""
+    who = viewer()
+    page = _page(public_id)
+    if not page.may_retry:
+        return _back(public_id, "already-over")
+    try:
+        count(site().sessions, RETRIES, f"person {who.id}")
+    except TooOften as error:
+        raise Refused(
+            429, "too_often", "Tried too often",
+            "The failure seems to persist. Tell your course staff, or try again in an hour.",
+            {"Retry-After": str(error.seconds)},
+        ) from error  # fmt: skip
+    try:
+        with site().sessions.begin() as session:
+            retry(session, page.status.id, session.get_one(Person, who.id))
+    except NotPossible:
+        return _back(public_id, "already-over")
+    return _back(public_id, "tried-again")
+
+
+def _page(public_id: str) -> SubmissionPage:
+    who = viewer()
+    with site().readers.begin() as session:
+        viewed = who.viewing is not None
+        page = read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed)
+    if page is None:
+        raise nothing_here()
+    page_in(page.course)
+    return page
+
+
+def _watched(public_id: str) -> tuple[int, SubmissionStatus]:
+    who = viewer()
+    with site().readers.begin() as session:
+        found = watched(session, who.id, public_id, datetime.now(UTC))
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def _signed_in(token: str, session: Session) -> int | None:
+    found = browser_sessions.find(session, token)
+    return None if found is None else found.person.id
+
+
+def _kept(page: SubmissionPage) -> StoredReport | None:
+    return (
+        None if page.judged is None else read_stored_report(page.judged.packed, page.judged.verdict, staff=page.staff)
+    )
+
+
+def _around(page: SubmissionPage) -> Around:
+    ladder = page.judged.shipped if page.judged is not None else ""
+    return Around(page.source, page.file, ladder or "")
+
+
+def _download(content: bytes, media_type: str, name: str) -> Response:
+    response = Response(content, content_type=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _graded(public_id: str) -> tuple[SubmissionPage, StoredReport]:
+    page = _page(public_id)
+    kept = _kept(page)
+    if kept is None:
+        raise Refused(404, "not_graded", "There is no report yet", "It appears once the submission is graded.")
+    return page, kept
+
+
+def _back(public_id: str, notice: str) -> Response:
+    address = url_for("submissions_pages.show", public_id=public_id, notice=notice)
+    return Response(status=303, headers={"Location": address})

@@ -1,1 +1,0 @@
-"""Announcements of course staff."""

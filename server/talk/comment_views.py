@@ -1,0 +1,242 @@
+"""The page of a submission's comments, next to the lines of its source, and staff's page of open questions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from flask import Blueprint, Response, render_template, request, url_for
+from sqlalchemy.orm import Session
+
+from kernels.rendering.page.listing.syntax import Piece, coloured
+from kernels.rendering.text_safety import safe_lines
+from server.accounts.access import not_allowed, nothing_here, viewer
+from server.accounts.limits import Limit, TooOften, count
+from server.accounts.models import Person
+from server.courses.access import Membership, membership, staff_of
+from server.courses.service import CourseError, is_staff, role_in
+from server.courses.staff_pages import Desk, desk_of, staff
+from server.http.forms import Form, filled, number_of, sent
+from server.http.notes import note
+from server.http.problems import Refused
+from server.http.site import site
+from server.submissions.models import Submission
+from server.submissions.queries import visible_submission
+from server.talk.comments import (
+    OpenQuestion,
+    Thread,
+    mark_read,
+    open_questions,
+    remove_comment,
+    settle,
+    threads_of,
+    write_comment,
+)
+
+comment_pages = Blueprint("comment_pages", "server.talk", url_prefix="/submissions/<public_id>/comments")
+
+COMMENTS = Limit("comment", 60, timedelta(hours=1))
+_MOST_LINES = 2_000
+_AROUND = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the source with its threads. skipped: how many lines before it aren't shown."""
+
+    number: int
+    pieces: Sequence[Piece]
+    threads: Sequence[Thread]
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CommentsPage:
+    """A submission's comments. own: whether it is the reader's.
+
+    whole: threads about the whole submission; after: how many lines aren't shown at the end
+    form: of a new comment or a reply; its field `thread` says which
+    """
+
+    course: Membership
+    submission: Submission
+    reader: int
+    own: bool
+    whole: Sequence[Thread]
+    lines: Sequence[SourceLine]
+    after: int
+    form: Form = field(default_factory=Form)
+
+    @property
+    def blank(self) -> Form:
+        """For the forms that weren't sent."""
+        return Form()
+
+    @property
+    def writable(self) -> bool:
+        return not self.course.archived
+
+
+@comment_pages.get("")
+def show_comments(public_id: str) -> str:
+    """Show the source with the comments on it."""
+    line = number_of(request.args, "line")
+    who, now = viewer(), datetime.now(UTC)
+    page, html = _page(public_id, filled({"line": "" if line is None else str(line)}))
+    if page.own and who.viewing is None and any(thread.new for thread in _threads(page)):
+        note(partial(mark_read, submission_id=page.submission.id, now=now))
+    return html
+
+
+@comment_pages.post("")
+def add_comment(public_id: str) -> Response | tuple[str, int]:
+    """Store a comment or a reply."""
+    who, form = viewer(), sent("text", "line", "thread")
+    with site().readers.begin() as session:
+        _submission(session, public_id)
+    _count(who.id)
+    line = _number(form, "line")
+    if form.right:
+        try:
+            with site().sessions.begin() as session:
+                found = _submission(session, public_id)
+                author = session.get_one(Person, who.id)
+                made = write_comment(
+                    session, found, author, form["text"], line=line, thread=number_of(form.values, "thread")
+                )
+                anchor = f"thread-{made.thread_id or made.id}"
+            return _back(public_id, "comment-added", anchor)
+        except CourseError as error:
+            form.mistake(next(iter(error.fields), "text"), str(error))
+    return _page(public_id, form)[1], 422
+
+
+@comment_pages.post("/<int(max=9007199254740991):number>/remove")
+def remove_one(public_id: str, number: int) -> Response:
+    """Remove a comment."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = _submission(session, public_id)
+            remove_comment(session, found, number, session.get_one(Person, who.id))
+    except CourseError as error:
+        raise _not_possible(error) from error
+    return _back(public_id, "comment-removed")
+
+
+@comment_pages.post("/<int(max=9007199254740991):number>/settle")
+def settle_one(public_id: str, number: int) -> Response:
+    """Take a thread off the list of open questions."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = _submission(session, public_id)
+            if not is_staff(role_in(session, who.id, found.assignment.course_id)):
+                raise not_allowed("Only course staff can do this.")
+            settle(session, found, number, session.get_one(Person, who.id))
+    except CourseError as error:
+        raise _not_possible(error) from error
+    return _back(public_id, "question-settled", f"thread-{number}")
+
+
+@comment_pages.app_template_filter("lines")
+def lines(text: str) -> list[str]:
+    """The lines of a text, each made safe."""
+    return safe_lines(text)
+
+
+def _page(public_id: str, form: Form) -> tuple[CommentsPage, str]:
+    who = viewer()
+    with site().readers.begin() as session:
+        found = _submission(session, public_id)
+        role = role_in(session, who.id, found.assignment.course_id)
+        assert role is not None, "visible_submission found it"
+        threads = threads_of(session, found.id)
+        by_line: dict[int, list[Thread]] = defaultdict(list)
+        for thread in threads:
+            by_line[thread.line or 0].append(thread)
+        shown, after = _listing(found.source.content.decode("utf-8", "replace"), by_line)
+        page = CommentsPage(
+            membership(found.assignment.course, role), found, who.id, found.person_id == who.id,
+            by_line.get(0, ()), shown, after, form,
+        )  # fmt: skip
+        return page, render_template("talk/comments.html", page=page)
+
+
+def _listing(source: str, by_line: Mapping[int, Sequence[Thread]]) -> tuple[list[SourceLine], int]:
+    """The lines of the source; of a very long one, those around comments. Also how many follow."""
+    pieces = coloured(source)
+    numbers: Sequence[int] = range(1, len(pieces) + 1)
+    if len(pieces) > _MOST_LINES:
+        near = {number + step for number in (1, *by_line) for step in range(-_AROUND, _AROUND + 1)}
+        numbers = [number for number in numbers if number in near]
+    shown, last = [], 0
+    for number in numbers:
+        shown.append(SourceLine(number, pieces[number - 1], by_line.get(number, ()), number - last - 1))
+        last = number
+    return shown, len(pieces) - last
+
+
+def _threads(page: CommentsPage) -> list[Thread]:
+    return [*page.whole, *(thread for line in page.lines for thread in line.threads)]
+
+
+def _submission(session: Session, public_id: str) -> Submission:
+    found = visible_submission(session, viewer().id, public_id)
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def _number(form: Form, name: str) -> int | None:
+    text = form[name]
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        form.mistake(name, "The line must be a whole number.")
+        return None
+    return int(text)
+
+
+def _count(person: int) -> None:
+    try:
+        count(site().sessions, COMMENTS, f"person {person}")
+    except TooOften as often:
+        raise Refused(
+            429, "too_often", "Too many comments", "Wait an hour, then write the next comment.",
+            {"Retry-After": str(often.seconds)},
+        ) from often  # fmt: skip
+
+
+def _not_possible(error: CourseError) -> Refused:
+    return Refused(409, "not_possible", "This isn’t possible", str(error))
+
+
+def _back(public_id: str, notice: str, anchor: str = "") -> Response:
+    address = url_for("comment_pages.show_comments", public_id=public_id, notice=notice, _anchor=anchor or None)
+    return Response(status=303, headers={"Location": address})
+
+
+_MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsPage:
+    """Questions that wait for an answer, the longest waiting first. number: how many there are."""
+
+    desk: Desk
+    questions: Sequence[OpenQuestion]
+    number: int
+
+
+@staff.get("/questions")
+def show_questions(slug: str) -> str:
+    """Show the questions that wait for an answer."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        questions, number = open_questions(session, course.course_id, _MOST)
+    page = QuestionsPage(desk_of(course, "questions"), questions, number)
+    return render_template("talk/questions.html", page=page)

@@ -1,0 +1,324 @@
+"""Comments on submissions: read, written, removed and settled. Each function checks the rights itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, case, func, or_, select, update
+from sqlalchemy.orm import Session, joinedload
+
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Assignment, Course, Membership
+from server.courses.service import CourseError, hold_course, is_staff, role_in
+from server.submissions.models import Submission
+from server.talk.models import LONGEST_COMMENT, Comment
+from server.text import storable
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A comment with its replies, without removed ones. line: None for the whole submission."""
+
+    first: Comment
+    comments: Sequence[Comment]
+
+    @property
+    def line(self) -> int | None:
+        return self.first.line
+
+    @property
+    def waits(self) -> bool:
+        """Whether course staff should answer."""
+        return self.first.waits_since is not None
+
+    @property
+    def new(self) -> bool:
+        """Whether course staff wrote something that the owner hasn't seen."""
+        return self.first.news_since is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many comments a submission has. new: threads with a comment that the owner hasn't seen."""
+
+    comments: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A thread that waits for course staff. last: its newest comment."""
+
+    first: Comment
+    last: Comment
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A submission with comments that its owner hasn't seen."""
+
+    public_id: str
+    title: str
+    since: datetime
+
+
+def threads_of(session: Session, submission_id: int) -> list[Thread]:
+    """The threads of a submission: first those about all of it, then by line."""
+    query = (
+        select(Comment)
+        .where(Comment.submission_id == submission_id)
+        .options(joinedload(Comment.author))
+        .order_by(Comment.id)
+    )
+    firsts: dict[int, Comment] = {}
+    comments: dict[int, list[Comment]] = {}
+    for each in session.scalars(query):
+        if each.thread_id is None:
+            firsts[each.id] = each
+        if each.removed_at is None:
+            comments.setdefault(each.thread_id or each.id, []).append(each)
+    found = [Thread(firsts[number], those) for number, those in comments.items()]
+    return sorted(found, key=lambda thread: (thread.line or 0, thread.first.id))
+
+
+def counts_of(session: Session, submission_id: int) -> Counts:
+    """How many comments a submission has."""
+    shown = func.count(case((Comment.removed_at.is_(None), 1)))
+    query = select(shown, func.count(Comment.news_since)).where(Comment.submission_id == submission_id)
+    comments, new = session.execute(query).one()
+    return Counts(comments, new)
+
+
+def open_questions(session: Session, course_id: int, limit: int) -> tuple[list[OpenQuestion], int]:
+    """The threads of a course that wait for an answer, the longest waiting first, and how many there are."""
+    waiting = select(Comment).where(*_waiting(course_id)).join(Comment.submission).join(Submission.assignment)
+    found = session.scalars(
+        waiting.options(
+            joinedload(Comment.submission).joinedload(Submission.assignment),
+            joinedload(Comment.submission).joinedload(Submission.person),
+        )
+        .order_by(Comment.waits_since, Comment.id)
+        .limit(limit)
+    ).all()
+    last = _last_of(session, [each.id for each in found])
+    return [OpenQuestion(each, last.get(each.id, each)) for each in found], count_open(session, course_id)
+
+
+def count_open(session: Session, course_id: int) -> int:
+    """How many questions of a course wait for an answer."""
+    query = select(func.count()).select_from(Comment).join(Comment.submission).join(Submission.assignment)
+    return session.scalar(query.where(*_waiting(course_id))) or 0
+
+
+def news_in(session: Session, person_id: int, course_id: int, limit: int) -> list[News]:
+    """A person's submissions of a course with comments that the person hasn't seen, the newest first."""
+    since = func.max(Comment.news_since)
+    query = (
+        select(Submission.public_id, Assignment.title, since)
+        .join(Submission, Submission.id == Comment.submission_id)
+        .join(Submission.assignment)
+        .where(Comment.news_since.is_not(None), Submission.person_id == person_id, Assignment.course_id == course_id)
+        .group_by(Submission.public_id, Assignment.title)
+        .order_by(since.desc())
+        .limit(limit)
+    )
+    return [News(name, title, at) for name, title, at in session.execute(query) if at is not None]
+
+
+def news_by_course(session: Session, person_id: int) -> Mapping[str, int]:
+    """How many threads have comments that their owner hasn't seen, by the short name of the person's courses."""
+    query = (
+        select(Course.slug, func.count().label("number"))
+        .select_from(Comment)
+        .join(Submission, Submission.id == Comment.submission_id)
+        .join(Submission.assignment)
+        .join(Course, Course.id == Assignment.course_id)
+        .join(Membership, Membership.course_id == Course.id)
+        .where(
+            Comment.news_since.is_not(None),
+            Submission.person_id == person_id,
+            Membership.person_id == person_id,
+            Membership.dropped_at.is_(None),
+        )
+        .group_by(Course.slug)
+    )
+    return {row.slug: row.number for row in session.execute(query)}
+
+
+def _waiting(course_id: int) -> tuple[ColumnElement[bool], ...]:
+    return Comment.waits_since.is_not(None), Assignment.course_id == course_id
+
+
+def _last_of(session: Session, threads: Sequence[int]) -> Mapping[int, Comment]:
+    thread = func.coalesce(Comment.thread_id, Comment.id)
+    newest = (
+        select(func.max(Comment.id))
+        .where(or_(Comment.id.in_(threads), Comment.thread_id.in_(threads)), Comment.removed_at.is_(None))
+        .group_by(thread)
+    )
+    found = session.scalars(select(Comment).where(Comment.id.in_(newest)))
+    return {each.thread_id or each.id: each for each in found}
+
+
+MOST_COMMENTS = 200
+"""On one submission, so that its page stays readable."""
+
+
+def write_comment(
+    session: Session,
+    submission: Submission,
+    author: Person | None,
+    text: str,
+    *,
+    line: int | None = None,
+    thread: int | None = None,
+    now: datetime | None = None,
+) -> Comment:
+    """Store a comment; raises CourseError.
+
+    author: None for the command line
+    line: the line that a new thread is about; None for the whole submission
+    thread: the ID of the thread to reply to; None for a new one
+    """
+    moment = now or datetime.now(UTC)
+    written = _checked(text)
+    _active(session, submission)
+    staff = _writes_as_staff(session, submission, author)
+    first = None if thread is None else _thread(session, submission, thread)
+    if first is None and line is not None and not 1 <= line <= lines_of(submission):
+        raise CourseError(f"The source has no line {line}. Its last line is {lines_of(submission)}.", ["line"])
+    if _number(session, submission) >= MOST_COMMENTS:
+        raise CourseError(f"This submission has {MOST_COMMENTS} comments, so it takes no more.")
+    made = Comment(
+        submission_id=submission.id, thread_id=None if first is None else first.id,
+        line=line if first is None else None, author_id=None if author is None else author.id, by_staff=staff,
+        text=written, created_at=moment,
+    )  # fmt: skip
+    session.add(made)
+    session.flush()
+    _update_thread(first or made, made, owner=author is not None and author.id == submission.person_id)
+    if staff:
+        _note(session, author, "written", submission, made, moment)
+    return made
+
+
+def remove_comment(
+    session: Session, submission: Submission, number: int, actor: Person | None, now: datetime | None = None
+) -> None:
+    """Remove a comment, as its author or as course staff; raises CourseError."""
+    moment = now or datetime.now(UTC)
+    _active(session, submission)
+    staff = _writes_as_staff(session, submission, actor)
+    found = session.scalar(
+        select(Comment).where(Comment.id == number, Comment.submission_id == submission.id).with_for_update(of=Comment)
+    )
+    if found is None or found.removed_at is not None:
+        return
+    if not staff and (actor is None or found.author_id != actor.id):
+        raise CourseError("You can remove only your own comments.")
+    found.text, found.removed_at = "", moment
+    first = found if found.thread_id is None else session.get_one(Comment, found.thread_id)
+    session.flush()
+    _update_rest(session, first)
+    if staff:
+        _note(session, actor, "removed", submission, found, moment)
+
+
+def settle(
+    session: Session, submission: Submission, thread: int, actor: Person | None, now: datetime | None = None
+) -> None:
+    """Take a thread off the list of open questions, as course staff; raises CourseError."""
+    moment = now or datetime.now(UTC)
+    if not _writes_as_staff(session, submission, actor):
+        raise CourseError("Only course staff can do this.")
+    first = _thread(session, submission, thread)
+    if first.waits_since is not None:
+        first.waits_since = None
+        _note(session, actor, "settled", submission, first, moment)
+
+
+def mark_read(session: Session, submission_id: int, now: datetime) -> None:
+    """Note that the owner saw the comments of course staff until now."""
+    news = update(Comment).where(Comment.submission_id == submission_id, Comment.news_since <= now)
+    session.execute(news.values(news_since=None))
+
+
+def lines_of(submission: Submission) -> int:
+    """How many lines the source has, as its listing numbers them."""
+    text = submission.source.content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text.rstrip(b"\n").count(b"\n") + 1
+
+
+def _checked(text: str) -> str:
+    written = storable(text[: 2 * LONGEST_COMMENT]).replace("\r\n", "\n").strip()
+    if not written:
+        raise CourseError("Enter a text.", ["text"])
+    if len(written) > LONGEST_COMMENT:
+        raise CourseError(f"This text is too long. The limit is {LONGEST_COMMENT:,} characters.", ["text"])
+    return written
+
+
+def _active(session: Session, submission: Submission) -> None:
+    course = submission.assignment.course_id
+    hold_course(session, course)
+    if session.scalar(select(Course.archived_at).where(Course.id == course)) is not None:
+        raise CourseError("This course is archived. You can read the comments but not change them.")
+
+
+def _writes_as_staff(session: Session, submission: Submission, person: Person | None) -> bool:
+    if person is None:
+        return True
+    role = role_in(session, person.id, submission.assignment.course_id)
+    if is_staff(role):
+        return True
+    if role is None or person.id != submission.person_id:
+        raise CourseError("Only its owner and course staff can comment on a submission.")
+    return False
+
+
+def _thread(session: Session, submission: Submission, number: int) -> Comment:
+    found = session.scalar(
+        select(Comment)
+        .where(Comment.id == number, Comment.submission_id == submission.id, Comment.thread_id.is_(None))
+        .with_for_update(of=Comment)
+    )
+    if found is None:
+        raise CourseError("This comment doesn’t exist any more. Reload the page.")
+    return found
+
+
+def _number(session: Session, submission: Submission) -> int:
+    query = select(func.count()).select_from(Comment).where(Comment.submission_id == submission.id)
+    return session.scalar(query) or 0
+
+
+def _update_thread(first: Comment, made: Comment, *, owner: bool) -> None:
+    if made.by_staff:
+        first.waits_since = None
+        first.news_since = first.news_since if owner else made.created_at
+    else:
+        first.waits_since = first.waits_since or made.created_at
+
+
+def _update_rest(session: Session, first: Comment) -> None:
+    """The state of a thread after one of its comments was removed."""
+    left = session.execute(
+        select(Comment.by_staff)
+        .where((Comment.id == first.id) | (Comment.thread_id == first.id), Comment.removed_at.is_(None))
+        .order_by(Comment.id)
+    ).scalars()
+    sides = left.all()
+    if not sides or sides[-1]:
+        first.waits_since = None
+    if True not in sides:
+        first.news_since = None
+
+
+def _note(
+    session: Session, actor: Person | None, what: str, submission: Submission, which: Comment, now: datetime
+) -> None:
+    subject, course = f"submission {submission.public_id}", submission.assignment.course_id
+    note(session, actor, f"comment.{what}", subject, now=now, course_id=course, comment=which.id)

@@ -1,1 +1,0 @@
-"""Comments on submissions: questions of students, answers and remarks of course staff."""

@@ -1,1 +1,0 @@
-"""Extension requests of students."""

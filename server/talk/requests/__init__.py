@@ -1,1 +1,0 @@
-"""Regrade requests of students."""
