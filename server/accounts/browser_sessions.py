@@ -99,7 +99,6 @@ def belonged_to(session: Session, person_id: int, token: str) -> bool:
 
 
 def note_use(session: Session, session_id: int, now: datetime | None = None) -> None:
-    """Record that the session is in use."""
     moment = now or datetime.now(UTC)
     session.execute(
         update(BrowserSession)

@@ -52,7 +52,6 @@ def has_scope(scope: str) -> bool:
 
 
 def need_scope(scope: str) -> None:
-    """Refuse a token without this scope."""
     if not has_scope(scope):
         raise Refused(
             403, "missing_scope", "The token doesn’t allow this",
@@ -94,7 +93,6 @@ def _bearer(header: str) -> str:
 
 
 def too_many_requests(limit: Limit, often: TooOften) -> Refused:
-    """The answer to a request above the limit."""
     minutes = limit.every.total_seconds() / 60
     return Refused(
         429, "too_often", "Too many requests",

@@ -214,7 +214,6 @@ def disable(session: Session, person: Person, now: datetime | None = None) -> No
 
 
 def enable(session: Session, person: Person) -> None:
-    """Let a disabled person sign in again."""
     person.disabled_at = None
     session.flush()
 

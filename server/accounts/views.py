@@ -39,7 +39,6 @@ def network_address() -> str:
 
 
 def user_agent() -> str:
-    """The browser's user agent."""
     return request.headers.get("User-Agent", "")
 
 
@@ -69,7 +68,6 @@ _SIGN_IN_PAGE = "accounts/sign_in.html"
 
 @accounts.get("/sign-in")
 def sign_in() -> Response:
-    """Show the form; a signed-in person goes on at once."""
     to = local_path(request.args.get("next", ""))
     if viewer_or_none() is not None:
         return go(to or "/")
@@ -103,7 +101,6 @@ def enter() -> Response:
 
 @accounts.post("/sign-out")
 def leave() -> Response:
-    """Sign out this browser."""
     who = viewer_or_none()
     if who is not None:
         with site().sessions.begin() as session:
@@ -125,7 +122,6 @@ _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 @accounts.get("/account/password")
 def password() -> Response:
-    """Show the form."""
     viewer()
     return page(_CHANGE_PAGE, filled({}))
 
@@ -157,7 +153,6 @@ def change_password() -> Response:
 
 
 def revoke_all(session: Session, person: Person) -> None:
-    """Revoke all API tokens of this account."""
     count = service.revoke_tokens(session, person)
     note(session, person, "token.revoked", f"person {person.id}", count=count)
 
@@ -199,7 +194,6 @@ _TAKEN = "This name was just taken. Choose another."
 
 @accounts.get("/account")
 def profile() -> Response:
-    """Show the profile."""
     person = _person()
     shown = {
         "name": person.name,
@@ -213,7 +207,6 @@ def profile() -> Response:
 
 @accounts.post("/account")
 def save_profile() -> Response:
-    """Save the profile."""
     form = sent("name", "shown", "pseudonym", "time_zone", "mails", *_MAILS)
     who = viewer()
     if form["time_zone"] not in {"", zones.OF_COURSE} and not zones.is_zone(form["time_zone"]):
@@ -304,7 +297,6 @@ _LONGEST = 60
 
 @accounts.get("/account/sessions")
 def sessions() -> Response:
-    """List the signed-in browsers."""
     who = viewer()
     with site().readers.begin() as session:
         rows = browser_sessions.live_sessions(session, who.id)
@@ -313,7 +305,6 @@ def sessions() -> Response:
 
 @accounts.post("/account/sessions/end-others")
 def end_other_sessions() -> Response:
-    """Sign out all other browsers."""
     who = viewer()
     with site().sessions.begin() as session:
         browser_sessions.end_all(session, who.id, but=who.session_id)
@@ -322,7 +313,6 @@ def end_other_sessions() -> Response:
 
 @accounts.post("/account/sessions/<int:number>/end")
 def end_session(number: int) -> Response:
-    """Sign out one browser."""
     who = viewer()
     if number > _LARGEST:
         abort(404)
@@ -358,7 +348,6 @@ _OFTEN = Limit("tokens made", 30, timedelta(hours=1))
 
 @accounts.get("/account/tokens")
 def tokens() -> Response:
-    """List the valid tokens, with a form to create another."""
     viewer()
     return _tokens_page(_empty())
 
@@ -386,7 +375,6 @@ def make_token() -> Response:
 
 @accounts.post("/account/tokens/<int:number>/revoke")
 def revoke_token(number: int) -> Response:
-    """Revoke a token."""
     who = viewer()
     if number > _LARGEST:
         abort(404)

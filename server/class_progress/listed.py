@@ -82,7 +82,6 @@ def _is_in(part: str, state: State, *, stuck: bool) -> bool:
 
 
 def students_csv(session: Session, found: Listed) -> str:
-    """All of them with what they have tried."""
     rows = (
         [
             one.email, one.name, one.section, one.state.value, one.attempts,

@@ -94,7 +94,6 @@ class Bar:
 
     @property
     def drawn(self) -> Markup:
-        """The bar as SVG."""
         return svg.parts([(state.value, count / max(1, self.students)) for state, count in self.parts])
 
 

@@ -12,7 +12,6 @@ from worker.commands.root import WrongUse
 
 
 def course_named(session: Session, slug: str) -> Course:
-    """The course with this short name. Raises WrongUse."""
     found = find_course(session, slug)
     if found is None:
         raise WrongUse(f"no course {slug}. `tilelab admin course list` shows all courses.")
@@ -28,7 +27,6 @@ def assignment_named(session: Session, name: str) -> Assignment:
 
 
 def person_named(session: Session, email: str) -> Person:
-    """The person with this email. Raises WrongUse."""
     found = find_person(session, email)
     if found is None:
         raise WrongUse(f"no person with the email {email}. `tilelab admin user list` shows everyone.")

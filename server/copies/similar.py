@@ -135,7 +135,6 @@ def _works(session: Session, submissions: Iterable[int]) -> list[Work]:
 
 
 def people(works: Sequence[Work]) -> frozenset[int]:
-    """The IDs of the students."""
     return frozenset(one.person_id for one in works)
 
 

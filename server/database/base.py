@@ -64,7 +64,5 @@ def choice(values: type[PythonEnum], *, constrained: bool = True) -> Enum:
 
 
 class Base(DeclarativeBase):
-    """The base class of all tables."""
-
     metadata = MetaData(naming_convention=_NAMES)
     type_annotation_map: dict[Any, Any] = {datetime: UtcTime(), dict[str, Any]: Document, list[str]: Document}  # noqa: RUF012 - SQLAlchemy's own name for it

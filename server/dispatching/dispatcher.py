@@ -47,8 +47,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Dispatcher:
-    """A dispatcher. `tick` runs one round."""
-
     engine: Engine
     connections: Connections
     settings: Settings

@@ -105,7 +105,6 @@ def people_in_flight(session: Session, queue: str) -> dict[int, int]:
 
 
 def experiments_in_flight(session: Session, queue: str) -> int:
-    """Count the steps of experiments under way in a queue."""
     query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.priority == Priority.EXPERIMENT)
     return session.scalar(query) or 0
 

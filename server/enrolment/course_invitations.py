@@ -64,7 +64,6 @@ def invitations_in(session: Session, course_id: int) -> Sequence[CourseInvitatio
 
 
 def invited_people(session: Session, course_id: int) -> Mapping[int, CourseInvitation]:
-    """The course's open and declined invitations, by person ID."""
     return {each.person_id: each for each in invitations_in(session, course_id)}
 
 

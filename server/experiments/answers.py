@@ -83,7 +83,6 @@ class PointsAnswer:
 
 
 def experiment_answer(session: Session, visible: Visible, now: datetime) -> ExperimentAnswer:
-    """What a reader sees of an experiment."""
     found = visible.experiment
     assert found.course is not None
     assert found.exercise is not None
@@ -143,7 +142,6 @@ def search_text(session: Session, visible: Visible) -> str:
 
 
 def points_answer(results: list[PointResult], following: str | None) -> PointsAnswer:
-    """A page of results."""
     return PointsAnswer(tuple(to_json(each) for each in results), following)
 
 

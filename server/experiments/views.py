@@ -130,7 +130,6 @@ def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[s
 
 @experiments_pages.get("/courses/<slug>/experiments")
 def show_list(slug: str) -> str:
-    """List the experiments that the reader sees, newest first."""
     course, who = member_of(slug), viewer()
     before = number_of(request.args, "before") or 0
     with site().readers.begin() as session:
@@ -141,13 +140,11 @@ def show_list(slug: str) -> str:
 
 @experiments_pages.get("/experiments/<public_id>")
 def show(public_id: str) -> str:
-    """Show an experiment with the results so far."""
     return render_template("experiments/experiment.html", page=_page(public_id))
 
 
 @experiments_pages.get("/experiments/<public_id>/state")
 def state(public_id: str) -> Response:
-    """Return the results so far, for an open page."""
     page = _page(public_id)
     return jsonify(html=render_template("experiments/results.html", page=page), final=not page.runs)
 
@@ -180,7 +177,6 @@ def download(public_id: str) -> Response:
 
 @experiments_pages.post("/experiments/<public_id>/cancel")
 def cancel(public_id: str) -> Response:
-    """Cancel an experiment, as its owner or course staff."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
@@ -197,7 +193,6 @@ def cancel(public_id: str) -> Response:
 
 @experiments_pages.post("/experiments/<public_id>/retry")
 def run_again(public_id: str) -> Response:
-    """Run the points again that ended in a system error, as the owner or course staff."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
@@ -214,7 +209,6 @@ def run_again(public_id: str) -> Response:
 
 @experiments_pages.post("/experiments/<public_id>/share")
 def share_it(public_id: str) -> Response:
-    """Show an experiment to the class, or hide it, as course staff."""
     shared = request.form.get("shared") == "yes"
     _as_staff(public_id, lambda session, found, person: share(session, found, person, datetime.now(UTC), shared=shared))
     return _back(public_id, "experiment-shared" if shared else "experiment-hidden")
@@ -320,7 +314,6 @@ class NewPage:
 
 @experiments_pages.get("/courses/<slug>/experiments/new")
 def new_experiment(slug: str) -> str:
-    """Show the form, with a template."""
     course = staff_of(slug)
     wanted = request.args.get("template", "")
     template = next((each for each in _templates() if each.name == wanted), _templates()[0])
@@ -330,7 +323,6 @@ def new_experiment(slug: str) -> str:
 
 @experiments_pages.post("/courses/<slug>/experiments/new")
 def begin(slug: str) -> str | Response | tuple[str, int]:
-    """Start the experiment."""
     course, who, now = staff_of(slug), viewer(), datetime.now(UTC)
     form = sent("definition", "device_class", "pauses")
     form.values["definition"] = storable(request.form.get("definition", "")).replace("\r\n", "\n")
@@ -381,12 +373,10 @@ def _files(form: Form) -> Mapping[str, str]:
 
 @cache
 def _templates() -> tuple[Template, ...]:
-    """The experiments that come with Tilelab."""
     return templates()
 
 
 def _kernels_of_templates(definition: Definition) -> dict[str, str]:
-    """The kernels that the experiment names and that come with the templates."""
     there = {file.name: file for file in FOLDER.glob("*.cu")}
     return {name: there[name].read_text("utf-8") for name in definition.kernels if name in there}
 
@@ -448,7 +438,6 @@ class VaryPage:
 
 @experiments_pages.get("/submissions/<public_id>/vary")
 def show_variation(public_id: str) -> str:
-    """Show what would be varied."""
     what = request.args.get("what", TILE)
     if what not in WHAT:
         raise nothing_here()
@@ -459,7 +448,6 @@ def show_variation(public_id: str) -> str:
 
 @experiments_pages.post("/submissions/<public_id>/vary")
 def vary(public_id: str) -> Response | tuple[str, int]:
-    """Start the experiment."""
     who, now = viewer(), datetime.now(UTC)
     form = sent("what", "axis", "values")
     what = form["what"] if form["what"] in WHAT else TILE

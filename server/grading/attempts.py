@@ -45,7 +45,6 @@ def locked_current(session: Session, ticket: Ticket) -> Step | None:
 
 
 def ticket_of(step: Step) -> Ticket:
-    """The ticket of the attempt under way."""
     assert step.token is not None
     return Ticket(step.job_id, step.kind, step.token)
 
@@ -62,7 +61,6 @@ def begin(session: Session, step: Step, now: datetime) -> None:
 
 
 def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
-    """Note that a worker has claimed the step."""
     step.state = StepState.RUNNING
     step.worker = kept(worker, WORKER_CHARACTERS)
     if step.started_at is None:

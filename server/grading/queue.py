@@ -65,7 +65,6 @@ class OpenStep(Protocol):
 
 
 def place_of(session: Session, job: Job, now: datetime) -> Place:
-    """The place of a job's open step."""
     open_states = in_state(StepState.QUEUED, StepState.SENT, StepState.RUNNING)
     step = session.scalar(select(Step).where(Step.job_id == job.id, open_states))
     return Place(None) if step is None else places(session, [step], now)[step.id]

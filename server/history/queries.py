@@ -69,12 +69,10 @@ class Attempt:
 
     @property
     def share(self) -> str:
-        """The share of cuBLAS's speed."""
         return percent_text(self.judged.cublas_share if self.judged else None)
 
     @property
     def occupancy(self) -> str:
-        """The modelled occupancy."""
         return percent_text(self.judged.occupancy if self.judged else None)
 
     @property

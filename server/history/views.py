@@ -114,7 +114,6 @@ class _Side:
 
 @history_pages.get("/courses/<slug>/<assignment>/history")
 def show_history(slug: str, assignment: str) -> str:
-    """List all attempts of the reader or, for course staff, of a student."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
         found = assignment_for(session, reader)
@@ -146,7 +145,6 @@ def show_history(slug: str, assignment: str) -> str:
 
 @history_pages.get("/courses/<slug>/<assignment>/compare")
 def show_comparison(slug: str, assignment: str) -> str:
-    """Compare two attempts of one person or, for course staff, any two of the course."""
     reader = reader_of(slug, assignment)
     names = request.args.get("left", ""), request.args.get("right", "")
     with site().readers.begin() as session:
@@ -177,7 +175,6 @@ def show_comparison(slug: str, assignment: str) -> str:
 
 @history_pages.post("/submissions/<public_id>/choose")
 def choose_one(public_id: str) -> Response:
-    """Choose the submission that counts."""
     who = viewer()
     try:
         with site().sessions.begin() as session:

@@ -64,8 +64,6 @@ class Asker:
 
 
 class Outcome(Enum):
-    """The outcome of a request for a slot."""
-
     TAKEN = "taken"
     BUSY = "busy"
     TOO_MANY = "too_many"
@@ -251,7 +249,6 @@ class ConcurrencyLimit:
         self.reads, self.writes = RequestSlots(READ_SLOTS), RequestSlots(WRITE_SLOTS)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request."""
         if environ.get("PATH_INFO") in _NEEDS_NO_SLOT:
             return self._app(environ, start_response)
         if why := self._read(environ):

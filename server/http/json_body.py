@@ -60,7 +60,6 @@ def read_body(cls: type[T], body: bytes, unlimited: Collection[str] = ()) -> T:
 
 
 def invalid(detail: str) -> Refused:
-    """The answer to a field with an invalid value."""
     return Refused(422, "invalid", "A field has an invalid value", detail)
 
 

@@ -45,8 +45,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """An e-mail with its address, ready to send."""
-
     id: int
     made_at: datetime
     address: str

@@ -34,8 +34,6 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A job in a list."""
-
     job: int
     kind: str
     state: str

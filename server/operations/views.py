@@ -26,8 +26,6 @@ fleet = Blueprint("fleet_pages", __name__)
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """The workers and queues."""
-
     seen: FleetStatus
     contradictions: Sequence[Contradiction]
     refusals: Sequence[RefusedResult]
@@ -36,20 +34,17 @@ class FleetPage:
 
 @fleet.get("/fleet")
 def show_fleet() -> str:
-    """Show the workers and queues."""
     return render_template("operations/fleet.html", page=_page())
 
 
 @fleet.get("/fleet/state")
 def fleet_state() -> Response:
-    """Return the current state, for an open page."""
     page = _page()
     return jsonify(html=render_template("operations/now.html", page=page), final=False)
 
 
 @fleet.post("/fleet/workers/<worker>")
 def tell_worker(worker: str) -> Response:
-    """Drain or resume a worker."""
     who = admin()
     try:
         wanted = {"drain": Wanted.DRAIN, "resume": Wanted.WORK}[request.form.get("do", "")]

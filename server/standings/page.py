@@ -121,16 +121,13 @@ class BoardPage:
         return not self.frozen_view
 
     def value(self, value: float | None) -> str:
-        """A value by the leaderboard's metric, with its unit."""
         return "–" if value is None else f"{self._number(value)}{numbers.SPACE}{UNITS[self.metric]}"
 
     def interval(self, line: Line) -> str:
-        """The interval of a line's value."""
         low, high = map(self._number, line.interval or (0.0, 0.0))
         return low if low == high else f"{low} to {high}"
 
     def number(self, line: Line, column: Shown) -> str:
-        """What a line has in a column of numbers."""
         if column is Shown.BOUND:
             return self.value(line.modelled_bound)
         if column is Shown.TIME:
@@ -211,7 +208,6 @@ def has_board(session: Session, assignment: Assignment, name: str, reader: Reade
 
 
 def device_title(name: str) -> str:
-    """Describe a device class in a few words."""
     if name == CPU:
         return "CPU device: kernels are checked and counted, but not measured"
     device = devices().get(name)

@@ -400,7 +400,6 @@ def set_listed(session: Session, person_id: int, *, listed: bool) -> None:
 
 
 def remove_person(session: Session, person: int) -> None:
-    """Remove a person from all leaderboards."""
     removed = session.execute(delete(Standing).where(Standing.person_id == person).returning(*_KEY))
     gone: Counter[tuple[BoardKey, int, bool]] = Counter()
     for assignment, device_class, before_freeze, score, listed in removed:

@@ -154,8 +154,6 @@ class RegradePage:
 
 @dataclass(frozen=True, slots=True)
 class RegradesPage:
-    """The staged and the latest regrades."""
-
     desk: Desk
     staged: list[StagedRegradeAnswer]
     runs: list[Regrade]
@@ -171,7 +169,6 @@ def show_submissions(slug: str) -> str | tuple[str, int]:
 
 @staff.get("/submissions/state")
 def submissions_state(slug: str) -> Response:
-    """Return the current list, for an open page."""
     course = staff_of(slug)
     page = _listed(course, _filter(course, request.args))
     html = render_template("submissions/submission_rows.html", page=page)
@@ -180,7 +177,6 @@ def submissions_state(slug: str) -> Response:
 
 @staff.get("/regrade")
 def confirm_regrade(slug: str) -> str | tuple[str, int]:
-    """Preview a regrade."""
     course = staff_of(slug)
     wanted = _filter(course, request.args)
     if not wanted.form.right:
@@ -232,7 +228,6 @@ def _begin(session: Session, planned: Planned, *, staged: bool) -> None:
 
 @staff.get("/regrades")
 def show_regrades(slug: str) -> str:
-    """List the latest regrades."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         page = RegradesPage(
@@ -243,20 +238,17 @@ def show_regrades(slug: str) -> str:
 
 @staff.get("/regrades/<int(max=9007199254740991):number>")
 def show_regrade(slug: str, number: int) -> str:
-    """Show a regrade's progress."""
     return render_template("regrades/regrade.html", page=_regrade(staff_of(slug), number))
 
 
 @staff.get("/regrades/<int(max=9007199254740991):number>/state")
 def regrade_state(slug: str, number: int) -> Response:
-    """Return the progress, for an open page."""
     page = _regrade(staff_of(slug), number)
     return jsonify(html=render_template("regrades/regrade_progress.html", page=page), final=page.run.over)
 
 
 @staff.post("/regrades/<int(max=9007199254740991):number>/cancel")
 def cancel_regrade(slug: str, number: int) -> Response:
-    """Cancel the waiting part of a regrade."""
     course = staff_of(slug)
     run = _regrade(course, number).run
     tickets = cancel_waiting(site().sessions, run, course.course_id, viewer().id)

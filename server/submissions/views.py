@@ -44,7 +44,6 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 @submissions_pages.get("/<public_id>")
 def show(public_id: str) -> str:
-    """Show the page of a submission."""
     page = _page(public_id)
     # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
@@ -109,7 +108,6 @@ def _marks(page: SubmissionPage, kept: StoredReport | None) -> str:
 
 @submissions_pages.get("/<public_id>/state")
 def state(public_id: str) -> Response:
-    """Return the live part to a page that polls."""
     number, status = _watched(public_id)
     progress = the_hub().look(number, status)
     return Response(envelope(live_part()(progress), progress.status.over), mimetype="application/json")
@@ -117,7 +115,6 @@ def state(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/events")
 def events(public_id: str) -> Response:
-    """Stream the live part, each time that it changes."""
     who = viewer()
     number, status = _watched(public_id)
     may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
@@ -147,7 +144,6 @@ def report_json(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/report.html")
 def report_html(public_id: str) -> Response:
-    """Download the result as one HTML file."""
     page, kept = _graded(public_id)
     submitted = page.created_at.astimezone(zone_of(page.course_zone))
     facts = {
@@ -161,7 +157,6 @@ def report_html(public_id: str) -> Response:
 
 @submissions_pages.post("/<public_id>/cancel")
 def stop(public_id: str) -> Response:
-    """Cancel a submission that isn't graded yet."""
     who = viewer()
     page = _page(public_id)
     try:
@@ -182,7 +177,6 @@ def stop(public_id: str) -> Response:
 
 @submissions_pages.post("/<public_id>/retry")
 def again(public_id: str) -> Response:
-    """Grade a submission again after a system error."""
     who = viewer()
     page = _page(public_id)
     if not page.may_retry:

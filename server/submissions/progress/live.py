@@ -37,13 +37,11 @@ def attach_live(app: Flask, site: Site) -> None:
 
 
 def live_part() -> LivePart:
-    """The live part of the current application."""
     part: LivePart = current_app.extensions[_KEY]
     return part
 
 
 def markup_of(progress: Progress) -> Markup:
-    """The live part as markup for a page."""
     return Markup(live_part()(progress))  # noqa: S704 - from our own template
 
 

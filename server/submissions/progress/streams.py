@@ -47,12 +47,10 @@ class ProgressAnswer:
 
 
 def wait_answer(place: Place | None) -> Wait | None:
-    """Convert a place in the queue into its wait."""
     return None if place is None else Wait(place.seconds, place.reason)
 
 
 def progress_answer(progress: Progress) -> ProgressAnswer:
-    """Convert a progress into an event."""
     status = progress.status
     return ProgressAnswer(
         state=status.state,
@@ -93,18 +91,15 @@ class EventFormat:
 
 
 def attach_hub(app: Flask, hub: Hub) -> None:
-    """Attach the hub to the application."""
     app.extensions[_KEY] = hub
 
 
 def hub_of(app: Flask) -> Hub:
-    """The hub of an application."""
     hub: Hub = app.extensions[_KEY]
     return hub
 
 
 def the_hub() -> Hub:
-    """The hub of the current application."""
     return hub_of(current_app)
 
 

@@ -41,7 +41,6 @@ class Worth:
 
     @property
     def counts(self) -> bool:
-        """Whether this submission counts."""
         counted = self.grade.counted
         return counted is not None and counted.entry.submission_id == self.entry.submission_id
 
