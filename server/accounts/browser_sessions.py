@@ -39,7 +39,14 @@ class SignedIn:
 def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
     """Sign the person in; returns the cookie's value. The database keeps only its hash."""
     moment = now or datetime.now(UTC)
-    _forget_old(session, person.id, moment)
+    # Delete sessions that ended long ago, except the first: it dates the account's first use.
+    first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person.id)
+    over = (
+        BrowserSession.person_id == person.id,
+        BrowserSession.expires_at < moment - KEPT,
+        BrowserSession.id != first.scalar_subquery(),
+    )
+    session.execute(delete(BrowserSession).where(*over))
     token = secrets.token_urlsafe(32)
     shown = "".join(character for character in user_agent if character.isprintable())
     session.add(
@@ -153,14 +160,3 @@ def end_all(session: Session, person_id: int, *, but: int | None = None, now: da
         update(BrowserSession).where(*which).values(ended_at=now or datetime.now(UTC)).returning(BrowserSession.id)
     )
     return len(ended.all())
-
-
-def _forget_old(session: Session, person_id: int, now: datetime) -> None:
-    """Delete sessions that ended long ago, except the first: it dates the account's first use."""
-    first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person_id)
-    over = (
-        BrowserSession.person_id == person_id,
-        BrowserSession.expires_at < now - KEPT,
-        BrowserSession.id != first.scalar_subquery(),
-    )
-    session.execute(delete(BrowserSession).where(*over))

@@ -217,7 +217,14 @@ def save_profile() -> Response:
             person = session.get_one(Person, who.id, with_for_update=True)
             values = _wanted(session, person, form)
             if form.right:
-                _change(session, person, values)
+                # Store what changed. The audit log names the changed fields, not their values.
+                changed = [name for name, value in values.items() if getattr(person, name) != value]
+                for name in changed:
+                    setattr(person, name, values[name])
+                session.flush()
+                seen = sorted(set(changed) - {"time_zone", "mails_off"})
+                if seen:
+                    note(session, person, "person.changed", f"person {person.id}", changed=seen)
     except IntegrityError:
         form.mistake("pseudonym", _TAKEN)
     except TooOften as error:
@@ -251,17 +258,6 @@ def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
     except pseudonyms.PseudonymError as error:
         form.mistake("pseudonym", str(error))
     return values
-
-
-def _change(session: Session, person: Person, values: Mapping[str, Any]) -> None:
-    """Store what changed. The audit log names the changed fields, not their values."""
-    changed = [name for name, value in values.items() if getattr(person, name) != value]
-    for name in changed:
-        setattr(person, name, values[name])
-    session.flush()
-    seen = sorted(set(changed) - {"time_zone", "mails_off"})
-    if seen:
-        note(session, person, "person.changed", f"person {person.id}", changed=seen)
 
 
 def _person() -> Person:

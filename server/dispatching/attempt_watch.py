@@ -85,7 +85,9 @@ class Watch:
         if self._looked is not None and now - self._looked > self.lease_seconds / 2:
             self.restart_leases()
         self._looked = now
-        self._forget(under_way)
+        current = {each.ticket.token for each in under_way}
+        for token in self._known.keys() - current:
+            del self._known[token]
         claimed: list[tuple[UnderWay, str]] = []
         lost: list[UnderWay] = []
         unclaimed: list[UnderWay] = []
@@ -130,8 +132,3 @@ class Watch:
             if known.undelivered or empty or missing:
                 chosen.append(each)
         return chosen
-
-    def _forget(self, under_way: Sequence[UnderWay]) -> None:
-        current = {each.ticket.token for each in under_way}
-        for token in self._known.keys() - current:
-            del self._known[token]

@@ -175,7 +175,12 @@ class Dispatcher:
             try:
                 self._publish_one(number, now)
             except ConnectionError:
-                self._remember_unsent(steps[i:], now)
+                with self._read.begin() as session:
+                    rows = session.execute(
+                        select(Step.job_id, Step.kind, Step.token).where(Step.id.in_(steps[i:]), IN_FLIGHT)
+                    ).all()
+                for job, kind, token in rows:
+                    self.watch.sent(Ticket(job, kind, token or ""), now, delivered=False)
                 raise
 
     def _publish_one(self, number: int, now: float) -> None:
@@ -212,11 +217,3 @@ class Dispatcher:
             subject = {"job": step.job_id, "step": step.kind.value, "attempt": step.attempt}
         with about(**subject):
             logger.error("%s", why)
-
-    def _remember_unsent(self, steps: Sequence[int], now: float) -> None:
-        with self._read.begin() as session:
-            rows = session.execute(
-                select(Step.job_id, Step.kind, Step.token).where(Step.id.in_(steps), IN_FLIGHT)
-            ).all()
-        for job, kind, token in rows:
-            self.watch.sent(Ticket(job, kind, token or ""), now, delivered=False)

@@ -77,7 +77,15 @@ class BrokerUsers:
             return
         try:
             with broker_errors(self._client):
-                self._write(wanted)
+                for name in self._gone(wanted):
+                    # This also closes the connections of the user.
+                    self._client.acl_deluser(name)
+                for name, rule in wanted.items():
+                    if self._passwords(name) - set(rule):
+                        # A connection with a password that no longer counts would stay open.
+                        self._client.acl_deluser(name)
+                    self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
+                    logger.info("Redis knows the user %s", name)
         except BrokerUnavailable as error:
             if not isinstance(error.__cause__, redis.ResponseError):
                 raise
@@ -86,17 +94,6 @@ class BrokerUsers:
             self._refused = True
             return
         self._applied, self._refused = (run, wanted), False
-
-    def _write(self, wanted: Mapping[str, tuple[str, ...]]) -> None:
-        for name in self._gone(wanted):
-            # This also closes the connections of the user.
-            self._client.acl_deluser(name)
-        for name, rule in wanted.items():
-            if self._passwords(name) - set(rule):
-                # A connection with a password that no longer counts would stay open.
-                self._client.acl_deluser(name)
-            self._client.execute_command("ACL SETUSER", *rule)  # type: ignore[no-untyped-call]
-            logger.info("Redis knows the user %s", name)
 
     def _passwords(self, name: str) -> set[str]:
         """The digests of the user's passwords in Redis, written as in a rule; none for an unknown user."""

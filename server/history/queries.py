@@ -77,7 +77,9 @@ class Attempt:
 
     @property
     def launch(self) -> str:
-        return _launch(self.judged)
+        if self.judged is None or not self.judged.launch:
+            return "–"
+        return f"tile {self.judged.tile} · {self.judged.launch}" if self.judged.tile else str(self.judged.launch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +279,6 @@ def interval_text(result: Any, metric: Metric) -> str:
 def percent_text(share: float | None) -> str:
     """Format a share; a dash for none."""
     return "–" if share is None else numbers.percent(share)
-
-
-def _launch(judged: Row[*tuple[Any, ...]] | None) -> str:
-    if judged is None or not judged.launch:
-        return "–"
-    return f"tile {judged.tile} · {judged.launch}" if judged.tile else str(judged.launch)
 
 
 def page_of(attempts: Sequence[Attempt], number: int) -> tuple[tuple[Attempt, ...], int, int]:

@@ -248,7 +248,9 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
     own = select(Submission.id).where(Submission.person_id == person)
     started = select(Experiment.id).where(_of_person(person))
     theirs = or_(Job.submission_id.in_(own), Job.staged_for_id.in_(own), Job.experiment_id.in_(started))
-    sources = _sources(session, person, theirs)
+    handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
+    measured = session.scalars(select(Job.source_digest).where(theirs))
+    sources = sorted({*handed_in, *measured} - {_NO_SOURCE})
     gone = [digest for digest in sources if not _handed_in_by_others(session, digest, person)]
     jobs = _jobs(session, theirs, gone)
     if not jobs and not sources:
@@ -278,12 +280,6 @@ def _erase_talk(session: Session, person: int) -> None:
         session.execute(delete(about).where(about.submission_id.in_(own)))
     for theirs in (CourseInvitation, ExtensionRequest, Mail, SeenAnnouncement):
         session.execute(delete(theirs).where(theirs.person_id == person))
-
-
-def _sources(session: Session, person: int, theirs: Any) -> list[str]:
-    handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
-    measured = session.scalars(select(Job.source_digest).where(theirs))
-    return sorted({*handed_in, *measured} - {_NO_SOURCE})
 
 
 def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:

@@ -132,7 +132,12 @@ def freeze(session: Session, assignment: Assignment, at: datetime | None) -> Non
     session.execute(delete(Standing).where(frozen))
     session.flush()
     if at is not None:
-        _copy(session, assignment, until=at)
+        # Copy the lines that were reached before the freeze: they are the same on both leaderboards.
+        columns = [column for column in Standing.__table__.columns if column.key != "before_freeze"]
+        rows = select(*columns, true()).where(
+            Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(at)
+        )
+        session.execute(insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows))
         live = select(Standing.device_class, Standing.person_id, Standing.listed).where(
             Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), _late(at)
         )
@@ -361,15 +366,6 @@ def _late(at: datetime) -> ColumnElement[bool]:
     `reached_at` doesn't tell on an unmeasured leaderboard: a later submission can have the best modelled time.
     """
     return or_(Standing.reached_at > at, Standing.device_class == "")
-
-
-def _copy(session: Session, assignment: Assignment, until: datetime) -> None:
-    """Copy the lines that were reached before the freeze: they are the same on both leaderboards."""
-    columns = [column for column in Standing.__table__.columns if column.key != "before_freeze"]
-    rows = select(*columns, true()).where(
-        Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(until)
-    )
-    session.execute(insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows))
 
 
 _KEY = (Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)

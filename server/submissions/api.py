@@ -109,8 +109,11 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     asked, source = read_new_submission(request.get_data())
     key = read_key(request.headers.get("Idempotency-Key"))
     with site().readers.begin() as session:
-        assignment = _assignment(session, asked.assignment)
-    submitted = SubmissionInput(person, assignment, source, asked.mode, asked.device_class, key, asked.late_days)
+        # Whether the person may submit to it is decided on acceptance.
+        assignment = find_assignment(session, asked.assignment)
+        if assignment is None:
+            raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
+    submitted = SubmissionInput(person, assignment.id, source, asked.mode, asked.device_class, key, asked.late_days)
     try:
         accepted = submit(submitted)
     except limits.TooOften as often:
@@ -251,14 +254,6 @@ def _no_submission() -> Refused:
         404, "no_such_submission", "There is no such submission",
         "Check the ID: the answer to your submission has its URL. You may not see submissions of others.",
     )  # fmt: skip
-
-
-def _assignment(session: Session, name: str) -> int:
-    """The ID of the named assignment. Whether the person may submit to it is decided on acceptance."""
-    found = find_assignment(session, name)
-    if found is None:
-        raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
-    return found.id
 
 
 def _refusal(error: NotAccepted) -> Refused:

@@ -99,7 +99,8 @@ def accept(
     """
     moment = now or datetime.now(UTC)
     most = _Most(most_under_way, most_a_day)
-    _check_request(submitted)
+    if submitted.key is not None and not _KEY.fullmatch(submitted.key):
+        raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
     try:
         return _accept(sessions, submitted, moment, most)
     except IntegrityError:
@@ -168,11 +169,6 @@ def latest_job(session: Session, submission: int) -> Job:
     """The job that shows a submission's progress: the last one, which may be a queued regrade."""
     query = select(Job).where(Job.submission_id == submission).order_by(Job.id.desc()).limit(1)
     return session.scalars(query).one()
-
-
-def _check_request(submitted: SubmissionInput) -> None:
-    if submitted.key is not None and not _KEY.fullmatch(submitted.key):
-        raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
 
 
 def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | None:

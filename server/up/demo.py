@@ -226,18 +226,15 @@ class DemoSubmission:
     def _news(self, found: Mapping[str, Any], place: str) -> str:
         state, position = found.get("state"), found.get("position")
         if state == "done":
-            return _verdict(found, f"{self.url}/submissions/{place.rpartition('/')[2]}")
+            where = f"{self.url}/submissions/{place.rpartition('/')[2]}"
+            result = found.get("result") or {}
+            checks = [check.get("status") for check in result.get("checks", [])]
+            ran = [status for status in checks if status != "not_run"]
+            cases = f", {ran.count('passed')} of {len(ran)} cases passed" if ran else ""
+            measured = result.get("measurement") or {}
+            speed = f", {measured['gflops']:,.0f} GFLOPS" if isinstance(measured.get("gflops"), float) else ""
+            return f"graded: {found.get('verdict')}{cases}{speed}\n  {where}"
         if state == "running":
             at = [step["name"] for step in found.get("steps", []) if step["state"] == "running"]
             return f"in progress: {', '.join(at)}" if at else "in progress: between two steps"
         return f"{state}: number {position} in the queue" if position else str(state)
-
-
-def _verdict(found: Mapping[str, Any], where: str) -> str:
-    result = found.get("result") or {}
-    checks = [check.get("status") for check in result.get("checks", [])]
-    ran = [status for status in checks if status != "not_run"]
-    cases = f", {ran.count('passed')} of {len(ran)} cases passed" if ran else ""
-    measured = result.get("measurement") or {}
-    speed = f", {measured['gflops']:,.0f} GFLOPS" if isinstance(measured.get("gflops"), float) else ""
-    return f"graded: {found.get('verdict')}{cases}{speed}\n  {where}"
