@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, current_app, g, request
@@ -14,6 +15,8 @@ from server.accounts.cookies import session_token
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
+
+T = TypeVar("T")
 
 _KEY = "viewer"
 _VIEW_AS = "tilelab_view_as"
@@ -163,6 +166,13 @@ def nothing_here() -> Refused:
         404, "not_found", "There is nothing here",
         "The address is incorrect, or you have no access. The start page lists your courses.",
     )  # fmt: skip
+
+
+def existing(found: T | None) -> T:
+    """What was found; refuses the request if there is nothing, or nothing that this viewer may see."""
+    if found is None:
+        raise nothing_here()
+    return found
 
 
 def not_allowed(detail: str) -> Refused:

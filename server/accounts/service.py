@@ -166,14 +166,14 @@ def set_password(session: Session, person: Person, password: str) -> None:
     keep_password(session, person, hash_password(password))
 
 
-def keep_password(session: Session, person: Person, kept: str, now: datetime | None = None) -> None:
+def keep_password(session: Session, person: Person, kept: str) -> None:
     """Store a password that `hash_password` hashed. Hashing takes long, so do it before the transaction.
 
     Signs out all browsers and ends all links. API tokens stay valid; each can be revoked.
     """
     person.password = kept
-    end_all(session, person.id, now=now)
-    end_links(session, person.id, now=now)
+    end_all(session, person.id)
+    end_links(session, person.id)
     session.flush()
 
 
@@ -202,14 +202,14 @@ def has_password(person: Person, password: str) -> bool:
     return person.password is not None and _matches(person.password, password)
 
 
-def disable(session: Session, person: Person, now: datetime | None = None) -> None:
+def disable(session: Session, person: Person) -> None:
     """Lock the person out: no sign-in, no tokens. The person's work stays.
 
     Browsers are signed out and links end; enabling the person again doesn't restore them.
     """
-    person.disabled_at = person.disabled_at or now or datetime.now(UTC)
-    end_all(session, person.id, now=now)
-    end_links(session, person.id, now=now)
+    person.disabled_at = person.disabled_at or datetime.now(UTC)
+    end_all(session, person.id)
+    end_links(session, person.id)
     session.flush()
 
 
@@ -280,37 +280,35 @@ def note_token_use(session: Session, token_id: int, *, now: datetime | None = No
     session.execute(update(ApiToken).where(ApiToken.id == token_id, stale).values(used_at=moment))
 
 
-def revoke_tokens(session: Session, person: Person, name: str | None = None, now: datetime | None = None) -> int:
+def revoke_tokens(session: Session, person: Person, name: str | None = None) -> int:
     """Revoke all tokens of a person, or the tokens with this name; returns how many were valid."""
     which = [ApiToken.person_id == person.id, ApiToken.revoked_at.is_(None)]
     if name is not None:
         which.append(ApiToken.name == name)
     rows = session.scalars(select(ApiToken).where(*which)).all()
     for row in rows:
-        row.revoked_at = now or datetime.now(UTC)
+        row.revoked_at = datetime.now(UTC)
     session.flush()
     return len(rows)
 
 
-def valid_tokens(session: Session, person_id: int, now: datetime | None = None) -> Sequence[ApiToken]:
+def valid_tokens(session: Session, person_id: int) -> Sequence[ApiToken]:
     """The person's valid tokens, newest first."""
     return session.scalars(
         select(ApiToken)
         .where(
             ApiToken.person_id == person_id,
             ApiToken.revoked_at.is_(None),
-            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > (now or datetime.now(UTC))),
+            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > datetime.now(UTC)),
         )
         .order_by(ApiToken.created_at.desc(), ApiToken.id.desc())
     ).all()
 
 
-def revoke_token(session: Session, person_id: int, token_id: int, now: datetime | None = None) -> bool:
+def revoke_token(session: Session, person_id: int, token_id: int) -> bool:
     """Revoke a token of the person; False if it belongs to another person or ended before."""
     which = (ApiToken.id == token_id, ApiToken.person_id == person_id, ApiToken.revoked_at.is_(None))
-    ended = session.execute(
-        update(ApiToken).where(*which).values(revoked_at=now or datetime.now(UTC)).returning(ApiToken.id)
-    )
+    ended = session.execute(update(ApiToken).where(*which).values(revoked_at=datetime.now(UTC)).returning(ApiToken.id))
     return ended.first() is not None
 
 

@@ -77,12 +77,7 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
 
 
 def mark_fine(
-    session: Session,
-    assignment: Assignment,
-    works: tuple[Work, Work],
-    actor: Person | None,
-    text: str = "",
-    now: datetime | None = None,
+    session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None, text: str = ""
 ) -> None:
     """Mark a pair as looked at and fine, or replace its note; raises CourseError. The audit leaves the note out."""
     left, right = works
@@ -96,26 +91,20 @@ def mark_fine(
         lower, higher = _pair(left, right)
         found = LookedAtPair(left_id=lower, right_id=higher)
         session.add(found)
-    found.note, found.looked_at = written, now or datetime.now(UTC)
+    found.note, found.looked_at = written, datetime.now(UTC)
     found.looked_by = None if actor is None else actor.id
     session.flush()
-    _note(session, assignment, works, actor, "submission.pair_looked_at", now)
+    _note(session, assignment, works, actor, "submission.pair_looked_at")
 
 
-def take_back(
-    session: Session,
-    assignment: Assignment,
-    works: tuple[Work, Work],
-    actor: Person | None,
-    now: datetime | None = None,
-) -> None:
+def take_back(session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None) -> None:
     """Show a marked pair again; raises CourseError."""
     found = mark_of(session, *works)
     if found is None:
         raise CourseError("This pair isn’t marked.")
     session.delete(found)
     session.flush()
-    _note(session, assignment, works, actor, "submission.pair_taken_back", now)
+    _note(session, assignment, works, actor, "submission.pair_taken_back")
 
 
 def _pair(left: Work, right: Work) -> Pair:
@@ -124,13 +113,8 @@ def _pair(left: Work, right: Work) -> Pair:
 
 
 def _note(
-    session: Session,
-    assignment: Assignment,
-    works: tuple[Work, Work],
-    actor: Person | None,
-    action: str,
-    now: datetime | None,
+    session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None, action: str
 ) -> None:
     left, right = works
     subject, other = f"submission {left.public_id}", right.public_id
-    note(session, actor, action, subject, now=now, course_id=assignment.course_id, other=other)
+    note(session, actor, action, subject, course_id=assignment.course_id, other=other)

@@ -83,9 +83,9 @@ def invitations_of(session: Session, person_id: int) -> Sequence[CourseInvitatio
     return session.scalars(query.order_by(CourseInvitation.id.desc())).all()
 
 
-def accept(session: Session, person: Person, number: int, now: datetime | None = None) -> Course | None:
+def accept(session: Session, person: Person, number: int) -> Course | None:
     """Join the course of an own open invitation; None if there is none any more. Raises CourseError."""
-    moment = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     found = _own(session, person, number)
     if found is None:
         return None
@@ -94,13 +94,13 @@ def accept(session: Session, person: Person, number: int, now: datetime | None =
             raise CourseError("The person who invited you no longer runs this course. Ask its instructors.")
         if is_unconfirmed(person):
             raise CourseError(why_not_staff(person.name))
-        end_links(session, person.id, now=moment)  # made for an account with fewer rights
-    enrol(session, found.course, person, found.role, moment).section = found.section
+        end_links(session, person.id, now=now)  # made for an account with fewer rights
+    enrol(session, found.course, person, found.role, now).section = found.section
     role = found.role.value
     session.delete(found)
     session.flush()
     note(
-        session, person, "course.joined", f"person {person.id}", now=moment, course_id=found.course_id,
+        session, person, "course.joined", f"person {person.id}", now=now, course_id=found.course_id,
         course=found.course.slug, role=role, section=found.section,
     )  # fmt: skip
     return found.course
@@ -108,21 +108,21 @@ def accept(session: Session, person: Person, number: int, now: datetime | None =
 
 def refuse(session: Session, person: Person, number: int, now: datetime | None = None) -> None:
     """Decline an own open invitation. The course can't invite the person again."""
-    moment = now or datetime.now(UTC)
+    now = now or datetime.now(UTC)
     found = _own(session, person, number)
     if found is not None:
-        found.refused_at = moment
+        found.refused_at = now
         session.flush()
         # Outside the course: its audit would show the name of the account.
-        note(session, person, "invitation.declined", f"course {found.course.slug}", now=moment)
+        note(session, person, "invitation.declined", f"course {found.course.slug}", now=now)
 
 
-def withdraw(session: Session, course: Course, actor: Person, number: int, now: datetime | None = None) -> None:
+def withdraw(session: Session, course: Course, actor: Person, number: int) -> None:
     """Delete a course's invitation, unless the person has answered it."""
     hold_course(session, course.id)
     found = session.get(CourseInvitation, number, with_for_update=True)
     if found is not None and found.course_id == course.id and found.refused_at is None:
-        _note(session, actor, "member.uninvited", found, now or datetime.now(UTC))
+        _note(session, actor, "member.uninvited", found, datetime.now(UTC))
         session.delete(found)
         session.flush()
 

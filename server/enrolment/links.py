@@ -33,16 +33,16 @@ def find_link(session: Session, purpose: LinkPurpose, token: str, now: datetime 
     return found if found is not None and _maker_still_may(session, found) else None
 
 
-def use_link(session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None) -> OneTimeLink | None:
+def use_link(session: Session, purpose: LinkPurpose, token: str) -> OneTimeLink | None:
     """Use up a valid link; None if it is invalid. Of simultaneous requests, one succeeds."""
-    moment = now or datetime.now(UTC)
-    found = find_link(session, purpose, token, moment)
+    now = datetime.now(UTC)
+    found = find_link(session, purpose, token, now)
     if found is None:
         return None
     used = session.execute(
         update(OneTimeLink)
         .where(OneTimeLink.id == found.id, OneTimeLink.used_at.is_(None))
-        .values(used_at=moment)
+        .values(used_at=now)
         .returning(OneTimeLink.id)
     )
     return found if used.first() is not None else None

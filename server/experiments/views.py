@@ -21,8 +21,9 @@ from kernels.rendering.experiment import PointTable, fixed_sizes, nothing_measur
 from kernels.rendering.page.experiment_page import PlotView, plot_views
 from kernels.source.paste.decoding import LARGEST_SOURCE
 from server.accounts import limits
-from server.accounts.access import not_allowed, nothing_here, viewer
+from server.accounts.access import existing, not_allowed, nothing_here, viewer
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.courses.access import Membership, member_of, membership, staff_of
 from server.courses.models import Assignment, ExerciseFile
 from server.courses.service import assignments, find_assignment, is_staff, role_in
@@ -279,10 +280,7 @@ def _submission(session: Session, visible: Visible) -> str:
 
 
 def _visible(session: Session, person: int, public_id: str) -> Visible:
-    found = visible_experiment(session, person, public_id)
-    if found is None:
-        raise nothing_here()
-    return found
+    return existing(visible_experiment(session, person, public_id))
 
 
 def _as_staff(public_id: str, do: Callable[[Session, Experiment, Person], None]) -> None:
@@ -295,8 +293,7 @@ def _as_staff(public_id: str, do: Callable[[Session, Experiment, Person], None])
 
 
 def _back(public_id: str, notice: str) -> Response:
-    address = url_for("experiments_pages.show", public_id=public_id, notice=notice)
-    return Response(status=303, headers={"Location": address})
+    return go(url_for("experiments_pages.show", public_id=public_id, notice=notice))
 
 
 _OWN = ("solution.cu", "starter.cu")
@@ -346,8 +343,7 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
     except TooManyRunning as error:
         form.mistake("definition", str(error))
     else:
-        address = url_for("experiments_pages.show", public_id=public_id, notice="experiment-started")
-        return Response(status=303, headers={"Location": address})
+        return _back(public_id, "experiment-started")
     return _form(course, form), 422
 
 
@@ -493,9 +489,8 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
         submission=found.id,
     )
     with site().sessions.begin() as session:
-        made = start(session, new, now)
-    address = url_for("experiments_pages.show", public_id=made.public_id, notice="experiment-started")
-    return Response(status=303, headers={"Location": address})
+        public_id = start(session, new, now).public_id
+    return _back(public_id, "experiment-started")
 
 
 def _variation_page(session: Session, public_id: str, what: str, form: Form | None, now: datetime) -> VaryPage:
@@ -533,9 +528,7 @@ def _variation_page(session: Session, public_id: str, what: str, form: Form | No
 
 def _varied_submission(session: Session, public_id: str) -> tuple[Submission, Membership]:
     who = viewer()
-    found = visible_submission(session, who.id, public_id)
-    if found is None:
-        raise nothing_here()
-    role = role_in(session, who.id, found.assignment.course_id)
+    submission = existing(visible_submission(session, who.id, public_id))
+    role = role_in(session, who.id, submission.assignment.course_id)
     assert role is not None
-    return found, membership(found.assignment.course, role)
+    return submission, membership(submission.assignment.course, role)

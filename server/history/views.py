@@ -12,8 +12,9 @@ from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.accounts.access import nothing_here, viewer
+from server.accounts.access import existing, nothing_here, viewer
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.assignments.tasks import CourseBar, course_bar
 from server.courses.access import Reader, assignment_for, reader_of
 from server.courses.models import Assignment
@@ -178,13 +179,11 @@ def choose_one(public_id: str) -> Response:
     who = viewer()
     try:
         with site().sessions.begin() as session:
-            found = choose(session, who.id, public_id)
-            if found is None:
-                raise nothing_here()
-            address = f"/courses/{found.assignment.course.slug}/{found.assignment.slug}/history"
+            assignment = existing(choose(session, who.id, public_id)).assignment
+            address = f"/courses/{assignment.course.slug}/{assignment.slug}/history?notice=chosen"
     except NotChoosable as error:
         raise Refused(409, "not_choosable", "This submission can't be chosen", str(error)) from error
-    return Response(status=303, headers={"Location": f"{address}?notice=chosen"})
+    return go(address)
 
 
 def _picked(side: str, known: Mapping[str, Attempt], otherwise: Sequence[str]) -> str:

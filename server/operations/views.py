@@ -10,6 +10,7 @@ from flask import Blueprint, Response, jsonify, render_template, request
 
 from server.accounts.access import admin
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.audit.service import note
 from server.courses.audit_log import read_entries
 from server.grading.contradictions import Contradiction, recent_contradictions
@@ -65,7 +66,7 @@ def tell_worker(worker: str) -> Response:
             503, "broker_away", "Couldn’t reach the worker",
             f"Workers get requests through Redis, which doesn’t answer. Try again later. {error}",
         ) from error  # fmt: skip
-    return Response(status=303, headers={"Location": "/fleet?notice=worker-told"})
+    return go("/fleet?notice=worker-told")
 
 
 @fleet.get("/fleet/audit")

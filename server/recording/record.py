@@ -119,32 +119,25 @@ def record(
 
 
 def refuse(
-    sessions: Sessions,
-    ticket: Ticket,
-    worker: str,
-    why: Distrust,
-    now: datetime | None = None,
-    *,
-    pause: timedelta | None = REFUSAL_PAUSE,
+    sessions: Sessions, ticket: Ticket, worker: str, why: Distrust, *, pause: timedelta | None = REFUSAL_PAUSE
 ) -> Recorded:
     """Refuse a result whose sender isn't known. If its attempt is under way, queue the step again.
 
     Only a worker that received the attempt knows its token. So a stranger can't end the work of others with this.
     """
-    moment = now or datetime.now(UTC)
     with sessions.begin() as session:
         step = locked_current(session, ticket)
         attempt = 0 if step is None else step.attempt
         outcome = Recorded.REFUSED
         if step is not None:
-            outcome = _refused(session, step, worker, why, moment, pause)
+            outcome = _refused(session, step, worker, why, datetime.now(UTC), pause)
     _log(ticket, attempt, outcome, kept(worker), why)
     return outcome
 
 
-def record_fault(sessions: Sessions, ticket: Ticket, why: str, now: datetime | None = None) -> Recorded:
+def record_fault(sessions: Sessions, ticket: Ticket, why: str) -> Recorded:
     """End the attempt of a result that cannot be read or written: the same result would come again."""
-    return record(sessions, StepResult(ticket, "", None, fault=why), now)
+    return record(sessions, StepResult(ticket, "", None, fault=why))
 
 
 def give_back(sessions: Sessions, unread: Unread, pause: timedelta, now: datetime | None = None) -> Recorded:

@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
-from server.accounts.access import nothing_here, viewer
+from server.accounts.access import existing, viewer
 from server.accounts.cookies import encrypted, session_token
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
+from server.accounts.views import go
 from server.assignments.form import line_marks, new_key
 from server.courses.access import page_in
 from server.http.numbers import zone_of
@@ -126,11 +127,9 @@ def source(public_id: str) -> Response:
     """Download the submitted source unchanged."""
     who = viewer()
     with site().readers.begin() as session:
-        found = visible_submission(session, who.id, public_id)
-        content = None if found is None else found.source.content
-        name = "" if found is None else f"{found.assignment.slug}-{found.public_id[:8]}.cu"
-    if content is None:
-        raise nothing_here()
+        submission = existing(visible_submission(session, who.id, public_id))
+        content = submission.source.content
+        name = f"{submission.assignment.slug}-{submission.public_id[:8]}.cu"
     return _download(content, "text/plain; charset=utf-8", name)
 
 
@@ -162,13 +161,11 @@ def stop(public_id: str) -> Response:
     try:
         with site().sessions.begin() as session:
             person = session.get_one(Person, who.id)
-            found = visible_submission(session, who.id, public_id)
-            if found is None:
-                raise nothing_here()
+            submission = existing(visible_submission(session, who.id, public_id))
             if page.staff:
-                tickets = cancel(session, latest_job(session, found.id).id, person)
+                tickets = cancel(session, latest_job(session, submission.id).id, person)
             else:
-                tickets = cancel_own(session, found, person)
+                tickets = cancel_own(session, submission, person)
     except NotPossible:
         return _back(public_id, "already-over")
     revoke(site().settings.redis_url, tickets)
@@ -201,9 +198,7 @@ def _page(public_id: str) -> SubmissionPage:
     who = viewer()
     with site().readers.begin() as session:
         viewed = who.viewing is not None
-        page = read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed)
-    if page is None:
-        raise nothing_here()
+        page = existing(read_page(session, who.id, public_id, datetime.now(UTC), viewed=viewed))
     page_in(page.course)
     return page
 
@@ -211,10 +206,7 @@ def _page(public_id: str) -> SubmissionPage:
 def _watched(public_id: str) -> tuple[int, SubmissionStatus]:
     who = viewer()
     with site().readers.begin() as session:
-        found = watched(session, who.id, public_id, datetime.now(UTC))
-    if found is None:
-        raise nothing_here()
-    return found
+        return existing(watched(session, who.id, public_id, datetime.now(UTC)))
 
 
 def _signed_in(token: str, session: Session) -> int | None:
@@ -248,5 +240,4 @@ def _graded(public_id: str) -> tuple[SubmissionPage, StoredReport]:
 
 
 def _back(public_id: str, notice: str) -> Response:
-    address = url_for("submissions_pages.show", public_id=public_id, notice=notice)
-    return Response(status=303, headers={"Location": address})
+    return go(url_for("submissions_pages.show", public_id=public_id, notice=notice))

@@ -159,7 +159,7 @@ def _user(sessions: Sessions, email: str, name: str, role: Role, known: DemoUser
         owner = find_by_token(session, known.token, now=now) if known else None
         if known is not None and owner is not None and owner.id == person.id:
             return DemoUser(email, password, known.token, role.value)
-        revoke_tokens(session, person, _TOKEN_NAME, now)
+        revoke_tokens(session, person, _TOKEN_NAME)
         return DemoUser(email, password, create_token(session, person, _TOKEN_NAME, now=now), role.value)
 
 
