@@ -63,8 +63,7 @@ def begin(session: Session, step: Step, now: datetime) -> None:
 def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
     step.state = StepState.RUNNING
     step.worker = kept(worker, WORKER_CHARACTERS)
-    if step.started_at is None:
-        step.started_at = now
+    step.started_at = step.started_at or now
     attempt = _attempt(session, step)
     attempt.worker = step.worker
     attempt.started_at = attempt.started_at or now
@@ -81,8 +80,7 @@ def completed(session: Session, step: Step, worker: str, seconds: float | None, 
     step.seconds = seconds
     step.ended_at = now
     # A result may arrive before the dispatcher has seen the claim.
-    if step.started_at is None:
-        step.started_at = now
+    step.started_at = step.started_at or now
 
 
 def given_back(session: Session, step: Step, now: datetime, pause: timedelta = timedelta(0)) -> None:

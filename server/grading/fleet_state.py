@@ -129,7 +129,7 @@ def queues_known(session: Session, now: datetime, gpu: Collection[str]) -> tuple
     """The queue `cpu` and these queues of GPUs with their slots, from the database alone."""
     names = {CPU_QUEUE, *gpu}
     taking = dict.fromkeys(names, 0) | slots(known_workers(session, now))
-    return tuple(each for each in queues(session, taking, now) if each.name in names)
+    return tuple(queue for queue in queues(session, taking, now) if queue.name in names)
 
 
 def send_order(redis_url: str, worker: str, wanted: Wanted) -> None:

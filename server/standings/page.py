@@ -217,14 +217,16 @@ def device_title(name: str) -> str:
 
 
 def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Selection:
-    asked = Selection(query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff)
+    selection = Selection(
+        query.order, query.turned, text=query.text, reader=reader.viewer.id, staff=reader.course.is_staff
+    )
     if query.mine and own is not None and not query.text:
-        first = read_around(session, key, own, PAGE // 2, asked)[0]
+        first = read_around(session, key, own, PAGE // 2, selection)[0]
         if first.person_id != own.person_id:
             # A part begins behind a position, so this leaves out the first neighbour.
-            return replace(asked, order=Order.RANK, turned=False, after=position_of(first))
+            return replace(selection, order=Order.RANK, turned=False, after=position_of(first))
     return replace(
-        asked,
+        selection,
         after=position_at(query.after, query.order),
         before=position_at(query.before, query.order) if not query.after else None,
     )

@@ -40,18 +40,17 @@ class BoardKey:
 
     @property
     def lines(self) -> ColumnElement[bool]:
-        return and_(
-            Standing.assignment_id == self.assignment_id,
-            Standing.device_class == self.device_class,
-            Standing.before_freeze.is_(self.before_freeze),
-        )
+        return self._rows(Standing)
 
     @property
     def counts(self) -> ColumnElement[bool]:
+        return self._rows(StandingCount)
+
+    def _rows(self, table: type[Standing | StandingCount]) -> ColumnElement[bool]:
         return and_(
-            StandingCount.assignment_id == self.assignment_id,
-            StandingCount.device_class == self.device_class,
-            StandingCount.before_freeze.is_(self.before_freeze),
+            table.assignment_id == self.assignment_id,
+            table.device_class == self.device_class,
+            table.before_freeze.is_(self.before_freeze),
         )
 
 
@@ -81,24 +80,14 @@ def change(session: Session, changes: Changes) -> None:
     """Add to the counts. All transactions use the same order, so none deadlock."""
     for (board, number, listed), by in sorted(changes.items(), key=_in_order):
         if by:
-            new = insert_into(session, StandingCount).values(
-                assignment_id=board.assignment_id,
-                device_class=board.device_class,
-                before_freeze=board.before_freeze,
-                bucket=number,
-                count=by,
-                listed=by if listed else 0,
-            )
-            key = [
-                StandingCount.assignment_id,
-                StandingCount.device_class,
-                StandingCount.before_freeze,
-                StandingCount.bucket,
-            ]
+            more = {"count": by, "listed": by if listed else 0}
+            key = {**asdict(board), "bucket": number}
             session.execute(
-                new.on_conflict_do_update(
-                    index_elements=key,
-                    set_={"count": StandingCount.count + by, "listed": StandingCount.listed + (by if listed else 0)},
+                insert_into(session, StandingCount)
+                .values(**key, **more)
+                .on_conflict_do_update(
+                    index_elements=list(key),
+                    set_={name: getattr(StandingCount, name) + added for name, added in more.items()},
                 )
             )
 

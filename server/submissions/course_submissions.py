@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, literal, or_, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Select, case, exists, func, literal, or_, select, tuple_, union_all
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise, Extension, Membership, Role
 from server.courses.service import assignments_for
+from server.database.base import one_of
 from server.fields import INTERNAL, JsonName
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
@@ -149,9 +150,7 @@ def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[in
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
-        # Inlined: a course may have more people than a statement may have parameters.
-        numbers = bindparam(None, people, Submission.person_id.type, expanding=True, literal_execute=True)
-        query = query.where(Submission.person_id.in_(numbers))
+        query = query.where(one_of(Submission.person_id, people))
     if asked.submission:
         query = query.where(Submission.public_id == asked.submission)
     if asked.since is not None:

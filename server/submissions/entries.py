@@ -38,7 +38,7 @@ def own_entries(session: Session, assignments: Iterable[Assignment], person_id: 
 
     After a system error, the last job decides the state, because a retry may be queued.
     """
-    ways = {each.id: (metric_of(each.exercise), each.device_class) for each in assignments}
+    ways = {assignment.id: (metric_of(assignment.exercise), assignment.device_class) for assignment in assignments}
     query = (
         select(*_COLUMNS)
         .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
@@ -68,7 +68,7 @@ def ranked_entries(
     right = judged_verdict(staged) == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
     comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
-    score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
+    score = func.coalesce(case((comparable, _SCORES[metric])), _NOT_MEASURED)
     following = func.lead(Submission.id).over(partition_by=Submission.person_id, order_by=order)
     kept = _candidates(assignment, people, staged).subquery()
     found = (
@@ -151,16 +151,12 @@ _SPEEDS: Mapping[SpeedBy, ColumnElement[Any]] = {
     SpeedBy.RUNG: Result.gflops.expression,
 }
 
-
-def _score(metric: Metric) -> ColumnElement[Any]:
-    columns: Mapping[Metric, ColumnElement[Any]] = {
-        Metric.GFLOPS: Result.gflops.expression,
-        Metric.GBPS: Result.gbps.expression,
-        Metric.ELEMENTS: Result.melements.expression,
-        Metric.TIME: -Result.ms_median,
-    }
-    return columns[metric]
-
+_SCORES: Mapping[Metric, ColumnElement[Any]] = {
+    Metric.GFLOPS: Result.gflops.expression,
+    Metric.GBPS: Result.gbps.expression,
+    Metric.ELEMENTS: Result.melements.expression,
+    Metric.TIME: -Result.ms_median,
+}
 
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,

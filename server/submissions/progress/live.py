@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime
 
 from flask import Flask, current_app
@@ -47,7 +46,7 @@ def markup_of(progress: Progress) -> Markup:
 
 def envelope(html: str, final: bool) -> str:
     """The JSON for the page's script: the live part, whether it is the last, and the server's time."""
-    return json.dumps({"html": html, "final": final, "now": round(time.time(), 2)})
+    return json.dumps({"html": html, "final": final, "now": clock()})
 
 
 def clock() -> float:
