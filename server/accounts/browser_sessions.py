@@ -66,7 +66,7 @@ def begin(session: Session, person: Person, user_agent: str) -> str:
 def find(session: Session, token: str, now: datetime | None = None) -> SignedIn | None:
     """The session of this cookie; None if it ended, expired or was idle for too long."""
     moment = now or datetime.now(UTC)
-    found = session.scalar(
+    row = session.scalar(
         select(BrowserSession)
         .join(BrowserSession.person)
         .options(contains_eager(BrowserSession.person))
@@ -79,11 +79,11 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
             Person.erased_at.is_(None),
         )
     )
-    if found is None:
+    if row is None:
         return None
-    student, course = found.viewing_id, found.viewing_course_id
+    student, course = row.viewing_id, row.viewing_course_id
     viewing = (student, course) if student is not None and course is not None else None
-    return SignedIn(found.id, found.person, found.used_at < moment - _USE_NOTED_EVERY, viewing)
+    return SignedIn(row.id, row.person, row.used_at < moment - _USE_NOTED_EVERY, viewing)
 
 
 def view_as(session: Session, session_id: int, student: int | None, course: int | None) -> None:

@@ -255,7 +255,7 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     if not token.startswith(TOKEN_PREFIX):
         return None
     moment = now or datetime.now(UTC)
-    found = session.scalar(
+    row = session.scalar(
         select(ApiToken)
         .join(ApiToken.person)
         .options(contains_eager(ApiToken.person))
@@ -267,10 +267,10 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
             Person.erased_at.is_(None),
         )
     )
-    if found is None:
+    if row is None:
         return None
-    stale = found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY
-    return ValidToken(found.id, found.person, found.allows, stale=stale)
+    stale = row.used_at is None or row.used_at < moment - _USE_NOTED_EVERY
+    return ValidToken(row.id, row.person, row.allows, stale=stale)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:

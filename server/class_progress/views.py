@@ -222,7 +222,7 @@ def show_progress_students(slug: str, assignment: str) -> str | tuple[str, int]:
         lines = tuple(found.lines(session, part.members))
         book = gradebook(session, course.course_id, part.members, slugs=[one.slug])
         grades = {line.member.person_id: cell.grade for line in book.lines for cell in line.cells}
-        emails = ", ".join(each.email for each in found.members)
+        emails = ", ".join(member.email for member in found.members)
         mailto = f"mailto:?bcc={','.join(quote(each.email, safe='@') for each in found.members)}"
         page = StudentsPage(
             desk_of(course, "progress"), one, form, found, part, lines, grades, emails,

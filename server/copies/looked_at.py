@@ -67,12 +67,12 @@ def fold(found: Similar, marks: Mapping[Pair, LookedAtPair]) -> tuple[Similar, l
 
     files, codes = left_over(found.files), left_over(found.codes)
     pairs = []
-    for each in found.pairs:
-        mark = marks.get(_pair(each.left, each.right))
+    for pair in found.pairs:
+        mark = marks.get(_pair(pair.left, pair.right))
         if mark is None:
-            pairs.append(each)
+            pairs.append(pair)
         else:
-            looked.append(Looked(each.left, each.right, mark))
+            looked.append(Looked(pair.left, pair.right, mark))
     return replace(found, files=files, codes=codes, pairs=tuple(pairs)), looked
 
 

@@ -43,18 +43,23 @@ def invite(
     moment = now or datetime.now(UTC)
     if invited.role is not Role.STUDENT and is_unconfirmed(person):
         raise CourseError(why_not_staff(invited.name))
-    found = session.scalar(
+    invitation = session.scalar(
         select(CourseInvitation).where(CourseInvitation.course_id == course.id, CourseInvitation.person_id == person.id)
     )
-    if found is not None and found.refused_at is not None:
+    if invitation is not None and invitation.refused_at is not None:
         raise CourseError(f"{invited.email} declined the invitation. The person can still join with the course’s code.")
-    if found is None:
-        found = CourseInvitation(course_id=course.id, person_id=person.id)
-        session.add(found)
-    found.email, found.name, found.role, found.section = (invited.email, invited.name, invited.role, invited.section)
-    found.invited_by, found.created_at = actor.id, moment
+    if invitation is None:
+        invitation = CourseInvitation(course_id=course.id, person_id=person.id)
+        session.add(invitation)
+    invitation.email, invitation.name, invitation.role, invitation.section = (
+        invited.email,
+        invited.name,
+        invited.role,
+        invited.section,
+    )
+    invitation.invited_by, invitation.created_at = actor.id, moment
     session.flush()
-    _note(session, actor, "member.invited", found, moment, role=found.role.value, section=found.section)
+    _note(session, actor, "member.invited", invitation, moment, role=invitation.role.value, section=invitation.section)
 
 
 def invitations_in(session: Session, course_id: int) -> Sequence[CourseInvitation]:
@@ -120,10 +125,10 @@ def refuse(session: Session, person: Person, number: int, now: datetime | None =
 def withdraw(session: Session, course: Course, actor: Person, number: int) -> None:
     """Delete a course's invitation, unless the person has answered it."""
     hold_course(session, course.id)
-    found = session.get(CourseInvitation, number, with_for_update=True)
-    if found is not None and found.course_id == course.id and found.refused_at is None:
-        _note(session, actor, "member.uninvited", found, datetime.now(UTC))
-        session.delete(found)
+    invitation = session.get(CourseInvitation, number, with_for_update=True)
+    if invitation is not None and invitation.course_id == course.id and invitation.refused_at is None:
+        _note(session, actor, "member.uninvited", invitation, datetime.now(UTC))
+        session.delete(invitation)
         session.flush()
 
 

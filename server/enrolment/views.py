@@ -158,10 +158,10 @@ def follow_link(purpose: str, token: str) -> Response:
 
 def _found(purpose: str, token: str) -> OneTimeLink:
     with site().readers.begin() as session:
-        found = links.find_link(session, LinkPurpose(purpose), token)
-    if found is None:
+        link = links.find_link(session, LinkPurpose(purpose), token)
+    if link is None:
         raise _over()
-    return found
+    return link
 
 
 def _shown(form: Form, link: OneTimeLink) -> Response:

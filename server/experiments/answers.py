@@ -142,7 +142,7 @@ def search_text(session: Session, visible: Visible) -> str:
 
 
 def points_answer(results: list[PointResult], following: str | None) -> PointsAnswer:
-    return PointsAnswer(tuple(to_json(each) for each in results), following)
+    return PointsAnswer(tuple(to_json(result) for result in results), following)
 
 
 def shown_names(visible: Visible) -> Mapping[str, str]:

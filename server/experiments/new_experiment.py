@@ -59,11 +59,11 @@ def start_sent(
             target = target_of(session, course, role, definition.exercise, sent.device_class, now)
             exercise = session.get_one(Exercise, target.exercise)
             check_room(session, person, target.assignment, now)
-            found = find_submitted(session, definition, course, person, now, sent.text)
+            submitted = find_submitted(session, definition, course, person, now, sent.text)
     except NoTarget as error:
         raise UnfitExperiment(error.field, str(error)) from error
     student = target.assignment is not None
-    whole, kernels = found.definition, {**sent.kernels, **found.texts}
+    whole, kernels = submitted.definition, {**sent.kernels, **submitted.texts}
     if whole.ladder:
         whole, kernels = with_ladder(exercise, whole, sent.text)
     plan = checked_plan(exercise, whole, kernels, sent.text, student=student, device_class=target.device_class)
@@ -79,7 +79,7 @@ def start_sent(
         device_class=target.device_class,
         pauses=sent.pauses,
         assignment=target.assignment,
-        submissions=found.submissions,
+        submissions=submitted.submissions,
     )
     with sessions.begin() as session:
         return start(session, new, now).public_id

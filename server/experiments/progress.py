@@ -300,10 +300,10 @@ def _write(
     experiment = session.scalars(locked).one()
     if experiment.state is not ExperimentState.RUNNING:
         return False
-    changed = sum(_keep(session, experiment, one) for one in results) > 0
+    changed = sum(_keep(session, experiment, result) for result in results) > 0
     unchanged = experiment.begun == found.experiment.begun
     if points and unchanged and _waiting(session, experiment) == found.waiting:
-        again = [one.planned.number for one in points if one.planned.number in found.waiting]
+        again = [point.planned.number for point in points if point.planned.number in found.waiting]
         session.execute(
             delete(ExperimentPoint).where(
                 ExperimentPoint.experiment_id == experiment.id, ExperimentPoint.number.in_(again)

@@ -244,7 +244,7 @@ def _page(public_id: str) -> ExperimentPage:
         course = membership(found.course, role)
         results = shown_results(session, visible, start, MOST_DRAWN + 1)
         shown = results[:MOST_DRAWN]
-        choices = [(one.slug, one.title) for one in assignments(session, found.course)] if visible.staff else []
+        choices = assignments(session, found.course) if visible.staff else []
         definition = definition_of(found.plan)
         head = definition.get("experiment", {})
         return ExperimentPage(
@@ -267,7 +267,7 @@ def _page(public_id: str) -> ExperimentPage:
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,
             pinned=found.pinned,
-            choices=choices,
+            choices=[(assignment.slug, assignment.title) for assignment in choices],
         )
 
 

@@ -124,8 +124,8 @@ def show_history(slug: str, assignment: str) -> str:
         history = history_of(session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff)
     asked = request.args.get("page", "1")
     rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
-    known = {each.public_id: each for each in history.attempts}
-    newest = [each.public_id for each in rows[:2]]
+    known = {attempt.public_id: attempt for attempt in history.attempts}
+    newest = [row.public_id for row in rows[:2]]
     left, right = _picked("left", known, newest[1:]), _picked("right", known, newest)
     on_page = {each.public_id for each in rows}
     page = HistoryPage(
@@ -137,7 +137,7 @@ def show_history(slug: str, assignment: str) -> str:
         charted=min(MOST, len(history.attempts)),
         left=left,
         right=right,
-        picked=tuple(known[each] for each in dict.fromkeys((right, left)) if each and each not in on_page),
+        picked=tuple(known[name] for name in dict.fromkeys((right, left)) if name and name not in on_page),
         newer=number - 1,
         older=number + 1 if number < pages else 0,
     )

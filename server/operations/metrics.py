@@ -282,9 +282,9 @@ def _age(session: Session, step: int | None, now: datetime) -> float:
 
 def _workers(workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]) -> Iterator[Metric]:
     states = GaugeMetricFamily("tilelab_workers", "Running workers by state.", labels=["state"])
-    found = Counter(worker.state for worker in workers)
+    counter = Counter(worker.state for worker in workers)
     for state in WorkerState:
-        states.add_metric([state.value], found[state])
+        states.add_metric([state.value], counter[state])
     yield states
     places = GaugeMetricFamily("tilelab_slots", "Slots of running workers that serve a queue.", labels=["queue"])
     for queue in queues:

@@ -138,16 +138,16 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
 def own() -> Response:
     """List your submissions in your courses, the latest first, page by page."""
     person = person_asking().id
-    asked = read_query(OwnQuery)
+    query = read_query(OwnQuery)
     with site().readers.begin() as session:
-        found = own_submissions(session, person, asked)
+        found = own_submissions(session, person, query)
     if found is None:
         raise Refused(
             404, "not_found", "Assignment or submission not found",
             "`assignment` must be in your courses. `before` must be one of your submissions.",
         )  # fmt: skip
     lines, more = found
-    further = next_url(asked, before=lines[-1].id) if more else None
+    further = next_url(query, before=lines[-1].id) if more else None
     return jsonify(OwnAnswer(tuple(lines), further))
 
 
@@ -218,16 +218,16 @@ def stop(public_id: str) -> Response:
     """Cancel a submission of yours that isn't graded yet."""
     person = person_asking()
     with site().sessions.begin() as session:
-        found = visible_submission(session, person.id, public_id)
-        if found is None:
+        submission = visible_submission(session, person.id, public_id)
+        if submission is None:
             raise _no_submission()
-        if found.person_id != person.id:
+        if submission.person_id != person.id:
             raise Refused(
                 403, "not_yours", "This is someone else's submission",
                 "Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
             )  # fmt: skip
         try:
-            tickets = cancel_own(session, found, person)
+            tickets = cancel_own(session, submission, person)
         except NotPossible as error:
             raise Refused(
                 409, "over", "The submission can't be cancelled", f"{error} Read the submission for its state."
@@ -240,8 +240,8 @@ def _need_staff_for_others(session: Session, person: int, public_id: str) -> Non
     """Refuse another person's submission to a token without the scope of course staff."""
     if has_scope(Scope.STAFF):
         return
-    found = visible_submission(session, person, public_id)
-    need_staff_scope(own=found is None or found.person_id == person)
+    submission = visible_submission(session, person, public_id)
+    need_staff_scope(own=submission is None or submission.person_id == person)
 
 
 def _token_of(token: str, session: Session) -> int | None:

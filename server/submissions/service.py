@@ -175,12 +175,12 @@ def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | N
     """This person's earlier submission with the same key; raises IdempotencyConflict if its request was different."""
     if submitted.key is None:
         return None
-    found = session.scalar(
+    submission = session.scalar(
         select(Submission).where(Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key)
     )
-    if found is not None and found.request_digest != submitted.digest:
+    if submission is not None and submission.request_digest != submitted.digest:
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
-    return found
+    return submission
 
 
 def _wait_for_turn(session: Session, person: int) -> None:

@@ -59,11 +59,13 @@ class Filter:
     @property
     def fields(self) -> list[Field]:
         """The fields to show. A single submission is only chosen by links."""
-        return [one for one in FIELDS if one.name != _LINKED or self.form[_LINKED] or _LINKED in self.form.mistakes]
+        return [
+            field for field in FIELDS if field.name != _LINKED or self.form[_LINKED] or _LINKED in self.form.mistakes
+        ]
 
     @property
     def given(self) -> dict[str, str]:
-        return {each.name: self.form[each.name] for each in FIELDS if self.form[each.name]}
+        return {field.name: self.form[field.name] for field in FIELDS if self.form[field.name]}
 
     @property
     def around(self) -> dict[str, str]:
@@ -73,9 +75,9 @@ class Filter:
     @property
     def words(self) -> list[str]:
         return [
-            f"{each.asked.label.lower()}: {dict(self.choices.get(each.name, ())).get(value, value)}"
-            for each in FIELDS
-            if (value := self.form[each.name])
+            f"{field.asked.label.lower()}: {dict(self.choices.get(field.name, ())).get(value, value)}"
+            for field in FIELDS
+            if (value := self.form[field.name])
         ]
 
 
@@ -85,7 +87,7 @@ def read_filter(session: Session, course: Membership, given: Mapping[str, str], 
     choices = _choices(session, course, form["device"], now)
     for name, offered in choices.items():
         form.choose(name, offered)
-    values = {each.name: _value(form, each, course) for each in FIELDS}
+    values = {field.name: _value(form, field, course) for field in FIELDS}
     return Filter(form, SubmissionCriteria(**values), choices)
 
 
@@ -99,7 +101,9 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
         "assignment": [(one.slug, one.title) for one in found],
         "device": [*((name, name) for name in sorted(classes - {"", CPU})), (CPU, "Not measured")],
     }
-    return {each.name: (("", each.asked.any), *here.get(each.name, each.choices)) for each in FIELDS if each.asked.any}
+    return {
+        field.name: (("", field.asked.any), *here.get(field.name, field.choices)) for field in FIELDS if field.asked.any
+    }
 
 
 def _value(form: Form, field: Field, course: Membership) -> Any:
@@ -211,7 +215,7 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         return back("staff.show_regrades", slug, "regrade-staged")
     with site().readers.begin() as session:
         made = runs(session, course.course_id, 1)
-    if len({one.assignment_id for one in planned.submissions}) == 1 and made:
+    if len({submission.assignment_id for submission in planned.submissions}) == 1 and made:
         return back("staff.show_regrade", slug, "regrade-begun", number=made[0].number)
     return back("staff.show_regrades", slug, "regrade-begun")
 

@@ -130,16 +130,16 @@ def _device() -> tuple[str, str]:
 
 def _set_exercise(session: Session, course: Course, name: str, device_class: str, arch: str, now: datetime) -> None:
     """Create or update an assignment, because the GPU or the judge may have changed since the last start."""
-    found = find_assignment(session, f"{course.slug}/{name}")
-    if found is None:
+    assignment = find_assignment(session, f"{course.slug}/{name}")
+    if assignment is None:
         due = now + timedelta(days=365, weeks=_EXERCISES.index(name))
         made = create_assignment(session, course, name, Terms(device_class=device_class, arch=arch), now=now)
         made.points, made.due_at = 10.0, due
         if name in _ALL_FOR_THE_GOAL:
             made.goals_percent = 0.0
         return
-    found.device_class, found.arch = device_class, arch
-    update_exercise(session, found, None, now=now)
+    assignment.device_class, assignment.arch = device_class, arch
+    update_exercise(session, assignment, None, now=now)
 
 
 def _user(sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime) -> DemoUser:

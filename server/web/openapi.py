@@ -70,7 +70,7 @@ class Schemas:
     def properties(self, cls: type) -> Iterator[tuple[str, Schema, bool]]:
         """The fields of a data class: name, schema with description, whether it is required."""
         meanings, missing = field_texts(cls), dataclasses.MISSING
-        needed = {each.name for each in dataclasses.fields(cls) if each.default is each.default_factory is missing}
+        needed = {field.name for field in dataclasses.fields(cls) if field.default is field.default_factory is missing}
         for name, json, annotation in answered_fields(cls):
             schema = self.of(annotation)
             if meaning := meanings.get(name):

@@ -101,7 +101,7 @@ def earned(session: Session, submission: Submission, now: datetime, *, as_staff:
         return Earned()
     assignment = submission.assignment
     task = task_of(session, assignment, submission.person_id)
-    own = next((one for one in task.entries if one.submission_id == submission.id), None)
+    own = next((entry for entry in task.entries if entry.submission_id == submission.id), None)
     if own is None:
         return Earned()
     left = _attempts_left(session, submission, now)
