@@ -26,7 +26,7 @@ from server.fleet.service import copy_workers, live, slots
 from server.fleet.worker_keys import valid_keys
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
-from server.grading.queue_order import IN_FLIGHT, queues_waiting
+from server.grading.queue_order import IN_FLIGHT, QUEUED, queues_with
 from server.settings import Settings
 from server.submissions.verdicts import failed, give_up
 from worker.contract.logging import about
@@ -115,7 +115,7 @@ class Dispatcher:
                 UnderWay(step, Ticket(job, kind, token or ""), queue, state is StepState.RUNNING, worker or "")
                 for step, job, kind, token, queue, state, worker in rows
             ]
-            return under_way, queues_waiting(session)
+            return under_way, queues_with(session, QUEUED)
 
     def _apply_users(self, now: float) -> None:
         if self._users_applied is not None and now - self._users_applied < COPY_SECONDS:
