@@ -76,10 +76,10 @@ def owner_of(site: Site, credential: str) -> int | None:
         return None
     try:
         with site.readers.begin() as session:
-            found = find_token(session, token) if token else browser_sessions.find(session, credential)
+            owner = find_token(session, token) if token else browser_sessions.find(session, credential)
     except SQLAlchemyError:
         return None
-    return None if found is None else found.person.id
+    return None if owner is None else owner.person.id
 
 
 def bearer_token() -> str:

@@ -35,12 +35,12 @@ def sign_in(sessions: Sessions, email: str, password: str, origin: Origin) -> Pe
 
     Counts the try before comparing, so that simultaneous tries can't exceed a limit.
     """
-    asked = _limits(sessions, email, origin)
-    count_all(sessions, asked)
-    found = service.sign_in(sessions, email, password)
-    if found is not None:
-        take_back(sessions, asked)
-    return found
+    counts = _limits(sessions, email, origin)
+    count_all(sessions, counts)
+    person = service.sign_in(sessions, email, password)
+    if person is not None:
+        take_back(sessions, counts)
+    return person
 
 
 def _limits(sessions: Sessions, email: str, origin: Origin) -> tuple[tuple[Limit, str], ...]:

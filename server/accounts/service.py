@@ -117,12 +117,12 @@ def change_email(session: Session, person: Person, email: str) -> None:
 
 def free_names(session: Session, count: int) -> Sequence[str]:
     """As many new random names as asked for."""
-    found: set[str] = set()
-    while len(found) < count:
-        drawn = {draw_name() for _ in range(count - len(found))}
+    names: set[str] = set()
+    while len(names) < count:
+        drawn = {draw_name() for _ in range(count - len(names))}
         taken = session.scalars(select(Person.made_name).where(Person.made_name.in_(drawn)))
-        found |= drawn - set(taken)
-    return list(found)
+        names |= drawn - set(taken)
+    return list(names)
 
 
 def find_person(session: Session, email: str) -> Person | None:
@@ -246,8 +246,8 @@ def create_token(
 
 def find_by_token(session: Session, token: str, *, now: datetime | None = None) -> Person | None:
     """The token's owner; None if it is unknown, expired or revoked, or its owner is disabled."""
-    found = find_token(session, token, now=now)
-    return None if found is None else found.person
+    valid = find_token(session, token, now=now)
+    return None if valid is None else valid.person
 
 
 def find_token(session: Session, token: str, *, now: datetime | None = None) -> ValidToken | None:

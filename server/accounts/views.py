@@ -44,8 +44,8 @@ def user_agent() -> str:
 
 def page(template: str, form: Form, status: int | None = None, **more: object) -> Response:
     """A page with a form; status 422 if the form has mistakes."""
-    found = status or (200 if form.right else 422)
-    return Response(render_template(template, form=form, **more), found)
+    code = status or (200 if form.right else 422)
+    return Response(render_template(template, form=form, **more), code)
 
 
 def too_often(template: str, form: Form, error: TooOften, **more: object) -> Response:

@@ -100,8 +100,8 @@ class Bar:
 
 def bars(session: Session, course_id: int, assignments: Sequence[Assignment]) -> list[Bar]:
     """The bar of each assignment, in the same order."""
-    found = states_of(session, course_id, assignments)
-    return [Bar.of(assignment, found[assignment.id]) for assignment in assignments]
+    states = states_of(session, course_id, assignments)
+    return [Bar.of(assignment, states[assignment.id]) for assignment in assignments]
 
 
 def states_of(session: Session, course_id: int, assignments: Sequence[Assignment]) -> Mapping[int, list[StudentState]]:
@@ -168,7 +168,7 @@ def _state(accepted_at: datetime | None, due_at: datetime | None, *, submitted: 
 def extensions_of(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
     """All extensions for these assignments, by the IDs of the assignment and the person."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments))
-    return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}
+    return {(extension.assignment_id, extension.person_id): extension for extension in session.scalars(query)}
 
 
 SAME = 3
@@ -235,15 +235,15 @@ def stuck(session: Session, assignment: Assignment, states: Sequence[StudentStat
     for row in session.execute(last):
         rows[row.person_id].append((row.created_at, row.public_id, row.verdict))
     extensions = extensions_of(session, [assignment.id])
-    found = []
+    students = []
     for person, attempts in rows.items():
         at, public_id, _ = attempts[0]
         due_at = due_for(assignment, extensions.get((assignment.id, person))).due_at
         until = now if due_at is None else min(now, due_at)
         reason = _reason(attempts, until)
         if reason:
-            found.append(Stuck(person, reason, at, public_id))
-    return sorted(found, key=lambda one: one.last_at)
+            students.append(Stuck(person, reason, at, public_id))
+    return sorted(students, key=lambda one: one.last_at)
 
 
 def _reason(attempts: Sequence[tuple[datetime, str, Verdict]], until: datetime) -> str:

@@ -42,7 +42,7 @@ def marks_of(session: Session, assignment: Assignment) -> Mapping[Pair, LookedAt
         .where(Submission.assignment_id == assignment.id)
         .options(joinedload(LookedAtPair.staff))
     )
-    return {(one.left_id, one.right_id): one for one in session.scalars(query)}
+    return {(mark.left_id, mark.right_id): mark for mark in session.scalars(query)}
 
 
 def mark_of(session: Session, left: Work, right: Work) -> LookedAtPair | None:
@@ -86,23 +86,23 @@ def mark_fine(
     written = storable(text).strip()
     if len(written) > LONGEST_NOTE:
         raise CourseError(f"The note is too long. The limit is {LONGEST_NOTE} characters.", ["note"])
-    found = mark_of(session, left, right)
-    if found is None:
+    mark = mark_of(session, left, right)
+    if mark is None:
         lower, higher = _pair(left, right)
-        found = LookedAtPair(left_id=lower, right_id=higher)
-        session.add(found)
-    found.note, found.looked_at = written, datetime.now(UTC)
-    found.looked_by = None if actor is None else actor.id
+        mark = LookedAtPair(left_id=lower, right_id=higher)
+        session.add(mark)
+    mark.note, mark.looked_at = written, datetime.now(UTC)
+    mark.looked_by = None if actor is None else actor.id
     session.flush()
     _note(session, assignment, works, actor, "submission.pair_looked_at")
 
 
 def take_back(session: Session, assignment: Assignment, works: tuple[Work, Work], actor: Person | None) -> None:
     """Show a marked pair again; raises CourseError."""
-    found = mark_of(session, *works)
-    if found is None:
+    mark = mark_of(session, *works)
+    if mark is None:
         raise CourseError("This pair isn’t marked.")
-    session.delete(found)
+    session.delete(mark)
     session.flush()
     _note(session, assignment, works, actor, "submission.pair_taken_back")
 

@@ -69,7 +69,7 @@ def invitations_in(session: Session, course_id: int) -> Sequence[CourseInvitatio
 
 
 def invited_people(session: Session, course_id: int) -> Mapping[int, CourseInvitation]:
-    return {each.person_id: each for each in invitations_in(session, course_id)}
+    return {invitation.person_id: invitation for invitation in invitations_in(session, course_id)}
 
 
 def invitations_of(session: Session, person_id: int) -> Sequence[CourseInvitation]:
@@ -91,35 +91,35 @@ def invitations_of(session: Session, person_id: int) -> Sequence[CourseInvitatio
 def accept(session: Session, person: Person, number: int) -> Course | None:
     """Join the course of an own open invitation; None if there is none any more. Raises CourseError."""
     now = datetime.now(UTC)
-    found = _own(session, person, number)
-    if found is None:
+    invitation = _own(session, person, number)
+    if invitation is None:
         return None
-    if found.role is not Role.STUDENT:
-        if not _still_may(session, found):
+    if invitation.role is not Role.STUDENT:
+        if not _still_may(session, invitation):
             raise CourseError("The person who invited you no longer runs this course. Ask its instructors.")
         if is_unconfirmed(person):
             raise CourseError(why_not_staff(person.name))
         end_links(session, person.id, now=now)  # made for an account with fewer rights
-    enrol(session, found.course, person, found.role, now).section = found.section
-    role = found.role.value
-    session.delete(found)
+    enrol(session, invitation.course, person, invitation.role, now).section = invitation.section
+    role = invitation.role.value
+    session.delete(invitation)
     session.flush()
     note(
-        session, person, "course.joined", f"person {person.id}", now=now, course_id=found.course_id,
-        course=found.course.slug, role=role, section=found.section,
+        session, person, "course.joined", f"person {person.id}", now=now, course_id=invitation.course_id,
+        course=invitation.course.slug, role=role, section=invitation.section,
     )  # fmt: skip
-    return found.course
+    return invitation.course
 
 
 def refuse(session: Session, person: Person, number: int, now: datetime | None = None) -> None:
     """Decline an own open invitation. The course can't invite the person again."""
     now = now or datetime.now(UTC)
-    found = _own(session, person, number)
-    if found is not None:
-        found.refused_at = now
+    invitation = _own(session, person, number)
+    if invitation is not None:
+        invitation.refused_at = now
         session.flush()
         # Outside the course: its audit would show the name of the account.
-        note(session, person, "invitation.declined", f"course {found.course.slug}", now=now)
+        note(session, person, "invitation.declined", f"course {invitation.course.slug}", now=now)
 
 
 def withdraw(session: Session, course: Course, actor: Person, number: int) -> None:
@@ -134,12 +134,12 @@ def withdraw(session: Session, course: Course, actor: Person, number: int) -> No
 
 def _own(session: Session, person: Person, number: int) -> CourseInvitation | None:
     """The person's open invitation of this ID, with its course locked."""
-    found = next((each for each in invitations_of(session, person.id) if each.id == number), None)
-    if found is None:
+    invitation = next((other for other in invitations_of(session, person.id) if other.id == number), None)
+    if invitation is None:
         return None
-    hold_course(session, found.course_id)
-    session.expire(found)
-    again = {each.id: each for each in invitations_of(session, person.id)}
+    hold_course(session, invitation.course_id)
+    session.expire(invitation)
+    again = {other.id: other for other in invitations_of(session, person.id)}
     return again.get(number)
 
 

@@ -36,18 +36,18 @@ class Sent:
 def read_sent(sent: Sent) -> Definition:
     """The definition; raises UnfitExperiment."""
     try:
-        found = read_definition(sent.text)
+        definition = read_definition(sent.text)
     except DefinitionError as error:
         raise UnfitExperiment("definition", error.reason, error.line) from error
     if len(sent.axes) > MOST_AXES:
         raise UnfitExperiment("axes", f"An experiment has at most {MOST_AXES} axes.")
     try:
-        found = with_axes(found, map(parse_axis, sent.axes))
+        definition = with_axes(definition, map(parse_axis, sent.axes))
     except AxisError as error:
         raise UnfitExperiment("axes", f"{error}.") from error
-    if not found.axes and len(found.kernels) < 2 and not found.ladder:
+    if not definition.axes and len(definition.kernels) < 2 and not definition.ladder:
         raise UnfitExperiment("axes", "Nothing is varied. Add an axis, such as TILE_WIDTH=8,16,32.")
-    return found
+    return definition
 
 
 def start_sent(

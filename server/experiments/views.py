@@ -126,7 +126,7 @@ class ExperimentPage:
 def pinned_experiments(session: Session, assignment: Assignment) -> list[tuple[str, str]]:
     """The address and the title of each experiment that an assignment's page links to."""
     here = pinned(session, assignment.id)
-    return [(url_for("experiments_pages.show", public_id=each.public_id), each.name) for each in here]
+    return [(url_for("experiments_pages.show", public_id=experiment.public_id), experiment.name) for experiment in here]
 
 
 @experiments_pages.get("/courses/<slug>/experiments")
@@ -181,11 +181,11 @@ def cancel(public_id: str) -> Response:
     who = viewer()
     try:
         with site().sessions.begin() as session:
-            found = _visible(session, who.id, public_id)
-            if not found.may_change:
+            visible = _visible(session, who.id, public_id)
+            if not visible.may_change:
                 raise not_allowed(_NOT_YOURS)
             person = session.get_one(Person, who.id)
-            tickets = stop(session, found.experiment, person, datetime.now(UTC))
+            tickets = stop(session, visible.experiment, person, datetime.now(UTC))
     except NotPossible:
         return _back(public_id, "experiment-over")
     revoke(site().settings.redis_url, tickets)
@@ -197,10 +197,10 @@ def run_again(public_id: str) -> Response:
     who = viewer()
     try:
         with site().sessions.begin() as session:
-            found = _visible(session, who.id, public_id)
-            if not found.may_change:
+            visible = _visible(session, who.id, public_id)
+            if not visible.may_change:
                 raise not_allowed(_NOT_YOURS)
-            retry(session, found.experiment, session.get_one(Person, who.id), datetime.now(UTC))
+            retry(session, visible.experiment, session.get_one(Person, who.id), datetime.now(UTC))
     except NotPossible:
         return _back(public_id, "experiment-not-retried")
     except TooManyRunning:
@@ -236,37 +236,38 @@ def _page(public_id: str) -> ExperimentPage:
     start = -1 if after is None else after
     with site().readers.begin() as session:
         visible = _visible(session, who.id, public_id)
-        found = visible.experiment
-        assert found.course is not None
-        assert found.exercise is not None
-        role = role_in(session, who.id, found.course.id)
+        experiment = visible.experiment
+        assert experiment.course is not None
+        assert experiment.exercise is not None
+        role = role_in(session, who.id, experiment.course.id)
         assert role is not None
-        course = membership(found.course, role)
+        course = membership(experiment.course, role)
         results = shown_results(session, visible, start, MOST_DRAWN + 1)
         shown = results[:MOST_DRAWN]
-        choices = assignments(session, found.course) if visible.staff else []
-        definition = definition_of(found.plan)
+        choices = assignments(session, experiment.course) if visible.staff else []
+        runs = experiment.state is ExperimentState.RUNNING
+        definition = definition_of(experiment.plan)
         head = definition.get("experiment", {})
         return ExperimentPage(
             course=course,
             visible=visible,
             question=head.get("question", ""),
             expect=head.get("expect", ""),
-            by=found.person if visible.staff and not visible.own else None,
-            exercise=found.exercise.title,
+            by=experiment.person if visible.staff and not visible.own else None,
+            exercise=experiment.exercise.title,
             submission=_submission(session, visible),
             search=search_text(session, visible),
-            submitted=submissions_of(session, found.id) if visible.named else {},
-            paused=pause_until(session, found, datetime.now(UTC)) if found.state is ExperimentState.RUNNING else None,
+            submitted=submissions_of(session, experiment.id) if visible.named else {},
+            paused=pause_until(session, experiment, datetime.now(UTC)) if runs else None,
             verdicts=verdicts_text(shown) if shown else "",
             sizes=fixed_sizes(shown),
-            failed=failed(session, found) if visible.may_change else 0,
-            nothing_measured="" if any(each.measurement is not None for each in shown) else nothing_measured(shown),
+            failed=failed(session, experiment) if visible.may_change else 0,
+            nothing_measured="" if any(result.measurement is not None for result in shown) else nothing_measured(shown),
             pictures=plot_views(default_plots(shown, Request.from_plain(definition.get("plot")))),
             table=point_table(shown),
             first=start < 0,
             more=shown[-1].number if len(results) > len(shown) else -1,
-            pinned=found.pinned,
+            pinned=experiment.pinned,
             choices=[(assignment.slug, assignment.title) for assignment in choices],
         )
 
@@ -286,10 +287,10 @@ def _visible(session: Session, person: int, public_id: str) -> Visible:
 def _as_staff(public_id: str, do: Callable[[Session, Experiment, Person], None]) -> None:
     who = viewer()
     with site().sessions.begin() as session:
-        found = _visible(session, who.id, public_id)
-        if not found.staff:
+        visible = _visible(session, who.id, public_id)
+        if not visible.staff:
             raise not_allowed("Only course staff share and pin experiments.")
-        do(session, found.experiment, session.get_one(Person, who.id))
+        do(session, visible.experiment, session.get_one(Person, who.id))
 
 
 def _back(public_id: str, notice: str) -> Response:
@@ -349,7 +350,7 @@ def begin(slug: str) -> str | Response | tuple[str, int]:
 
 def _files(form: Form) -> Mapping[str, str]:
     """The kernels among the files; an experiment's file replaces the text. Raises UnfitExperiment."""
-    found = {}
+    kernels = {}
     for file in request.files.getlist("files"):
         name = (file.filename or "").replace("\\", "/").rpartition("/")[2]
         if not name:
@@ -363,8 +364,8 @@ def _files(form: Form) -> Mapping[str, str]:
         if name.endswith(".toml"):
             form.values["definition"] = text
         else:
-            found[name] = text
-    return found
+            kernels[name] = text
+    return kernels
 
 
 @cache
@@ -467,8 +468,8 @@ def vary(public_id: str) -> Response | tuple[str, int]:
 
 def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
     with site().readers.begin() as session:
-        found, course = _varied_submission(session, public_id)
-        variation, assignment = variation_of(found, what), found.assignment
+        submission, course = _varied_submission(session, public_id)
+        variation, assignment = variation_of(submission, what), submission.assignment
         exercise, student = assignment.exercise, not is_staff(course.role)
         check_room(session, viewer().id, assignment.id if student else None, now)
     if course.archived:
@@ -486,7 +487,7 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
         arch=assignment.arch,
         device_class=assignment.device_class,
         assignment=assignment.id if student else None,
-        submission=found.id,
+        submission=submission.id,
     )
     with site().sessions.begin() as session:
         public_id = start(session, new, now).public_id
@@ -494,18 +495,18 @@ def _started(public_id: str, what: str, form: Form, now: datetime) -> Response:
 
 
 def _variation_page(session: Session, public_id: str, what: str, form: Form | None, now: datetime) -> VaryPage:
-    found, course = _varied_submission(session, public_id)
-    assignment, names, why_not = found.assignment, [], ""
+    submission, course = _varied_submission(session, public_id)
+    assignment, names, why_not = submission.assignment, [], ""
     tiles: tuple[int, ...] = ()
-    given = {"what": what}
+    values = {"what": what}
     try:
-        variation = variation_of(found, what)
+        variation = variation_of(submission, what)
     except NoVariation as error:
         why_not = str(error)
     else:
         names = [(name, name) for name in variation.names]
         tiles = variation.exercise.tiles if what == TILE else ()
-        given |= {"axis": variation.names[0], "values": variation.suggested[0]}
+        values |= {"axis": variation.names[0], "values": variation.suggested[0]}
     student = not is_staff(course.role)
     quota = quota_of(session, viewer().id, assignment.id, now) if student else None
     if course.archived:
@@ -516,9 +517,9 @@ def _variation_page(session: Session, public_id: str, what: str, form: Form | No
         course,
         assignment.slug,
         assignment.title,
-        found.public_id,
+        submission.public_id,
         what,
-        form or filled(given),
+        form or filled(values),
         names,
         tiles,
         quota,

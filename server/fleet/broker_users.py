@@ -52,11 +52,11 @@ def rules(name: str, queues: Sequence[str], password_digests: Sequence[str]) -> 
 
 def users_of(keys: Sequence[WorkerKey]) -> Mapping[str, tuple[str, ...]]:
     """The rules of each user, by its name in Redis. A worker with two valid keys has two passwords."""
-    found: dict[str, list[WorkerKey]] = {}
+    by_name: dict[str, list[WorkerKey]] = {}
     for key in keys:
-        found.setdefault(key.name, []).append(key)
+        by_name.setdefault(key.name, []).append(key)
     users = {}
-    for name, own in found.items():
+    for name, own in by_name.items():
         queues = tuple(dict.fromkeys(queue for key in own for queue in key.queue_names))
         users[f"{USER_PREFIX}{name}"] = rules(name, queues, [key.password_digest for key in own])
     return users

@@ -74,14 +74,14 @@ def note_contradiction(session: Session, job: Job, now: datetime) -> Contradicti
 
 def recent_contradictions(session: Session, now: datetime) -> Sequence[Contradiction]:
     """The contradictions of the last week, newest first."""
-    found = []
+    contradictions = []
     for event in recent(session, _ACTION, now, 2 * _MOST_SHOWN):
         detail = event.detail
         mine = Judgment(event.subject.removeprefix("worker "), detail["job"], detail["verdict"])
         other = Judgment(detail["other_worker"], detail["other_job"], detail["other_verdict"])
         if mine.job < other.job:  # each has an entry for both workers
-            found.append(Contradiction(mine, other, event.at))
-    return found
+            contradictions.append(Contradiction(mine, other, event.at))
+    return contradictions
 
 
 def _judgment(job: Job, other: Job) -> Judgment:

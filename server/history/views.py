@@ -215,12 +215,12 @@ def _side(session: Session, reader: Reader, assignment: Assignment, name: str) -
         wanted = wanted.where(Assignment.course_id == reader.course.course_id)
     else:
         wanted = wanted.where(Assignment.id == assignment.id, Submission.person_id == reader.viewer.id)
-    found = session.scalar(wanted) if name.isascii() and name.isalnum() else None
-    if found is None:
+    submission = session.scalar(wanted) if name.isascii() and name.isalnum() else None
+    if submission is None:
         raise _not_two(_place(session, reader, assignment, reader.viewer.id))
-    history = history_of(session, found.assignment, found.person_id, own=False)
-    attempt = next(each for each in history.attempts if each.entry.submission_id == found.id)
-    return _Side(found.assignment, found.person_id, attempt)
+    history = history_of(session, submission.assignment, submission.person_id, own=False)
+    attempt = next(each for each in history.attempts if each.entry.submission_id == submission.id)
+    return _Side(submission.assignment, submission.person_id, attempt)
 
 
 def _captions(session: Session, left: _Side, right: _Side) -> tuple[str, str]:

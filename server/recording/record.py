@@ -164,21 +164,21 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         given_back(session, step, now, pause)
         return Recorded.AGAIN
     try:
-        found = check_result(step, result)
+        checked = check_result(step, result)
     except Refusal as refusal:
         over = failed(session, step, AttemptOutcome.FAULT, str(refusal), now, result.worker)
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
-    if isinstance(found, PackedWork) and len(found.packed) > WORK_BYTES:
-        size = f"it has {len(found.packed):,} bytes; the limit is {WORK_BYTES:,}"
+    if isinstance(checked, PackedWork) and len(checked.packed) > WORK_BYTES:
+        size = f"it has {len(checked.packed):,} bytes; the limit is {WORK_BYTES:,}"
         # The same source would give the same work in each attempt.
         give_up(session, step, f"the measure step's work is too large: {size}", now, result.worker)
         return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)
-    if isinstance(found, PackedWork):
-        _queue_measure(session, job, found, now)
+    if isinstance(checked, PackedWork):
+        _queue_measure(session, job, checked, now)
         return Recorded.GOES_ON
-    written = finish(session, job, found, now)
+    written = finish(session, job, checked, now)
     session.flush()
     update_leaderboards(session, job, written)
     return Recorded.FINAL

@@ -96,19 +96,19 @@ def recount(session: Session, assignment: int) -> None:
     """Count the lines of all leaderboards of an assignment again."""
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment))
     lines = select(Standing.device_class, Standing.before_freeze, Standing.score, Standing.listed)
-    found: Counter[tuple[BoardKey, int, bool]] = Counter()
+    counted: Counter[tuple[BoardKey, int, bool]] = Counter()
     for device_class, before_freeze, score, listed in session.execute(
         lines.where(Standing.assignment_id == assignment).execution_options(yield_per=10_000)
     ):
-        found[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] += 1
+        counted[BoardKey(assignment, device_class, before_freeze), bucket(score), listed] += 1
     counts = [
         {
             **asdict(board),
             "bucket": number,
-            "count": found[board, number, True] + found[board, number, False],
-            "listed": found[board, number, True],
+            "count": counted[board, number, True] + counted[board, number, False],
+            "listed": counted[board, number, True],
         }
-        for board, number in sorted({(board, number) for board, number, _ in found}, key=_place)
+        for board, number in sorted({(board, number) for board, number, _ in counted}, key=_place)
     ]
     if counts:
         session.execute(insert(StandingCount), counts)
@@ -232,7 +232,7 @@ def group_ranks(session: Session, board: BoardKey, ranks: Ranks, shown: Sequence
 
 
 def _grouped(lines: Iterable[_Stand], first_rank: int) -> Mapping[int, GroupRank]:
-    found: dict[int, GroupRank] = {}
+    ranks: dict[int, GroupRank] = {}
     group: list[int] = []
     alone: list[_Stand] = []
     number = rank = first_rank
@@ -240,17 +240,17 @@ def _grouped(lines: Iterable[_Stand], first_rank: int) -> Mapping[int, GroupRank
     for line in lines:
         leads = not group or line.high < least
         if not line.listed:
-            found[line.person] = GroupRank(number, number if leads else rank, tied=not leads)
+            ranks[line.person] = GroupRank(number, number if leads else rank, tied=not leads)
             alone += [line] if leads else []
             continue
         for above in alone:
-            found[above.person] = GroupRank(number, number, tied=line.high >= above.low)
+            ranks[above.person] = GroupRank(number, number, tied=line.high >= above.low)
         if leads:
-            found |= _tied(group, rank)
+            ranks |= _tied(group, rank)
             group, rank, least = [], number, line.low
         group.append(line.person)
         alone, number = [], number + 1
-    return found | _tied(group, rank)
+    return ranks | _tied(group, rank)
 
 
 def _tied(group: Sequence[int], rank: int) -> dict[int, GroupRank]:

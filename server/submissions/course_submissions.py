@@ -138,12 +138,12 @@ def newest(session: Session) -> int:
 
 def _parts(session: Session, course_id: int, asked: SubmissionCriteria) -> list[Select[*tuple[Any, ...]]]:
     """A query for each assignment of the filter: IDs and times of matching submissions."""
-    found = assignments_for(session, course_id, Role.INSTRUCTOR)
-    wanted = [one for one in found if asked.assignment in {"", one.slug}]
+    assignments = assignments_for(session, course_id, Role.INSTRUCTOR)
+    wanted = [assignment for assignment in assignments if asked.assignment in {"", assignment.slug}]
     people = _people(session, course_id, asked.student) if asked.person is None else [asked.person]
     if people is not None and not people:
         return []
-    return [_part(one, asked, people) for one in wanted]
+    return [_part(assignment, asked, people) for assignment in wanted]
 
 
 def _part(assignment: Assignment, asked: SubmissionCriteria, people: Sequence[int] | None) -> Select[*tuple[Any, ...]]:
@@ -245,7 +245,7 @@ def _rows(session: Session, numbers: Sequence[int]) -> tuple[CourseSubmission, .
         .where(Submission.id.in_(numbers))
         .order_by(Submission.created_at.desc(), Submission.id.desc())
     )
-    return tuple(_row(*found) for found in session.execute(query))
+    return tuple(_row(*row) for row in session.execute(query))
 
 
 def _row(

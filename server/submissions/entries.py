@@ -47,10 +47,10 @@ def own_entries(session: Session, assignments: Iterable[Assignment], person_id: 
         .where(Submission.assignment_id.in_(ways), Submission.person_id == person_id)
         .order_by(Submission.created_at, Submission.id)
     )
-    found: dict[int, list[Entry]] = defaultdict(list)
+    entries: dict[int, list[Entry]] = defaultdict(list)
     for row in session.execute(query):
-        found[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
-    return dict(found)
+        entries[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
+    return dict(entries)
 
 
 def ranked_entries(
@@ -129,9 +129,9 @@ def _candidates(assignment: Assignment, people: Select[int], staged: int | None)
 
 def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[ColumnElement[Any]]:
     """What else points depend on: the late days, the reached tier, and whether a goal is missed."""
-    found: list[ColumnElement[Any]] = [Submission.late_days.expression]
+    rules: list[ColumnElement[Any]] = [Submission.late_days.expression]
     if assignment.goals_percent < 100:
-        found.append(func.coalesce(Result.goals_missed, 0) > 0)
+        rules.append(func.coalesce(Result.goals_missed, 0) > 0)
     tiers = tiers_of(assignment)
     if assignment.speed_by is not None and len(tiers) > 1:
         column = _SPEEDS[assignment.speed_by]
@@ -140,8 +140,8 @@ def _rules(assignment: Assignment, comparable: ColumnElement[bool]) -> list[Colu
             for place, tier in enumerate(tiers)
             if place and isfinite(tier.least)
         ]
-        found.append(case(*reversed(reached), else_=0))
-    return found
+        rules.append(case(*reversed(reached), else_=0))
+    return rules
 
 
 _SPEEDS: Mapping[SpeedBy, ColumnElement[Any]] = {

@@ -93,12 +93,12 @@ def read_filter(session: Session, course: Membership, given: Mapping[str, str], 
 
 def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:
     """device: the requested class, which may be gone from all assignments and workers."""
-    found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
-    classes = {one.device_class for one in found} | set(device_classes(session, now))
+    assignments = assignments_for(session, course.course_id, Role.INSTRUCTOR)
+    classes = {assignment.device_class for assignment in assignments} | set(device_classes(session, now))
     if is_device_class(device):
         classes.add(device)
     here = {
-        "assignment": [(one.slug, one.title) for one in found],
+        "assignment": [(assignment.slug, assignment.title) for assignment in assignments],
         "device": [*((name, name) for name in sorted(classes - {"", CPU})), (CPU, "Not measured")],
     }
     return {

@@ -146,13 +146,13 @@ class _Events:
         try:
             yield f"retry: {_RETRY_MS}\n\n"
             while time.monotonic() < self._ends and self._goes_on():
-                found = self._watch.next(self._format.form, BEAT_SECONDS)
-                if found is None:
+                update = self._watch.next(self._format.form, BEAT_SECONDS)
+                if update is None:
                     if self._hub.closing:
                         return
                     yield _event("beat", "{}")
                     continue
-                text, final = found
+                text, final = update
                 yield _event("state", self._format.envelope(text, final))
                 if final:
                     return
